@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+
+# Switches, read from the environment. A switch adds checks or line tables, it never changes an answer.
+#   SIDDHI_DEBUG=1       bounds and None checks, the C macro SIDDHI_DEBUG (pool poisoning, leak counts), -O1 -g
+#   SIDDHI_TRACE=1       line tracing for coverage; the generated C stays beside the sources, where coverage looks for it
+#   SIDDHI_BUILD_JOBS=n  compilers at a time (default: one per processor)
+DEBUG, TRACE = (os.environ.get(f"SIDDHI_{name}", "0") not in ("", "0") for name in ("DEBUG", "TRACE"))
+JOBS = int(os.environ.get("SIDDHI_BUILD_JOBS", "0")) or os.cpu_count() or 1
+MODE = ("debug" if DEBUG else "release") + ("-trace" if TRACE else "")
+BASE = Path("build", MODE)  # every mode has its own objects, so that switching never mixes or rebuilds them
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": DEBUG,
+    "wraparound": False,
+    "nonecheck": DEBUG,
+    "cdivision": True,
+    "initializedcheck": False,
+    "embedsignature": True,
+    "linetrace": TRACE,
+}
+MACROS = [("SIDDHI_DEBUG", "1")] * DEBUG + [("CYTHON_TRACE_NOGIL", "1")] * TRACE
+if sys.platform == "win32":
+    FLAGS = ["/Od", "/Zi"] if DEBUG else ["/O2"]
+else:
+    # Cells of an event record are read through pointers of several types: type-based aliasing must not reorder them.
+    FLAGS = (["-O1", "-g"] if DEBUG else ["-O3", "-g0"]) + ["-fno-strict-aliasing", "-fwrapv"]
+HEADERS = sorted(map(str, Path("include").rglob("*.h")))
+
+
+class BuildPy(build_py):
+    """Puts the C headers of include/ into the package, where ``siddhi.get_include()`` finds them."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            shutil.copytree("include", Path(self.build_lib, "siddhi", "include"), dirs_exist_ok=True)
+
+
+class BuildExt(build_ext):
+    """Keeps the libraries of an editable install in build/, so that the next one compiles what changed only."""
+
+    def finalize_options(self) -> None:
+        super().finalize_options()
+        if self.editable_mode:
+            self.build_lib, self.build_temp = str(BASE / "lib"), str(BASE / "temp")
+
+
+def extensions() -> list[Extension]:
+    """One extension per file of src/siddhi/_core; its name is its path."""
+    return [
+        Extension(".".join(path.with_suffix("").parts[1:]), [str(path)], ["include"], MACROS, depends=HEADERS)
+        for path in sorted(Path("src/siddhi/_core").rglob("*.pyx"))
+    ]
+
+
+modules = cythonize(
+    extensions(), include_path=["src"], compiler_directives=DIRECTIVES, build_dir=None if TRACE else str(BASE / "c")
+)
+for module in modules:
+    module.extra_compile_args += FLAGS
+
+setup(
+    ext_modules=modules,
+    cmdclass={"build_py": BuildPy, "build_ext": BuildExt},
+    options={"build": {"build_base": str(BASE)}, "build_ext": {"parallel": JOBS}},
+)
