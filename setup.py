@@ -48,11 +48,11 @@ class BuildPy(build_py):
 
 
 class BuildExt(build_ext):
-    """Keeps the libraries of an editable install in build/, so that the next one compiles what changed only."""
+    """Keeps what an editable install or ``--inplace`` compiled in build/, so that the next one compiles what changed only."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
-        if self.editable_mode:
+        if self.editable_mode or self.inplace:
             self.build_lib, self.build_temp = str(BASE / "lib"), str(BASE / "temp")
 
 
