@@ -44,11 +44,12 @@ class BuildPy(build_py):
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
-            shutil.copytree("include", Path(self.build_lib, "siddhi", "include"), dirs_exist_ok=True)
+            target = Path(self.build_lib, "siddhi", "include")
+            shutil.copytree("include", target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
 
 
 class BuildExt(build_ext):
-    """Keeps what an editable install or ``--inplace`` compiled in build/, so that the next one compiles what changed only."""
+    """Keeps what an editable install or ``--inplace`` compiled in build/, so that the next run compiles changes only."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
@@ -59,19 +60,21 @@ class BuildExt(build_ext):
 def extensions() -> list[Extension]:
     """One extension per file of src/siddhi/_core; its name is its path."""
     return [
-        Extension(".".join(path.with_suffix("").parts[1:]), [str(path)], ["include"], MACROS, depends=HEADERS)
+        Extension(
+            ".".join(path.with_suffix("").parts[1:]),
+            [str(path)],
+            include_dirs=["include"],
+            define_macros=MACROS,
+            extra_compile_args=FLAGS,
+            depends=HEADERS,
+        )
         for path in sorted(Path("src/siddhi/_core").rglob("*.pyx"))
     ]
 
 
-modules = cythonize(
-    extensions(), include_path=["src"], compiler_directives=DIRECTIVES, build_dir=None if TRACE else str(BASE / "c")
-)
-for module in modules:
-    module.extra_compile_args += FLAGS
-
+C_FILES = None if TRACE else str(BASE / "c")
 setup(
-    ext_modules=modules,
+    ext_modules=cythonize(extensions(), include_path=["src"], compiler_directives=DIRECTIVES, build_dir=C_FILES),
     cmdclass={"build_py": BuildPy, "build_ext": BuildExt},
     options={"build": {"build_base": str(BASE)}, "build_ext": {"parallel": JOBS}},
 )

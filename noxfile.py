@@ -1,0 +1,99 @@
+"""Every task of the project by name: ``nox -s dev``, then ``lint``, ``test``, ``golden``, ``bench``, ``debug``, ``wheel``.
+
+Each session runs in a fresh virtual environment; ``nox -R`` reuses the last one. What follows ``--`` goes to the tool.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2024.10"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.sessions = ["lint", "test"]
+
+PROJECT = nox.project.load_toml("pyproject.toml")["project"]
+VENV = Path(".venv")
+
+
+def extra(name: str) -> list[str]:
+    """Return the requirements of an extra, nested ones included, without the package itself."""
+    requirements: list[str] = []
+    for requirement in PROJECT["optional-dependencies"][name]:
+        if requirement.startswith("siddhi["):
+            nested = requirement.removeprefix("siddhi[").removesuffix("]").split(",")
+            requirements += [item for part in nested for item in extra(part)]
+        else:
+            requirements.append(requirement)
+    return sorted(set(requirements))
+
+
+@nox.session
+def dev(session: nox.Session) -> None:
+    """Make a working checkout: .venv with the package, editable, and every tool."""
+    python = VENV / ("Scripts" if session.virtualenv.location.endswith("Scripts") else "bin") / "python"
+    session.run("python", "-m", "venv", "--clear", str(VENV))
+    session.run(str(python), "-m", "pip", "install", "-q", "-e", ".[dev]", external=True)
+    session.log(f"activate it with: source {VENV}/bin/activate")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, types and Cython sources; nothing is compiled."""
+    session.install("-q", *PROJECT["dependencies"], *extra("dev"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("cython-lint", "src", "bench")
+
+
+@nox.session
+def test(session: nox.Session) -> None:
+    """Run the test suite on the release build."""
+    session.install("-q", "-e", ".[test]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def golden(session: nox.Session) -> None:
+    """Compare plans, runs and errors with their golden files; ``-- --accept`` rewrites them."""
+    session.install("-q", "-e", ".[test]")
+    session.run("pytest", "tests/golden", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure the scenarios of bench/ and their limits."""
+    session.install("-q", "-e", ".[bench]")
+    session.run("pytest", "bench", *session.posargs)
+
+
+@nox.session
+def debug(session: nox.Session) -> None:
+    """Run the suite on a build with bounds checks, pool poisoning and leak counts; no Cython hint may appear.
+
+    The package is installed, not linked, so that the release libraries of the checkout stay as they are.
+    """
+    env = {"SIDDHI_DEBUG": "1"}
+    log = Path(session.create_tmp()) / "build.log"
+    shutil.rmtree("build/debug", ignore_errors=True)
+    with log.open("w") as output:
+        session.run("pip", "install", "-v", "--force-reinstall", "--no-deps", ".", env=env, stdout=output)
+    session.run("python", "wheels/hints.py", str(log))
+    session.install("-q", *PROJECT["dependencies"], *extra("test"))
+    session.run("pytest", *session.posargs, env=env)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build sdist and wheel, compare their contents with the allow-list, run the smoke test on the installed wheel."""
+    shutil.rmtree("dist", ignore_errors=True)
+    session.install("-q", "build")
+    session.run("python", "-m", "build", "--outdir", "dist")
+    session.run("python", "wheels/contents.py", *map(str, sorted(Path("dist").iterdir())))
+    session.install("-q", *map(str, Path("dist").glob("*.whl")))
+    smoke = Path("wheels/smoke.py").resolve()
+    session.chdir(session.create_tmp())
+    session.run("python", str(smoke))

@@ -1,0 +1,46 @@
+"""What every test may use: hypothesis profiles, the ``--accept`` option and the ``golden`` comparison."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from hypothesis import settings
+
+# deadline=None: how long an example takes says nothing about the rule under test, and depends on the machine.
+settings.register_profile("dev", max_examples=50, deadline=None)
+settings.register_profile("ci", max_examples=300, deadline=None, print_blob=True)
+settings.register_profile("thorough", max_examples=5_000, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="rewrite golden files that differ; review the diff as code")
+
+
+class Golden(Protocol):
+    """Compares text with a golden file."""
+
+    def __call__(self, path: Path, actual: str) -> None: ...
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """``golden(path, actual)`` fails with a diff where ``actual`` is not what ``path`` holds; --accept rewrites it."""
+
+    def compare(path: Path, actual: str) -> None:
+        actual = actual.rstrip("\n") + "\n"
+        expected = path.read_text(encoding="utf-8") if path.exists() else ""
+        if actual == expected:
+            return
+        if request.config.getoption("--accept"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(actual, encoding="utf-8")
+            return
+        diff = difflib.unified_diff(expected.splitlines(), actual.splitlines(), str(path), "actual", lineterm="")
+        pytest.fail("\n".join([*diff, "(run again with --accept to take the new text)"]), pytrace=False)
+
+    return compare
