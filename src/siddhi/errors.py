@@ -1,0 +1,207 @@
+"""Every error siddhi raises.
+
+    SiddhiError
+    ├── SiddhiAppError                     something about the text of an app; carries code, place, caret and hint
+    │   ├── SiddhiParserError              the text is not SiddhiQL
+    │   └── SiddhiAppValidationError       the text is SiddhiQL, but does not make sense
+    │       ├── AttributeNotExistError
+    │       ├── DuplicateDefinitionError
+    │       ├── DuplicateAttributeError
+    │       ├── DuplicateAnnotationError
+    │       └── UnsupportedAttributeTypeError
+    │   └── SiddhiAppCreationError         it makes sense, but this engine can't build it
+    │       ├── ExtensionNotFoundError
+    │       └── OnDemandQueryCreationError
+    ├── SiddhiRuntimeError                 while events flow
+    │   ├── EventError                     a row that does not fit its stream (also a ValueError)
+    │   ├── NotRunningError                the app has not been started, or is shut down
+    │   └── DefinitionNotExistError        no stream, query or table of that name
+    ├── PersistenceError
+    │   ├── NoPersistenceStoreError
+    │   └── CannotRestoreStateError
+    └── ExtensionError                     a faulty extension, refused when it registers
+
+The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases at the end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from siddhi.query_api.span import Span
+
+
+class SiddhiError(Exception):
+    """Base of all errors of this package."""
+
+
+class SiddhiAppError(SiddhiError):
+    """An app (or on-demand query) was refused.
+
+    Args:
+        message: what is wrong, one sentence without final full stop.
+        code: permanent code such as ``E203``.
+        span: where in the text (lines 1-based, columns 0-based), if known.
+        source: the app's text, to show the line; may be added later with :meth:`located`.
+        hint: what to write instead.
+        app: the app's name.
+    """
+
+    code = "E000"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        span: Span | None = None,
+        source: str | None = None,
+        hint: str | None = None,
+        app: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+        self.span = span
+        self.source = source
+        self.hint = hint
+        self.app = app
+
+    def located(self, *, source: str | None = None, app: str | None = None, span: Span | None = None) -> SiddhiAppError:
+        """Fill in what is not known yet and return self."""
+        self.source = self.source if self.source is not None else source
+        self.app = self.app if self.app is not None else app
+        self.span = self.span if self.span is not None else span
+        return self
+
+    @property
+    def line(self) -> int | None:
+        """1-based line, or None."""
+        return None if self.span is None else self.span.line
+
+    @property
+    def column(self) -> int | None:
+        """0-based column, or None."""
+        return None if self.span is None else self.span.column
+
+    def __str__(self) -> str:
+        where = f" in app '{self.app}'" if self.app else ""
+        place = f", line {self.span.line}, column {self.span.column}" if self.span else ""
+        parts = [f"[{self.code}] {self.message}{where}{place}"]
+        if self.span is not None and self.source is not None:
+            parts.append(_excerpt(self.source, self.span))
+        if self.hint:
+            parts.append(f"  hint: {self.hint}")
+        return "\n".join(parts)
+
+
+def _excerpt(source: str, span: Span) -> str:
+    """The line of the place with carets under it."""
+    lines = source.split("\n")
+    if not 1 <= span.line <= len(lines):
+        return ""
+    text = lines[span.line - 1].rstrip("\r")
+    end = span.end_column if span.end_line == span.line else len(text)
+    width = max(1, min(end, len(text)) - span.column)
+    gutter = f"{span.line} | "
+    # Tabs are kept in the padding so that the caret stands under its character at any tab width.
+    padding = "".join("\t" if char == "\t" else " " for char in text[: span.column])
+    return f"{gutter}{text}\n{' ' * len(gutter)}{padding}{'^' * width}"
+
+
+class SiddhiParserError(SiddhiAppError):
+    """The text is not SiddhiQL."""
+
+    code = "E100"
+
+
+class SiddhiAppValidationError(SiddhiAppError):
+    """The app contradicts itself or the rules of the language."""
+
+    code = "E200"
+
+
+class AttributeNotExistError(SiddhiAppValidationError):
+    code = "E203"
+
+
+class DuplicateDefinitionError(SiddhiAppValidationError):
+    code = "E204"
+
+
+class DuplicateAttributeError(SiddhiAppValidationError):
+    code = "E205"
+
+
+class DuplicateAnnotationError(SiddhiAppValidationError):
+    code = "E206"
+
+
+class UnsupportedAttributeTypeError(SiddhiAppValidationError):
+    code = "E207"
+
+
+class SiddhiAppCreationError(SiddhiAppError):
+    """The engine can't build a runtime for the app."""
+
+    code = "E300"
+
+
+class ExtensionNotFoundError(SiddhiAppCreationError):
+    code = "E301"
+
+
+class OnDemandQueryCreationError(SiddhiAppCreationError):
+    code = "E302"
+
+
+class SiddhiRuntimeError(SiddhiError):
+    """Something failed while events flow."""
+
+
+class EventError(SiddhiRuntimeError, ValueError):
+    """A row was refused: wrong arity, type or range. The engine's state is untouched."""
+
+
+class NotRunningError(SiddhiRuntimeError):
+    """The app has not been started or is shut down."""
+
+
+class DefinitionNotExistError(SiddhiRuntimeError, KeyError):
+    """No stream, query, table or window of that name."""
+
+    __str__ = Exception.__str__
+
+
+class PersistenceError(SiddhiError):
+    """State could not be saved or loaded."""
+
+
+class NoPersistenceStoreError(PersistenceError):
+    """``persist`` and ``restore_*`` need a persistence store on the manager."""
+
+
+class CannotRestoreStateError(PersistenceError):
+    """A snapshot is damaged, of an unknown version, or of an app whose definition changed. Nothing was loaded."""
+
+
+class ExtensionError(SiddhiError):
+    """An extension was refused at registration."""
+
+
+SiddhiParserException = SiddhiParserError
+SiddhiAppValidationException = SiddhiAppValidationError
+SiddhiAppCreationException = SiddhiAppCreationError
+SiddhiAppRuntimeException = SiddhiRuntimeError
+AttributeNotExistException = AttributeNotExistError
+DuplicateDefinitionException = DuplicateDefinitionError
+DuplicateAttributeException = DuplicateAttributeError
+DuplicateAnnotationException = DuplicateAnnotationError
+UnsupportedAttributeTypeException = UnsupportedAttributeTypeError
+ExtensionNotFoundException = ExtensionNotFoundError
+OnDemandQueryCreationException = OnDemandQueryCreationError
+DefinitionNotExistException = DefinitionNotExistError
+NoPersistenceStoreException = NoPersistenceStoreError
+CannotRestoreSiddhiAppStateException = CannotRestoreStateError

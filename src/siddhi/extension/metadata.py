@@ -1,0 +1,120 @@
+"""What an extension says of itself: name, parameters, types, and how it is run.
+
+One registry serves built-ins and users' extensions alike (registry.py). ``native`` names a kernel of the compiled core;
+extensions written in Python have an ``implementation`` instead. Exactly one of the two is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from siddhi.query_api.definition import Attribute
+from siddhi.types import AttributeType
+
+__all__ = [
+    "AggregatorMetadata",
+    "ExtensionMetadata",
+    "FunctionMetadata",
+    "Overload",
+    "Parameter",
+    "Repeat",
+    "ReturnRule",
+    "StreamFunctionMetadata",
+    "WindowMetadata",
+]
+
+ReturnRule = AttributeType | Callable[..., AttributeType]
+"""A fixed type, or a function ``(argument_types, constants) -> type``; constants holds a value or None per argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter. ``types`` are the accepted types. A parameter that is not ``dynamic`` takes literals only;
+    ``attribute_only`` takes plain attribute references only."""
+
+    name: str
+    types: frozenset[AttributeType]
+    dynamic: bool = True
+    attribute_only: bool = False
+    description: str = ""
+
+
+class Repeat(Enum):
+    """How the last parameter of an overload may repeat."""
+
+    NO = "once"
+    ZERO_OR_MORE = "zero or more times"
+    ONE_OR_MORE = "one or more times"
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One accepted list of parameters. ``same_type``: all arguments must have one type."""
+
+    parameters: tuple[Parameter, ...] = ()
+    repeat: Repeat = Repeat.NO
+    same_type: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionMetadata:
+    """Base. ``check`` may raise :class:`ValueError` with what is wrong about constant arguments (called with the
+    argument types and the constants or None)."""
+
+    name: str
+    namespace: str | None = None
+    overloads: tuple[Overload, ...] = ()
+    description: str = ""
+    example: str = ""
+    native: str | None = None
+    implementation: Any = None
+    check: Callable[..., None] | None = None
+    deprecated: str | None = None
+
+    @property
+    def full_name(self) -> str:
+        """``namespace:name``, or the name alone."""
+        return self.name if self.namespace is None else f"{self.namespace}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionMetadata(ExtensionMetadata):
+    """A scalar function. ``deterministic``: same arguments, same answer, no clock and no randomness."""
+
+    returns: ReturnRule
+    deterministic: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregatorMetadata(ExtensionMetadata):
+    """An attribute aggregator. A Python implementation is a class with add(*values), remove(*values), reset(), value()."""
+
+    returns: ReturnRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamFunctionMetadata(ExtensionMetadata):
+    """A stream function or processor. ``appends`` are attributes it adds: fixed, or from the argument types."""
+
+    appends: tuple[Attribute, ...] | Callable[..., tuple[Attribute, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowMetadata(ExtensionMetadata):
+    """A window.
+
+    Attributes:
+        batch: releases whole batches, announced by RESET.
+        emits_reset: sends RESET events.
+        clock_driven: uses timers of the app clock.
+        searchable: its content can be joined and queried.
+    """
+
+    batch: bool = False
+    emits_reset: bool = False
+    clock_driven: bool = False
+    searchable: bool = True
+    tags: frozenset[str] = field(default_factory=frozenset)

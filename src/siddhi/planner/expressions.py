@@ -1,0 +1,161 @@
+"""Typed expressions of a plan: names are positions, every node knows its type.
+
+Operands are already widened to what their operator computes in (:class:`Widen`), so a node's own type (for comparisons
+``operand_type``) fixes the arithmetic. Positions refer to the attribute list of the query part the expression belongs to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from siddhi.query_api.expression import CompareOperator, EventIndex, MathOperator
+from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from siddhi.extension.metadata import AggregatorMetadata, FunctionMetadata
+    from siddhi.query_api.definition import FunctionDefinition
+
+__all__ = [
+    "OUTPUT_SLOT",
+    "Aggregate",
+    "And",
+    "Arithmetic",
+    "Attr",
+    "Call",
+    "Comparison",
+    "Const",
+    "EventReference",
+    "InTable",
+    "IsNull",
+    "IsNullEvent",
+    "Not",
+    "Or",
+    "ScriptCall",
+    "TypedExpression",
+    "Widen",
+]
+
+OUTPUT_SLOT = -1
+"""Slot of the output event: ``having`` and ``order by`` read the attributes the query puts out."""
+TABLE_SLOT = -2
+"""Slot of the table row in a condition over a table (``on``, ``set``, ``in``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedExpression:
+    """Base. ``type`` is the static type of the value."""
+
+    type: AttributeType
+
+
+@dataclass(frozen=True, slots=True)
+class Const(TypedExpression):
+    """A literal, already of its type (an int as Python int, a float as Python float)."""
+
+    value: bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Attr(TypedExpression):
+    """An attribute. ``slot`` is the event of the input (0 for a single stream; join side; pattern state), OUTPUT_SLOT or
+    TABLE_SLOT; ``position`` is its place in that event's attribute list; ``index`` picks one event of a counting state,
+    and a counting state without index is the list of all (type OBJECT)."""
+
+    slot: int
+    position: int
+    name: str
+    index: EventIndex | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Widen(TypedExpression):
+    """The operand as a wider numeric type (int → long → float → double)."""
+
+    operand: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic(TypedExpression):
+    operator: MathOperator
+    left: TypedExpression
+    right: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(TypedExpression):
+    """Both operands have type ``operand_type`` (a numeric type, STRING or BOOL); the result is BOOL and never null."""
+
+    operator: CompareOperator
+    operand_type: AttributeType
+    left: TypedExpression
+    right: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class And(TypedExpression):
+    left: TypedExpression
+    right: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Or(TypedExpression):
+    left: TypedExpression
+    right: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Not(TypedExpression):
+    operand: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(TypedExpression):
+    operand: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class IsNullEvent(TypedExpression):
+    """True while the event slot (or that event of a counting state) is empty."""
+
+    slot: int
+    index: EventIndex | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventReference(TypedExpression):
+    """An event itself as a function argument (``eventTimestamp(e1)``)."""
+
+    slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call(TypedExpression):
+    """A scalar function. Null results of BOOL functions become false in the executor."""
+
+    function: FunctionMetadata
+    arguments: tuple[TypedExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptCall(TypedExpression):
+    """A call of ``define function``."""
+
+    definition: FunctionDefinition
+    arguments: tuple[TypedExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(TypedExpression):
+    """An attribute aggregator: evaluating it updates its state with the event at hand and yields the new value."""
+
+    aggregator: AggregatorMetadata
+    arguments: tuple[TypedExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InTable(TypedExpression):
+    """``condition in table``: true iff a row matches; the row is TABLE_SLOT inside the condition."""
+
+    table: str
+    condition: TypedExpression

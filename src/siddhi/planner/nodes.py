@@ -1,0 +1,304 @@
+"""The plan: what the engines are given. Plain frozen data, readable as text (see explain.py), free of any engine.
+
+Attribute positions. A single input has one attribute list: those of its stream in definition order, then those appended
+by stream functions, in order. Expressions hold positions in that list. ``window_layout`` tells which positions a window
+keeps (the only ones read behind it); an engine maps positions to cells stage by stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from siddhi.planner.expressions import Attr, TypedExpression
+from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.definition import Attribute, FunctionDefinition
+from siddhi.query_api.input import JoinType, Trigger
+from siddhi.query_api.selection import Order, OutputEventType, OutputRate
+from siddhi.query_api.span import Span
+
+if TYPE_CHECKING:
+    from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
+    from siddhi.planner.patterns import PatternPlan
+    from siddhi.query_api.app import SiddhiApp
+
+
+class SourceKind(Enum):
+    """What a query reads from or writes to."""
+
+    STREAM = "stream"
+    INNER = "inner stream"
+    FAULT = "fault stream"
+    WINDOW = "window"
+    TABLE = "table"
+    AGGREGATION = "aggregation"
+
+
+class StreamOrigin(Enum):
+    DEFINED = "defined"
+    INFERRED = "inferred"
+    TRIGGER = "trigger"
+    FAULT = "fault"
+
+
+class OnErrorAction(Enum):
+    LOG = "log"
+    STREAM = "stream"
+    STORE = "store"
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncSettings:
+    """``@async``: events in the ring buffer, worker threads, events per delivered chunk."""
+
+    buffer_size: int
+    workers: int
+    batch_size_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """``@app:playback``; both in milliseconds, or None without heartbeat."""
+
+    idle_time_ms: int | None = None
+    increment_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """A junction. Fault streams are called ``!S``; inner streams live in their partition."""
+
+    id: str
+    attributes: tuple[Attribute, ...]
+    origin: StreamOrigin = StreamOrigin.DEFINED
+    on_error: OnErrorAction = OnErrorAction.LOG
+    async_settings: AsyncSettings | None = None
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePlan:
+    """A table; ``primary_key`` and ``indexes`` are attribute positions."""
+
+    id: str
+    attributes: tuple[Attribute, ...]
+    primary_key: tuple[int, ...] = ()
+    indexes: tuple[int, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """A window with its checked arguments: constants, or expressions where the parameter may be dynamic."""
+
+    window: WindowMetadata
+    arguments: tuple[TypedExpression, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedWindowPlan:
+    """``define window``; every attribute is kept."""
+
+    id: str
+    attributes: tuple[Attribute, ...]
+    window: WindowPlan
+    output: OutputEventType
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerPlan:
+    """Exactly one of ``every_ms``, ``at_start`` and ``cron`` is set."""
+
+    id: str
+    every_ms: int | None = None
+    at_start: bool = False
+    cron: str | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlan:
+    condition: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFunctionPlan:
+    """A stream function; ``appended`` are the attributes it adds behind those that exist at this point."""
+
+    function: StreamFunctionMetadata
+    arguments: tuple[TypedExpression, ...]
+    appended: tuple[Attribute, ...] = ()
+
+
+HandlerPlan = FilterPlan | StreamFunctionPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingleInputPlan:
+    """One source with what stands before and behind its window.
+
+    ``attributes``: the source's, then the appended ones. ``window_layout``: positions kept by the window (or, without a
+    window, read by selection), ascending.
+    """
+
+    source: str
+    kind: SourceKind
+    attributes: tuple[Attribute, ...]
+    source_width: int
+    before: tuple[HandlerPlan, ...] = ()
+    window: WindowPlan | None = None
+    after: tuple[HandlerPlan, ...] = ()
+    window_layout: tuple[int, ...] = ()
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinPlan:
+    """Slots 0 and 1 are left and right. The condition and the selection read both."""
+
+    left: SingleInputPlan
+    right: SingleInputPlan
+    type: JoinType
+    trigger: Trigger
+    on: TypedExpression | None
+    within: tuple[TypedExpression, ...] = ()
+    per: TypedExpression | None = None
+
+
+class SelectMode(Enum):
+    """Which kept events of a chunk a query puts out."""
+
+    EACH = "each"
+    LAST = "last of chunk"
+    LAST_PER_GROUP = "last per group of chunk"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    name: str
+    expression: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPlan:
+    """``key`` is an output attribute (slot OUTPUT_SLOT) or, in joins and patterns, an input attribute."""
+
+    key: Attr
+    order: Order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectorPlan:
+    columns: tuple[OutputColumn, ...]
+    group_by: tuple[Attr, ...] = ()
+    having: TypedExpression | None = None
+    order_by: tuple[OrderPlan, ...] = ()
+    limit: int | None = None
+    offset: int | None = None
+    mode: SelectMode = SelectMode.EACH
+    has_aggregates: bool = False
+
+
+class Action(Enum):
+    INSERT = "insert into"
+    DELETE = "delete"
+    UPDATE = "update"
+    UPDATE_OR_INSERT = "update or insert into"
+    RETURN = "return"
+
+
+@dataclass(frozen=True, slots=True)
+class SetPlan:
+    """``table attribute at position := value``."""
+
+    position: int
+    value: TypedExpression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputPlan:
+    """``condition`` and ``set`` read the output event (slot OUTPUT_SLOT) and the table row (TABLE_SLOT)."""
+
+    action: Action
+    target: str
+    kind: SourceKind
+    event_type: OutputEventType
+    condition: TypedExpression | None = None
+    set: tuple[SetPlan, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPlan:
+    """``synchronized``: None as the engine needs, else what ``@synchronized`` says."""
+
+    name: str
+    input: SingleInputPlan | JoinPlan | PatternPlan
+    selector: SelectorPlan
+    rate: OutputRate | None
+    output: OutputPlan
+    synchronized: bool | None = None
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueKeyPlan:
+    stream: str
+    kind: SourceKind
+    expression: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class RangeKeyPlan:
+    stream: str
+    kind: SourceKind
+    ranges: tuple[tuple[str, TypedExpression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """``@purge``; milliseconds."""
+
+    interval_ms: int
+    idle_period_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionPlan:
+    name: str
+    keys: tuple[ValueKeyPlan | RangeKeyPlan, ...]
+    inner_streams: tuple[StreamPlan, ...]
+    queries: tuple[QueryPlan, ...]
+    purge: PurgePlan | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """Whether a batch sent to a stream may run query by query, and if not, why."""
+
+    stream: str
+    columnar: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole app, resolved and typed. Dictionaries are in build order."""
+
+    name: str
+    app: SiddhiApp
+    playback: Playback | None = None
+    statistics: Annotation | None = None
+    streams: dict[str, StreamPlan] = field(default_factory=dict)
+    tables: dict[str, TablePlan] = field(default_factory=dict)
+    windows: dict[str, NamedWindowPlan] = field(default_factory=dict)
+    triggers: dict[str, TriggerPlan] = field(default_factory=dict)
+    functions: dict[str, FunctionDefinition] = field(default_factory=dict)
+    executions: tuple[QueryPlan | PartitionPlan, ...] = ()
+    batches: tuple[BatchPlan, ...] = ()

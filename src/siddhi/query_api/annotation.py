@@ -1,0 +1,47 @@
+"""Annotations: ``@name(key='value', 'value', @nested(...))``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from siddhi.query_api.span import Node
+
+__all__ = ["Annotation", "Element", "find_annotation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Node):
+    """``key='value'``; the key is None for a bare value. Values are always text."""
+
+    key: str | None
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation(Node):
+    """An annotation with its elements and nested annotations. Names and keys compare without regard to case."""
+
+    name: str
+    elements: tuple[Element, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+
+    def element(self, key: str) -> str | None:
+        """The value of the element with this key (any case), or None."""
+        lowered = key.lower()
+        for element in self.elements:
+            if element.key is not None and element.key.lower() == lowered:
+                return element.value
+        return None
+
+    def values(self) -> tuple[str, ...]:
+        """Values of the elements without key, in order."""
+        return tuple(element.value for element in self.elements if element.key is None)
+
+
+def find_annotation(annotations: tuple[Annotation, ...], name: str) -> Annotation | None:
+    """The first annotation of this name (any case), or None."""
+    lowered = name.lower()
+    for annotation in annotations:
+        if annotation.name.lower() == lowered:
+            return annotation
+    return None

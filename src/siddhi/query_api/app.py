@@ -1,0 +1,49 @@
+"""A whole Siddhi app."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from siddhi.query_api.annotation import Annotation, find_annotation
+from siddhi.query_api.definition import (
+    AggregationDefinition,
+    FunctionDefinition,
+    StreamDefinition,
+    TableDefinition,
+    TriggerDefinition,
+    WindowDefinition,
+)
+from siddhi.query_api.query import Partition, Query
+from siddhi.query_api.span import Node
+
+__all__ = ["SiddhiApp"]
+
+AnyDefinition = (
+    StreamDefinition
+    | TableDefinition
+    | WindowDefinition
+    | TriggerDefinition
+    | FunctionDefinition
+    | AggregationDefinition
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiddhiApp(Node):
+    """App annotations (without their ``app:`` prefix), definitions and queries/partitions, each in text order.
+
+    ``source`` is the text the app was compiled from (after ``${variables}``), used to show the place of an error.
+    """
+
+    annotations: tuple[Annotation, ...] = ()
+    definitions: tuple[AnyDefinition, ...] = ()
+    executions: tuple[Query | Partition, ...] = ()
+    source: str | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str | None:
+        """The name given by ``@app:name('...')``, or None."""
+        annotation = find_annotation(self.annotations, "name")
+        if annotation is None or not annotation.elements:
+            return None
+        return annotation.elements[0].value

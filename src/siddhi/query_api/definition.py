@@ -1,0 +1,104 @@
+"""Definitions: streams, tables, windows, triggers, functions, aggregations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.span import Node
+from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from siddhi.query_api.expression import FunctionCall, Variable
+    from siddhi.query_api.input import SingleInput
+    from siddhi.query_api.selection import OutputEventType, Selector
+
+__all__ = [
+    "AggregationDefinition",
+    "Attribute",
+    "Definition",
+    "Duration",
+    "FunctionDefinition",
+    "StreamDefinition",
+    "TableDefinition",
+    "TriggerDefinition",
+    "WindowDefinition",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute(Node):
+    name: str
+    type: AttributeType
+
+
+@dataclass(frozen=True, slots=True)
+class Definition(Node):
+    """Base of the definitions that have attributes."""
+
+    id: str
+    attributes: tuple[Attribute, ...]
+    annotations: tuple[Annotation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDefinition(Definition):
+    """``define stream``."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition(Definition):
+    """``define table``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowDefinition(Definition):
+    """``define window``: a window shared by several queries. ``output`` None means all events."""
+
+    window: FunctionCall
+    output: OutputEventType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerDefinition(Node):
+    """``define trigger``: exactly one of ``every_ms`` (milliseconds) and ``at`` ('start' or a cron text) is set."""
+
+    id: str
+    every_ms: int | None = None
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDefinition(Node):
+    """``define function f[language] return type { body }``; the body is the text between the braces, untrimmed."""
+
+    id: str
+    language: str
+    return_type: AttributeType
+    body: str
+
+
+class Duration(Enum):
+    """Bucket lengths of an incremental aggregation, finest first."""
+
+    SECONDS = "sec"
+    MINUTES = "min"
+    HOURS = "hour"
+    DAYS = "day"
+    MONTHS = "month"
+    YEARS = "year"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregationDefinition(Node):
+    """``define aggregation``. ``durations`` are as written; ``is_range`` tells ``sec ... year`` (two) from a list."""
+
+    id: str
+    annotations: tuple[Annotation, ...] = ()
+    input: SingleInput
+    selector: Selector
+    aggregate_by: Variable | None = None
+    durations: tuple[Duration, ...] = ()
+    is_range: bool = False

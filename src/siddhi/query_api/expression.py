@@ -1,0 +1,152 @@
+"""Expressions, as written: nothing is resolved or typed yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from siddhi.query_api.span import Node
+from siddhi.types import AttributeType
+
+__all__ = [
+    "And",
+    "Compare",
+    "CompareOperator",
+    "Constant",
+    "EventIndex",
+    "Expression",
+    "FunctionCall",
+    "In",
+    "IsNull",
+    "IsNullStream",
+    "Math",
+    "MathOperator",
+    "Not",
+    "Or",
+    "Variable",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression(Node):
+    """Base of all expressions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Expression):
+    """A literal. ``is_time`` marks a time literal (``5 sec``), a LONG of milliseconds."""
+
+    value: bool | int | float | str
+    type: AttributeType
+    is_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EventIndex:
+    """``[i]`` (``offset=i, from_last=False``), ``[last]`` (``0, True``) or ``[last - k]`` (``k, True``)."""
+
+    offset: int
+    from_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Variable(Expression):
+    """An attribute reference: ``name``, ``source.name``, ``source[index].name``, ``#inner.name``, ``!fault.name``.
+
+    ``function_id``/``function_index`` hold the ``#f[i]`` qualifier, which parses and has no effect.
+    A bare event reference as a function argument (``eventTimestamp(e1)``) is a Variable with only a name.
+    """
+
+    name: str
+    source: str | None = None
+    index: EventIndex | None = None
+    is_inner: bool = False
+    is_fault: bool = False
+    function_id: str | None = None
+    function_index: EventIndex | None = None
+
+
+class MathOperator(Enum):
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    MOD = "%"
+
+
+class CompareOperator(Enum):
+    LESS = "<"
+    LESS_EQUAL = "<="
+    GREATER = ">"
+    GREATER_EQUAL = ">="
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+
+
+@dataclass(frozen=True, slots=True)
+class Math(Expression):
+    operator: MathOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Expression):
+    operator: CompareOperator
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And(Expression):
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Expression):
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expression):
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Expression):
+    """``x is null`` over a value. A bare name may turn out to be a stream: the planner decides."""
+
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class IsNullStream(Expression):
+    """``S is null``, ``e1[1] is null``, ``#S is null``: true while that event slot is empty.
+
+    The compiler produces it where the form has an index or a ``#``/``!`` prefix; a bare name becomes ``IsNull(Variable)``.
+    """
+
+    source: str
+    index: EventIndex | None = None
+    is_inner: bool = False
+    is_fault: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class In(Expression):
+    """``expression in Table``."""
+
+    expression: Expression
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall(Expression):
+    """``name(args)`` or ``namespace:name(args)``; ``star`` is ``name(*)``. Aggregators are calls too."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+    namespace: str | None = None
+    star: bool = False

@@ -1,0 +1,151 @@
+"""Selection, output rate and output actions of a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from siddhi.query_api.expression import Constant, Expression, Variable
+from siddhi.query_api.span import Node
+
+__all__ = [
+    "DeleteFrom",
+    "EventRate",
+    "InsertInto",
+    "Order",
+    "OrderBy",
+    "Output",
+    "OutputAttribute",
+    "OutputEventType",
+    "OutputRate",
+    "RateKind",
+    "ReturnOutput",
+    "Selector",
+    "SetAttribute",
+    "SnapshotRate",
+    "TimeRate",
+    "UpdateOrInsertInto",
+    "UpdateTable",
+]
+
+
+class OutputEventType(Enum):
+    """Which events of a query act on its output."""
+
+    CURRENT = "current events"
+    EXPIRED = "expired events"
+    ALL = "all events"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputAttribute(Node):
+    """``expression as name``; ``rename`` is None where a plain reference keeps its own name."""
+
+    expression: Expression
+    rename: str | None = None
+
+
+class Order(Enum):
+    ASC = "asc"
+    DESC = "desc"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy(Node):
+    variable: Variable
+    order: Order = Order.ASC
+
+
+@dataclass(frozen=True, slots=True)
+class Selector(Node):
+    """``select ... group by ... having ... order by ... limit ... offset``; no attributes means ``select *``."""
+
+    attributes: tuple[OutputAttribute, ...] = ()
+    group_by: tuple[Variable, ...] = ()
+    having: Expression | None = None
+    order_by: tuple[OrderBy, ...] = ()
+    limit: Constant | None = None
+    offset: Constant | None = None
+
+
+class RateKind(Enum):
+    ALL = "all"
+    FIRST = "first"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRate(Node):
+    """Base of ``output ... every ...``."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRate(OutputRate):
+    """``output [all|first|last] every N events``."""
+
+    events: int
+    kind: RateKind = RateKind.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRate(OutputRate):
+    """``output [all|first|last] every <time>``; milliseconds."""
+
+    every_ms: int
+    kind: RateKind = RateKind.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRate(OutputRate):
+    """``output snapshot every <time>``; milliseconds."""
+
+    every_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Output(Node):
+    """Base of what a query does with its events. ``event_type`` None: the default of the clause."""
+
+    event_type: OutputEventType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertInto(Output):
+    target: str
+    is_inner: bool = False
+    is_fault: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetAttribute(Node):
+    """``T.attr = expression``."""
+
+    target: Variable
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteFrom(Output):
+    target: str
+    on: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateTable(Output):
+    """``set`` None: every output attribute is assigned."""
+
+    target: str
+    set: tuple[SetAttribute, ...] | None = None
+    on: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateOrInsertInto(Output):
+    target: str
+    set: tuple[SetAttribute, ...] | None = None
+    on: Expression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnOutput(Output):
+    """``return``: the events go to query callbacks only (or to the enclosing query)."""
