@@ -5,6 +5,7 @@ Each session runs in a fresh virtual environment; ``nox -R`` reuses the last one
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def extra(name: str) -> list[str]:
 @nox.session
 def dev(session: nox.Session) -> None:
     """Make a working checkout: .venv with the package, editable, and every tool."""
-    python = VENV / ("Scripts" if session.virtualenv.location.endswith("Scripts") else "bin") / "python"
+    python = VENV / ("Scripts" if os.name == "nt" else "bin") / "python"
     session.run("python", "-m", "venv", "--clear", str(VENV))
     session.run(str(python), "-m", "pip", "install", "-q", "-e", ".[dev]", external=True)
     session.log(f"activate it with: source {VENV}/bin/activate")
