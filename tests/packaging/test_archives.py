@@ -1,0 +1,91 @@
+"""The checks of wheels/ find what they are for: stray files, missing files, Cython hints."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from pathlib import Path
+
+from wheels import contents, hints
+
+
+def test_names_drop_the_directory_of_an_sdist(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("")
+    archive = tmp_path / "siddhi-1.tar.gz"
+    with tarfile.open(archive, "w:gz") as sdist:
+        sdist.add(tmp_path / "a.py", "siddhi-1/src/siddhi/a.py")
+    assert contents.names(archive) == ["src/siddhi/a.py"]
+
+
+def test_names_of_a_wheel(tmp_path: Path) -> None:
+    archive = tmp_path / "siddhi-1-py3-none-any.whl"
+    with zipfile.ZipFile(archive, "w") as wheel:
+        wheel.writestr("siddhi/b.py", "")
+        wheel.writestr("siddhi/a.py", "")
+    assert contents.names(archive) == ["siddhi/a.py", "siddhi/b.py"]
+
+
+def test_generated_c_and_foreign_files_are_surplus() -> None:
+    found = [
+        "siddhi/_core/event.c",
+        "siddhi/_core/event.cpython-311-x86_64-linux-gnu.so",
+        "siddhi/_core/event.cp311-win_amd64.pyd",
+        "siddhi/_core/event.pxd",
+        "siddhi/include/siddhi/event.h",
+        "siddhi/planner/nodes.py",
+        "siddhi/planner/core.so",
+        "siddhi-0.1.0.dist-info/licenses/LICENSE",
+        "tests/test_layers.py",
+    ]
+    assert contents.surplus(found, contents.WHEEL_MAY) == [
+        "siddhi/_core/event.c",
+        "siddhi/planner/core.so",
+        "tests/test_layers.py",
+    ]
+    assert contents.surplus(["venv/bin/python", "src/siddhi/_core/event.pyx"], contents.SDIST_MAY) == [
+        "venv/bin/python"
+    ]
+
+
+def checkout(root: Path) -> Path:
+    for name in (
+        "src/siddhi/_core/event.pyx",
+        "src/siddhi/_core/event.pxd",
+        "src/siddhi/errors.py",
+        "include/siddhi/e.h",
+    ):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("")
+    return root
+
+
+def test_a_wheel_needs_a_library_for_every_pyx(tmp_path: Path) -> None:
+    must = [f"siddhi/{name}" for name in contents.MUST]
+    found = [*must, "siddhi/_core/event.pxd", "siddhi/errors.py", "siddhi/include/siddhi/e.h"]
+    library = "siddhi/_core/event.cpython-311-x86_64-linux-gnu.so"
+    assert contents.missing(found, "siddhi", checkout(tmp_path), compiled=True) == ["siddhi/_core/event.pyx"]
+    assert contents.missing([*found, library], "siddhi", tmp_path, compiled=True) == []
+
+
+def test_an_sdist_needs_every_source(tmp_path: Path) -> None:
+    must = [f"src/siddhi/{name}" for name in contents.MUST]
+    found = [*must, "src/siddhi/_core/event.pyx", "src/siddhi/errors.py"]
+    assert contents.missing(found, "src/siddhi", checkout(tmp_path), compiled=False) == [
+        "include/siddhi/e.h",
+        "src/siddhi/_core/event.pxd",
+    ]
+
+
+def test_hints_are_found_with_the_indent_of_pip(tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text("  [1/1] Cythonizing src/siddhi/_core/event.pyx\n  copying x\n")
+    assert hints.main(str(log)) == 0
+    for line in ("performance hint: src/siddhi/_core/event.pyx:3:1: x", "warning: src/siddhi/_core/event.pxd:1:2: y"):
+        log.write_text(f"  [1/1] Cythonizing src/siddhi/_core/event.pyx\n  {line}\n")
+        assert hints.main(str(log)) == 1
+
+
+def test_a_log_in_which_nothing_was_compiled_is_no_proof(tmp_path: Path) -> None:
+    log = tmp_path / "build.log"
+    log.write_text("Successfully installed siddhi\n")
+    assert hints.main(str(log)) == 1
