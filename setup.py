@@ -14,7 +14,7 @@ from setuptools.command.build_py import build_py
 #   SIDDHI_DEBUG=1       bounds and None checks, the C macro SIDDHI_DEBUG (pool poisoning, leak counts), -O1 -g
 #   SIDDHI_TRACE=1       line tracing for coverage; the generated C stays beside the sources, where coverage looks for it
 #   SIDDHI_BUILD_JOBS=n  compilers at a time (default: one per processor)
-DEBUG, TRACE = (os.environ.get(f"SIDDHI_{name}", "0") not in ("", "0") for name in ("DEBUG", "TRACE"))
+DEBUG, TRACE = (os.environ.get(f"SIDDHI_{switch}", "0") not in ("", "0") for switch in ("DEBUG", "TRACE"))
 JOBS = int(os.environ.get("SIDDHI_BUILD_JOBS", "0")) or os.cpu_count() or 1
 MODE = ("debug" if DEBUG else "release") + ("-trace" if TRACE else "")
 BASE = Path("build", MODE)  # every mode has its own objects, so that switching never mixes or rebuilds them
@@ -59,17 +59,9 @@ class BuildExt(build_ext):
 
 def extensions() -> list[Extension]:
     """One extension per file of src/siddhi/_core; its name is its path."""
-    return [
-        Extension(
-            ".".join(path.with_suffix("").parts[1:]),
-            [str(path)],
-            include_dirs=["include"],
-            define_macros=MACROS,
-            extra_compile_args=FLAGS,
-            depends=HEADERS,
-        )
-        for path in sorted(Path("src/siddhi/_core").rglob("*.pyx"))
-    ]
+    sources = sorted(Path("src/siddhi/_core").rglob("*.pyx"))
+    settings = {"include_dirs": ["include"], "define_macros": MACROS, "extra_compile_args": FLAGS, "depends": HEADERS}
+    return [Extension(".".join(path.with_suffix("").parts[1:]), [str(path)], **settings) for path in sources]
 
 
 C_FILES = None if TRACE else str(BASE / "c")

@@ -1,0 +1,53 @@
+"""What the documents show works: Python blocks run and print what they say, links lead somewhere, commands exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PYTHON = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+NOX = re.compile(r"nox -s ([a-z]+)")
+
+
+def identify(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identify)
+def test_python_blocks_run_and_print_what_they_say(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, object] = {}
+    for code, output in PYTHON.findall(document.read_text(encoding="utf-8")):
+        exec(compile(code, str(document), "exec"), names)
+        assert capsys.readouterr().out == output
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identify)
+def test_links_lead_somewhere(document: Path) -> None:
+    links = LINK.findall(document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identify)
+def test_named_tasks_exist(document: Path) -> None:
+    tree = ast.parse((ROOT / "noxfile.py").read_text(encoding="utf-8"))
+    tasks = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.decorator_list}
+    assert set(NOX.findall(document.read_text(encoding="utf-8"))) <= tasks
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "pip install -e '.[test]' && pytest\n" in readme
+    assert 'pip install -e ".[test]" && pytest' in ci
+
+
+def test_every_decision_is_listed() -> None:
+    listed = (ROOT / "docs" / "adr" / "README.md").read_text(encoding="utf-8")
+    decisions = sorted(path.name for path in (ROOT / "docs" / "adr").glob("[0-9]*.md"))
+    assert decisions == sorted(re.findall(r"\((\d{4}-[^)]+)\)", listed))

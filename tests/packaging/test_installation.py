@@ -1,0 +1,27 @@
+"""What an installation promises: one version, typed, headers at hand, a command."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+import siddhi
+from siddhi._version import __version__
+
+
+def test_the_version_is_written_once() -> None:
+    assert siddhi.__version__ == __version__ == metadata.version("siddhi")
+
+
+def test_the_package_is_typed() -> None:
+    assert (Path(siddhi.__file__).parent / "py.typed").exists()
+
+
+def test_headers_are_where_get_include_says() -> None:
+    assert list((Path(siddhi.get_include()) / "siddhi").glob("*.h"))
+
+
+def test_the_command_is_installed() -> None:
+    (command,) = metadata.entry_points(group="console_scripts", name="siddhi")
+    assert command.value == "siddhi.cli:main"
+    assert callable(command.load())
