@@ -1,0 +1,168 @@
+"""How a number is made: feed a subject, take the time, check the answer."""
+from __future__ import annotations
+
+import functools
+from array import array
+from collections.abc import Callable
+from time import perf_counter, perf_counter_ns
+from typing import Any
+
+import trades
+from scenarios import Answer, Scenario
+from subjects import Engine, Last, Loop, Subject
+
+SubjectClass = type[Engine] | type[Loop]
+
+LATENCY_WARM_UP = 20_000
+
+
+class WrongAnswer(Exception):
+    """A subject gave other outputs than it must; its time means nothing."""
+
+
+@functools.lru_cache(maxsize=2)
+def _stamped(n: int) -> tuple[list[trades.Row], list[int]]:
+    rows = trades.rows(n)
+    return rows, [row[3] for row in rows]
+
+
+def feed_events(subject: Subject, n: int) -> float:
+    """Send *n* trades, one ``send(row, timestamp=ms)`` each; the seconds it took."""
+    rows, stamps = _stamped(n)
+    send, send_second = subject.send, subject.send_second
+    if send_second is None:
+        start = perf_counter()
+        for row, stamp in zip(rows, stamps):
+            send(row, timestamp=stamp)
+        return perf_counter() - start
+    pairs = zip(rows[0::2], stamps[0::2], rows[1::2], stamps[1::2])
+    start = perf_counter()
+    for row, stamp, row_second, stamp_second in pairs:
+        send(row, timestamp=stamp)
+        send_second(row_second, timestamp=stamp_second)
+    return perf_counter() - start
+
+
+def feed_batches(subject: Subject, n: int) -> float:
+    """Send *n* trades as tables of ``trades.BATCH_ROWS`` rows; the seconds it took.
+
+    With a second stream each cut goes out as two tables, first its even trades, then its odd ones.
+    """
+    send_batch, send_second = subject.send_batch, subject.send_batch_second
+    if send_second is None:
+        tables = trades.tables(n)
+        start = perf_counter()
+        for table in tables:
+            send_batch(table, timestamp="ts")
+        return perf_counter() - start
+    pairs = list(zip(trades.tables(n, 2, 0), trades.tables(n, 2, 1)))
+    start = perf_counter()
+    for table, table_second in pairs:
+        send_batch(table, timestamp="ts")
+        send_second(table_second, timestamp="ts")
+    return perf_counter() - start
+
+
+FEEDS: dict[str, Callable[[Subject, int], float]] = {"event": feed_events, "batch": feed_batches}
+
+
+def _counting() -> tuple[Callable[[Any], None], Callable[[], int]]:
+    count = 0
+
+    def callback(outputs: Any) -> None:
+        nonlocal count
+        count += len(outputs)
+
+    return callback, lambda: count
+
+
+def answer(kind: SubjectClass, scenario: Scenario, mode: str, n: int) -> Answer:
+    """What *kind* answers to the first *n* trades, all of it looked at. Not for timing."""
+    count = 0
+    latest: Any = None
+
+    def callback(outputs: Any) -> None:
+        nonlocal count, latest
+        count += len(outputs)
+        if len(outputs):
+            latest = outputs
+
+    subject = _subject(kind, scenario, mode, callback)
+    try:
+        FEEDS[mode](subject, n)
+        rows = subject.rows() if scenario.check else None
+        last: Last | None = None
+        if latest is not None:
+            last = subject.last_row(latest) if mode == "batch" else subject.last_event(latest)
+    finally:
+        subject.close()
+    return Answer(count, last, None if rows is None else len(rows), rows[0] if rows else None)
+
+
+def must_be(scenario: Scenario, mode: str, n: int) -> Answer:
+    """The right answer after *n* trades: recorded where there is one, otherwise the loop's.
+
+    Batches of a two-stream scenario arrive in another order than single events, so their answer is the loop's.
+    """
+    if n == scenario.events and scenario.expected and not (mode == "batch" and scenario.second):
+        return scenario.expected
+    return answer(Loop, scenario, mode, n)
+
+
+def check(kind: SubjectClass, scenario: Scenario, mode: str, n: int) -> Answer:
+    """Run once, untimed, and raise `WrongAnswer` unless the outputs are right; the answer is returned."""
+    want = must_be(scenario, mode, n)
+    got = answer(kind, scenario, mode, n)
+    difference = want.difference(got)
+    if difference:
+        raise WrongAnswer(f"{scenario.name} ({mode}, {n} events): {difference}")
+    return got
+
+
+def prepare(kind: SubjectClass, scenario: Scenario, mode: str) -> tuple[Subject, Callable[[], int]]:
+    """A started subject with a counting callback (none if the scenario has no subscriber), and the count so far."""
+    callback, total = _counting()
+    return _subject(kind, scenario, mode, callback if scenario.subscriber else None), total
+
+
+def timed(kind: SubjectClass, scenario: Scenario, mode: str, n: int, outputs: int) -> float:
+    """Seconds for *n* trades into a fresh subject; raises `WrongAnswer` unless it counts *outputs* outputs."""
+    subject, total = prepare(kind, scenario, mode)
+    try:
+        seconds = FEEDS[mode](subject, n)
+    finally:
+        subject.close()
+    if scenario.subscriber and total() != outputs:
+        raise WrongAnswer(f"{scenario.name} ({mode}, {n} events): {total()} outputs instead of {outputs}")
+    return seconds
+
+
+def latencies(kind: SubjectClass, scenario: Scenario, n: int) -> array[int]:
+    """Nanoseconds of each of *n* single sends after a warm-up, sorted; reading the clock is in them."""
+    rows, stamps = _stamped(LATENCY_WARM_UP + n)
+    subject, _ = prepare(kind, scenario, "event")
+    doors = [subject.send, subject.send_second or subject.send]
+    samples = array("q", bytes(8 * len(rows)))
+    try:
+        for i, (row, stamp) in enumerate(zip(rows, stamps)):
+            send = doors[i & 1]
+            start = perf_counter_ns()
+            send(row, timestamp=stamp)
+            samples[i] = perf_counter_ns() - start
+    finally:
+        subject.close()
+    return array("q", sorted(samples[LATENCY_WARM_UP:]))
+
+
+def clock_ns() -> int:
+    """The median cost of reading the clock twice, which every latency sample includes."""
+    samples = []
+    for _ in range(10_000):
+        start = perf_counter_ns()
+        samples.append(perf_counter_ns() - start)
+    return sorted(samples)[len(samples) // 2]
+
+
+def _subject(kind: SubjectClass, scenario: Scenario, mode: str, callback: Callable[[Any], None] | None) -> Subject:
+    subject: Subject = kind(scenario, None, callback) if mode == "batch" else kind(scenario, callback, None)
+    return subject
