@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from siddhi.query_api.definition import Attribute
 from siddhi.types import AttributeType
@@ -22,6 +22,7 @@ __all__ = [
     "Parameter",
     "Repeat",
     "ReturnRule",
+    "ScriptLanguageMetadata",
     "StreamFunctionMetadata",
     "WindowMetadata",
 ]
@@ -33,13 +34,16 @@ ReturnRule = AttributeType | Callable[..., AttributeType]
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One parameter. ``types`` are the accepted types. A parameter that is not ``dynamic`` takes literals only;
-    ``attribute_only`` takes plain attribute references only."""
+    ``attribute_only`` takes plain attribute references only, ``plain`` either of the two, and ``event_only`` an event
+    itself (``eventTimestamp(e1)``)."""
 
     name: str
     types: frozenset[AttributeType]
     dynamic: bool = True
     attribute_only: bool = False
     description: str = ""
+    plain: bool = False
+    event_only: bool = False
 
 
 class Repeat(Enum):
@@ -62,7 +66,9 @@ class Overload:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionMetadata:
     """Base. ``check`` may raise :class:`ValueError` with what is wrong about constant arguments (called with the
-    argument types and the constants or None)."""
+    argument types and the constants or None); a second argument of the error is the hint shown with it."""
+
+    title: ClassVar[str] = "extension"
 
     name: str
     namespace: str | None = None
@@ -84,6 +90,8 @@ class ExtensionMetadata:
 class FunctionMetadata(ExtensionMetadata):
     """A scalar function. ``deterministic``: same arguments, same answer, no clock and no randomness."""
 
+    title: ClassVar[str] = "function"
+
     returns: ReturnRule
     deterministic: bool = True
 
@@ -92,14 +100,22 @@ class FunctionMetadata(ExtensionMetadata):
 class AggregatorMetadata(ExtensionMetadata):
     """An attribute aggregator. A Python implementation is a class with add(*values), remove(*values), reset(), value()."""
 
+    title: ClassVar[str] = "aggregator"
+
     returns: ReturnRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamFunctionMetadata(ExtensionMetadata):
-    """A stream function or processor. ``appends`` are attributes it adds: fixed, or from the argument types."""
+    """A stream function or processor. ``appends`` are attributes it adds: fixed, or from the argument types.
+
+    ``reads_event``: it looks at every attribute of the event, not at its arguments only.
+    """
+
+    title: ClassVar[str] = "stream function"
 
     appends: tuple[Attribute, ...] | Callable[..., tuple[Attribute, ...]] = ()
+    reads_event: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +127,21 @@ class WindowMetadata(ExtensionMetadata):
         emits_reset: sends RESET events.
         clock_driven: uses timers of the app clock.
         searchable: its content can be joined and queried.
+        reads_event: it looks at every attribute of the event, not at its arguments only.
     """
+
+    title: ClassVar[str] = "window"
 
     batch: bool = False
     emits_reset: bool = False
     clock_driven: bool = False
     searchable: bool = True
+    reads_event: bool = False
     tags: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptLanguageMetadata(ExtensionMetadata):
+    """A language for ``define function f[language]``; ``implementation(definition)`` returns a callable."""
+
+    title: ClassVar[str] = "script language"

@@ -1,0 +1,21 @@
+"""Everything built in, declared as extensions are: metadata here, kernels in the compiled core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from siddhi.extension.metadata import ExtensionMetadata
+from siddhi.library.aggregators import AGGREGATORS
+from siddhi.library.functions import FUNCTIONS
+from siddhi.library.stream_functions import STREAM_FUNCTIONS
+from siddhi.library.windows import WINDOWS
+
+__all__ = ["built_in"]
+
+
+def built_in() -> Iterator[ExtensionMetadata]:
+    """The metadata of every built-in."""
+    yield from FUNCTIONS
+    yield from AGGREGATORS
+    yield from STREAM_FUNCTIONS
+    yield from WINDOWS

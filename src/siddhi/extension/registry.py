@@ -1,0 +1,233 @@
+"""Where extensions are found: one registry per manager, over the one of the process, over the built-ins.
+
+Names are case-sensitive and have one holder: a second registration is refused and names the first. Installed packages may
+offer extensions through entry points; they are looked up the first time a name is not found here, and only those whose
+entry point is called like the namespace, the name, or ``namespace.name`` are loaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, TypeVar
+
+from siddhi.errors import ExtensionError
+from siddhi.extension.metadata import (
+    AggregatorMetadata,
+    ExtensionMetadata,
+    FunctionMetadata,
+    ScriptLanguageMetadata,
+    StreamFunctionMetadata,
+    WindowMetadata,
+)
+from siddhi.types import AttributeType
+
+__all__ = ["ENTRY_POINT_GROUPS", "Registry", "builtin_registry", "metadata_of", "shared_registry"]
+
+ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
+    FunctionMetadata: "siddhi.functions",
+    AggregatorMetadata: "siddhi.aggregators",
+    StreamFunctionMetadata: "siddhi.stream_functions",
+    WindowMetadata: "siddhi.windows",
+    ScriptLanguageMetadata: "siddhi.script_languages",
+}
+"""The entry point group of each kind of extension."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_CALLED_ALIKE: tuple[type[ExtensionMetadata], ...] = (FunctionMetadata, AggregatorMetadata)
+_M = TypeVar("_M", bound=ExtensionMetadata)
+
+
+class Registry:
+    """Extensions by kind, namespace and name.
+
+    Args:
+        base: asked for what this registry does not hold.
+        entry_points: also look at what installed packages offer.
+    """
+
+    def __init__(self, base: Registry | None = None, *, entry_points: bool = False) -> None:
+        self._base = base
+        self._entry_points = entry_points
+        self._held: dict[type[ExtensionMetadata], dict[tuple[str | None, str], ExtensionMetadata]] = {
+            kind: {} for kind in ENTRY_POINT_GROUPS
+        }
+        self._offered: dict[type[ExtensionMetadata], list[Any]] = {}
+
+    def register(self, metadata: ExtensionMetadata, *, replace: bool = False) -> None:
+        """Add an extension; ``replace`` lets it take the place of (or hide) one that has its name.
+
+        Raises:
+            ExtensionError: the metadata contradicts itself, or the name is taken.
+        """
+        kind = type(metadata)
+        if kind not in self._held:
+            raise ExtensionError(f"{kind.__name__} is not a kind of extension")
+        _check(metadata)
+        if not replace:
+            holder = self._holder(metadata)
+            if holder is not None and not _same_origin(holder, metadata):
+                raise ExtensionError(
+                    f"{metadata.title} '{metadata.full_name}' cannot be registered: the name is held by "
+                    f"{holder.title} '{holder.full_name}' ({_origin(holder)})"
+                )
+        self._held[kind][metadata.namespace, metadata.name] = metadata
+
+    def find(self, kind: type[_M], namespace: str | None, name: str) -> _M | None:
+        """The extension of this kind and name, or None."""
+        found = self._held[kind].get((namespace, name))
+        if found is None and self._base is not None:
+            found = self._base.find(kind, namespace, name)
+        if found is None and self._entry_points:
+            self._load_offered(kind, namespace, name)
+            found = self._held[kind].get((namespace, name))
+        return found if isinstance(found, kind) else None
+
+    def function(self, namespace: str | None, name: str) -> FunctionMetadata | None:
+        """The scalar function of this name, or None."""
+        return self.find(FunctionMetadata, namespace, name)
+
+    def aggregator(self, namespace: str | None, name: str) -> AggregatorMetadata | None:
+        """The attribute aggregator of this name, or None."""
+        return self.find(AggregatorMetadata, namespace, name)
+
+    def stream_function(self, namespace: str | None, name: str) -> StreamFunctionMetadata | None:
+        """The stream function of this name, or None."""
+        return self.find(StreamFunctionMetadata, namespace, name)
+
+    def window(self, namespace: str | None, name: str) -> WindowMetadata | None:
+        """The window of this name, or None."""
+        return self.find(WindowMetadata, namespace, name)
+
+    def script_language(self, name: str) -> ScriptLanguageMetadata | None:
+        """The script language of this name, or None."""
+        return self.find(ScriptLanguageMetadata, None, name)
+
+    def all(self, kind: type[_M]) -> Iterator[_M]:
+        """Every extension of this kind that is registered here or in a base (entry points only once loaded)."""
+        if self._base is not None:
+            for found in self._base.all(kind):
+                if (found.namespace, found.name) not in self._held[kind]:
+                    yield found
+        for held in self._held[kind].values():
+            if isinstance(held, kind):
+                yield held
+
+    def names(self, *kinds: type[ExtensionMetadata]) -> list[str]:
+        """Full names of every extension of these kinds, sorted."""
+        return sorted({metadata.full_name for kind in kinds for metadata in self.all(kind)})
+
+    def _holder(self, metadata: ExtensionMetadata) -> ExtensionMetadata | None:
+        """Who holds the name. Functions and aggregators are called alike, so they share their names."""
+        kinds = _CALLED_ALIKE if isinstance(metadata, _CALLED_ALIKE) else (type(metadata),)
+        registry: Registry | None = self
+        while registry is not None:
+            for kind in kinds:
+                held = registry._held[kind].get((metadata.namespace, metadata.name))
+                if held is not None:
+                    return held
+            registry = registry._base
+        return None
+
+    def _load_offered(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> None:
+        """Load the entry points that may hold this name; each is loaded once."""
+        if kind not in self._offered:
+            # Reading the metadata of all installed packages takes milliseconds: only when a name is missing.
+            from importlib.metadata import entry_points
+
+            self._offered[kind] = list(entry_points(group=ENTRY_POINT_GROUPS[kind]))
+        wanted = {name} if namespace is None else {namespace, f"{namespace}.{name}"}
+        for entry_point in [point for point in self._offered[kind] if point.name in wanted]:
+            self._offered[kind].remove(entry_point)
+            try:
+                for metadata in metadata_of(entry_point.load()):
+                    self.register(metadata)
+            except Exception as error:
+                raise ExtensionError(f"entry point '{entry_point.group}: {entry_point}' cannot be loaded") from error
+
+
+@cache
+def builtin_registry() -> Registry:
+    """The registry of everything built in."""
+    registry = Registry()
+    # By name, as an entry point is: the library builds on this package, not the other way round.
+    for metadata in importlib.import_module("siddhi.library").built_in():
+        registry.register(metadata)
+    return registry
+
+
+@cache
+def shared_registry() -> Registry:
+    """The registry of the process: built-ins, what decorators registered, and what installed packages offer."""
+    return Registry(builtin_registry(), entry_points=True)
+
+
+def metadata_of(source: Any) -> Iterable[ExtensionMetadata]:
+    """The metadata in an object: metadata itself, something decorated, a module or a collection of those.
+
+    Raises:
+        ExtensionError: there is none.
+    """
+    if isinstance(source, ExtensionMetadata):
+        return (source,)
+    declared = getattr(source, "__siddhi_extension__", None)
+    if isinstance(declared, ExtensionMetadata):
+        return (declared,)
+    members = vars(source).values() if hasattr(source, "__path__") or hasattr(source, "__file__") else source
+    if not isinstance(members, Iterable) or isinstance(members, (str, bytes)):
+        raise ExtensionError(f"{source!r} declares no siddhi extension")
+    found: dict[int, ExtensionMetadata] = {}
+    for member in members:
+        declared = member if isinstance(member, ExtensionMetadata) else getattr(member, "__siddhi_extension__", None)
+        if isinstance(declared, ExtensionMetadata):
+            found[id(declared)] = declared
+    if not found:
+        raise ExtensionError(f"{source!r} declares no siddhi extension")
+    return found.values()
+
+
+def _check(metadata: ExtensionMetadata) -> None:
+    """Refuse metadata that could not work."""
+    what = f"{metadata.title} '{metadata.full_name}'"
+    for part in (metadata.name,) if metadata.namespace is None else (metadata.namespace, metadata.name):
+        if not _NAME.match(part):
+            raise ExtensionError(f"{what}: '{part}' is not a name (letters, digits and _, no digit first)")
+    if (metadata.native is None) == (metadata.implementation is None):
+        raise ExtensionError(f"{what} needs either a native kernel or an implementation")
+    if metadata.implementation is not None and not callable(metadata.implementation):
+        raise ExtensionError(f"{what}: the implementation {metadata.implementation!r} cannot be called")
+    if isinstance(metadata, AggregatorMetadata) and metadata.implementation is not None:
+        missing = [name for name in ("add", "remove", "reset", "value") if not hasattr(metadata.implementation, name)]
+        if missing:
+            raise ExtensionError(f"{what}: {metadata.implementation!r} lacks {', '.join(missing)}()")
+    if isinstance(metadata, (FunctionMetadata, AggregatorMetadata)) and not (
+        isinstance(metadata.returns, AttributeType) or callable(metadata.returns)
+    ):
+        raise ExtensionError(f"{what}: returns must be an attribute type or a function, not {metadata.returns!r}")
+    if not metadata.overloads and not isinstance(metadata, ScriptLanguageMetadata):
+        raise ExtensionError(f"{what} declares no overload (use an empty Overload() for no parameters)")
+    for overload in metadata.overloads:
+        names = [parameter.name for parameter in overload.parameters]
+        for parameter in overload.parameters:
+            if not parameter.types or not all(isinstance(type_, AttributeType) for type_ in parameter.types):
+                raise ExtensionError(f"{what}: parameter '{parameter.name}' accepts no attribute type")
+        if not names and (overload.repeat is not type(overload.repeat).NO):
+            raise ExtensionError(f"{what}: nothing to repeat in an overload without parameters")
+
+
+def _same_origin(holder: ExtensionMetadata, metadata: ExtensionMetadata) -> bool:
+    """Whether the same definition is registered again (a module reloaded, a notebook cell run twice)."""
+    if type(holder) is not type(metadata) or holder.implementation is None or metadata.implementation is None:
+        return holder is metadata
+    return _origin(holder) == _origin(metadata)
+
+
+def _origin(metadata: ExtensionMetadata) -> str:
+    """Where an extension comes from, for messages."""
+    if metadata.implementation is None:
+        return "built in"
+    implementation = metadata.implementation
+    module = getattr(implementation, "__module__", None)
+    return f"{module}.{getattr(implementation, '__qualname__', type(implementation).__qualname__)}"

@@ -1,0 +1,61 @@
+"""The built-in attribute aggregators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from siddhi.extension.metadata import AggregatorMetadata, Overload, Parameter, ReturnRule
+from siddhi.library.type_sets import ANY, BOOL, NUMERIC, OBJECT
+from siddhi.types import AttributeType
+
+__all__ = ["AGGREGATORS"]
+
+
+def _sum_type(types: Sequence[AttributeType], _constants: Sequence[Any]) -> AttributeType:
+    return AttributeType.LONG if types[0] in (AttributeType.INT, AttributeType.LONG) else AttributeType.DOUBLE
+
+
+def _same(types: Sequence[AttributeType], _constants: Sequence[Any]) -> AttributeType:
+    return types[0]
+
+
+def _declare(
+    name: str,
+    accepted: frozenset[AttributeType],
+    returns: ReturnRule,
+    description: str,
+    *,
+    parameter: str = "arg",
+    bare: bool = False,
+) -> AggregatorMetadata:
+    """An aggregator of one argument; ``bare``: it may also be called without."""
+    one = Overload((Parameter(parameter, accepted),))
+    return AggregatorMetadata(
+        name=name,
+        native=name,
+        overloads=(Overload(), one) if bare else (one,),
+        returns=returns,
+        description=description,
+        example=f"from S#window.length(10) select {name}({'' if bare else parameter}) as x insert into O;",
+    )
+
+
+AGGREGATORS: tuple[AggregatorMetadata, ...] = (
+    _declare("sum", NUMERIC, _sum_type, "The sum of the values that are not null; null where there are none."),
+    _declare(
+        "avg", NUMERIC, AttributeType.DOUBLE, "The mean of the values that are not null; null where there are none."
+    ),
+    _declare("count", ANY, AttributeType.LONG, "The number of events, null values included.", bare=True),
+    _declare("distinctCount", ANY, AttributeType.LONG, "The number of distinct values; null is one of them."),
+    _declare("min", NUMERIC, _same, "The least value held that is not null."),
+    _declare("max", NUMERIC, _same, "The greatest value held that is not null."),
+    _declare("minForever", NUMERIC, _same, "The least value since the last reset; what expires stays counted."),
+    _declare("maxForever", NUMERIC, _same, "The greatest value since the last reset; what expires stays counted."),
+    _declare(
+        "stdDev", NUMERIC, AttributeType.DOUBLE, "The population standard deviation; null where there are no values."
+    ),
+    _declare("and", BOOL, AttributeType.BOOL, "Whether at least one true and no false is held."),
+    _declare("or", BOOL, AttributeType.BOOL, "Whether at least one true is held."),
+    _declare("unionSet", OBJECT, AttributeType.OBJECT, "The union of the sets held.", parameter="set"),
+)

@@ -1,0 +1,237 @@
+"""The built-in windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from siddhi.extension.metadata import Overload, Parameter, Repeat, WindowMetadata
+from siddhi.library.type_sets import BOOL, DOUBLE, INT, LONG, NUMERIC, STRING, TIME
+from siddhi.types import AttributeType
+
+__all__ = ["WINDOWS"]
+
+Types = Sequence[AttributeType]
+Constants = Sequence[Any]
+
+
+def _literal(name: str, types: frozenset[AttributeType], description: str = "") -> Parameter:
+    return Parameter(name, types, dynamic=False, description=description)
+
+
+def _attribute(name: str, types: frozenset[AttributeType], description: str = "") -> Parameter:
+    return Parameter(name, types, attribute_only=True, description=description)
+
+
+def _check_sort(types: Types, constants: Constants) -> None:
+    """Attributes, each with an order that may be left out from the second attribute on."""
+    for position in range(1, len(types)):
+        constant = constants[position]
+        if constant is None:
+            continue
+        if constants[position - 1] is not None:
+            raise ValueError(f"'{constant}' does not stand behind an attribute", "sort(5, price, 'desc')")
+        if not isinstance(constant, str) or constant.lower() not in ("asc", "desc"):
+            raise ValueError(f"{constant!r} is not an order", "use 'asc' or 'desc'")
+
+
+def _check_session(_types: Types, constants: Constants) -> None:
+    if len(constants) == 3 and constants[2] > constants[0]:
+        raise ValueError("the allowed latency of a session cannot be greater than its gap")
+
+
+def _check_batch(_types: Types, constants: Constants) -> None:
+    if constants and constants[0] < 0:
+        raise ValueError(f"a batch cannot hold {constants[0]} events")
+
+
+def _check_lossy(_types: Types, constants: Constants) -> None:
+    names = ("support.threshold", "error.bound")
+    for name, value in zip(names, constants, strict=False):
+        if isinstance(value, float) and not 0 < value < 1:
+            raise ValueError(f"{name} must lie between 0 and 1, not {value}")
+
+
+_N = _literal("window.length", INT, "how many events")
+_T = _literal("window.time", TIME, "how long, in milliseconds or as a time literal")
+_TS = _attribute("timestamp", LONG, "the attribute that holds the event's time in milliseconds")
+_STREAM = _literal("stream.current.event", BOOL, "whether events pass at once and expire in batches")
+_START = _literal("start.time", TIME, "an instant the batches are aligned to, in milliseconds")
+_ORDERED = _attribute("attribute", NUMERIC | STRING, "what to order by")
+_ORDER = _literal("order", STRING, "'asc' or 'desc'")
+_EXPRESSION = Parameter("expression", STRING, plain=True, description="a condition, as text or in an attribute")
+_KEY = _attribute("attribute", STRING, "the attribute whose values are counted")
+_SUPPORT = _literal("support.threshold", DOUBLE)
+_ERROR = _literal("error.bound", DOUBLE)
+_GAP = _literal("session.gap", TIME, "a session ends when nothing comes for this long, in milliseconds")
+_SESSION_KEY = _attribute("session.key", STRING, "one session per value")
+_LATENCY = _literal("allowed.latency", TIME, "how long an ended session waits for late events, in milliseconds")
+
+WINDOWS: tuple[WindowMetadata, ...] = (
+    WindowMetadata(
+        name="batch",
+        native="batch",
+        overloads=(Overload(), Overload((_N,))),
+        check=_check_batch,
+        batch=True,
+        emits_reset=True,
+        description="Each arriving chunk is a batch, cut into pieces of the given length.",
+        example="from S#window.batch() select sum(price) as total insert into O;",
+    ),
+    WindowMetadata(
+        name="cron",
+        native="cron",
+        overloads=(Overload((_literal("cron.expression", STRING, "a Quartz cron text"),)),),
+        batch=True,
+        clock_driven=True,
+        description="Releases what was collected at the times of a cron expression.",
+        example="from S#window.cron('*/5 * * * * ?') select price insert into O;",
+    ),
+    WindowMetadata(
+        name="delay",
+        native="delay",
+        overloads=(Overload((_literal("window.delay", TIME, "how long, in milliseconds"),)),),
+        clock_driven=True,
+        description="Holds every event back for a time.",
+        example="from S#window.delay(1 min) select price insert into O;",
+    ),
+    WindowMetadata(
+        name="expression",
+        native="expression",
+        overloads=(Overload((_EXPRESSION,)),),
+        reads_event=True,
+        description="The latest events for which a condition over them holds.",
+        example="from S#window.expression('count() <= 20') select price insert into O;",
+    ),
+    WindowMetadata(
+        name="expressionBatch",
+        native="expressionBatch",
+        overloads=(
+            Overload((_EXPRESSION,)),
+            Overload((_EXPRESSION, Parameter("include.triggering.event", BOOL))),
+            Overload((_EXPRESSION, Parameter("include.triggering.event", BOOL), _STREAM)),
+        ),
+        batch=True,
+        reads_event=True,
+        description="Collects events while a condition over them holds, then releases them.",
+        example="from S#window.expressionBatch('last.symbol == first.symbol') select price insert into O;",
+    ),
+    WindowMetadata(
+        name="externalTime",
+        native="externalTime",
+        overloads=(Overload((_TS, _T)),),
+        description="The events of the last period, by a time that the events carry.",
+        example="from S#window.externalTime(ts, 1 min) select avg(price) as mean insert into O;",
+    ),
+    WindowMetadata(
+        name="externalTimeBatch",
+        native="externalTimeBatch",
+        overloads=(
+            Overload((_TS, _T)),
+            Overload((_TS, _T, Parameter("start.time", TIME, plain=True))),
+            Overload((_TS, _T, Parameter("start.time", TIME, plain=True), _literal("timeout", TIME))),
+            Overload(
+                (
+                    _TS,
+                    _T,
+                    Parameter("start.time", TIME, plain=True),
+                    _literal("timeout", TIME),
+                    _literal("replace.with.batchtime", BOOL),
+                )
+            ),
+        ),
+        batch=True,
+        emits_reset=True,
+        clock_driven=True,
+        description="Batches of one period each, by a time that the events carry.",
+        example="from S#window.externalTimeBatch(ts, 1 min) select avg(price) as mean insert into O;",
+    ),
+    WindowMetadata(
+        name="frequent",
+        native="frequent",
+        overloads=(Overload((_literal("event.count", INT, "how many keys"),)), Overload((_N, _KEY))),
+        reads_event=True,
+        description="The latest events of the most frequent keys (Misra-Gries counting).",
+        deprecated="use a grouped count instead",
+    ),
+    WindowMetadata(
+        name="length",
+        native="length",
+        overloads=(Overload((_N,)),),
+        emits_reset=True,
+        description="The last events.",
+        example="from S#window.length(10) select avg(price) as mean insert into O;",
+    ),
+    WindowMetadata(
+        name="lengthBatch",
+        native="lengthBatch",
+        overloads=(Overload((_N,)), Overload((_N, _STREAM))),
+        batch=True,
+        emits_reset=True,
+        description="Batches of a fixed number of events.",
+        example="from S#window.lengthBatch(10) select avg(price) as mean insert into O;",
+    ),
+    WindowMetadata(
+        name="lossyFrequent",
+        native="lossyFrequent",
+        overloads=(Overload((_SUPPORT,)), Overload((_SUPPORT, _ERROR)), Overload((_SUPPORT, _ERROR, _KEY))),
+        check=_check_lossy,
+        reads_event=True,
+        description="The latest events of keys whose frequency exceeds a threshold (lossy counting).",
+        deprecated="use a grouped count instead",
+    ),
+    WindowMetadata(
+        name="session",
+        native="session",
+        overloads=(Overload((_GAP,)), Overload((_GAP, _SESSION_KEY)), Overload((_GAP, _SESSION_KEY, _LATENCY))),
+        check=_check_session,
+        clock_driven=True,
+        description="Events that follow one another without a long gap, per key.",
+        example="from S#window.session(5 min, user) select user, count() as n group by user insert into O;",
+    ),
+    WindowMetadata(
+        name="sort",
+        native="sort",
+        overloads=(
+            Overload((_N, _ORDERED)),
+            Overload((_N, _ORDERED, _ORDER)),
+            Overload(
+                (_N, _ORDERED, _ORDER, _ORDERED, Parameter("...", NUMERIC | STRING, plain=True)), Repeat.ZERO_OR_MORE
+            ),
+        ),
+        check=_check_sort,
+        description="The first events in the given order.",
+        example="from S#window.sort(5, price, 'desc') select symbol, price insert into O;",
+    ),
+    WindowMetadata(
+        name="time",
+        native="time",
+        overloads=(Overload((_T,)),),
+        clock_driven=True,
+        description="The events of the last period.",
+        example="from S#window.time(1 min) select avg(price) as mean insert into O;",
+    ),
+    WindowMetadata(
+        name="timeBatch",
+        native="timeBatch",
+        overloads=(
+            Overload((_T,)),
+            Overload((_T, _START)),
+            Overload((_T, _STREAM)),
+            Overload((_T, _START, _STREAM)),
+        ),
+        batch=True,
+        emits_reset=True,
+        clock_driven=True,
+        description="Batches of one period each.",
+        example="from S#window.timeBatch(1 min) select avg(price) as mean insert into O;",
+    ),
+    WindowMetadata(
+        name="timeLength",
+        native="timeLength",
+        overloads=(Overload((_T, _N)),),
+        clock_driven=True,
+        description="The last events, each at most as old as the period.",
+        example="from S#window.timeLength(1 min, 10) select avg(price) as mean insert into O;",
+    ),
+)
