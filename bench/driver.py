@@ -1,4 +1,5 @@
 """How a number is made: feed a subject, take the time, check the answer."""
+
 from __future__ import annotations
 
 import functools
@@ -16,7 +17,7 @@ SubjectClass = type[Engine] | type[Loop]
 LATENCY_WARM_UP = 20_000
 
 
-class WrongAnswer(Exception):
+class WrongAnswerError(Exception):
     """A subject gave other outputs than it must; its time means nothing."""
 
 
@@ -110,12 +111,12 @@ def must_be(scenario: Scenario, mode: str, n: int) -> Answer:
 
 
 def check(kind: SubjectClass, scenario: Scenario, mode: str, n: int) -> Answer:
-    """Run once, untimed, and raise `WrongAnswer` unless the outputs are right; the answer is returned."""
+    """Run once, untimed, and raise `WrongAnswerError` unless the outputs are right; the answer is returned."""
     want = must_be(scenario, mode, n)
     got = answer(kind, scenario, mode, n)
     difference = want.difference(got)
     if difference:
-        raise WrongAnswer(f"{scenario.name} ({mode}, {n} events): {difference}")
+        raise WrongAnswerError(f"{scenario.name} ({mode}, {n} events): {difference}")
     return got
 
 
@@ -126,14 +127,14 @@ def prepare(kind: SubjectClass, scenario: Scenario, mode: str) -> tuple[Subject,
 
 
 def timed(kind: SubjectClass, scenario: Scenario, mode: str, n: int, outputs: int) -> float:
-    """Seconds for *n* trades into a fresh subject; raises `WrongAnswer` unless it counts *outputs* outputs."""
+    """Seconds for *n* trades into a fresh subject; raises `WrongAnswerError` unless it counts *outputs* outputs."""
     subject, total = prepare(kind, scenario, mode)
     try:
         seconds = FEEDS[mode](subject, n)
     finally:
         subject.close()
     if scenario.subscriber and total() != outputs:
-        raise WrongAnswer(f"{scenario.name} ({mode}, {n} events): {total()} outputs instead of {outputs}")
+        raise WrongAnswerError(f"{scenario.name} ({mode}, {n} events): {total()} outputs instead of {outputs}")
     return seconds
 
 

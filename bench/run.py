@@ -3,6 +3,7 @@
 Every figure is the best of R runs in M events/s, engine and limit loop taking turns. The answers are checked first; a
 scenario with wrong answers gets no figure, and the exit code is 1.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -19,7 +20,7 @@ from dataclasses import asdict, dataclass
 
 import driver
 from scenarios import MODES, Scenario, load
-from subjects import Engine, Loop, NotSupportedYet
+from subjects import Engine, Loop, NotSupportedError
 
 
 @dataclass
@@ -75,18 +76,20 @@ def _measure_latency(scenario: Scenario, kinds: list[driver.SubjectClass], n: in
             best[kind] = min(best.get(kind, found), found)
     p50, p99 = best.get(Engine, (None, None))
     limit_p50, limit_p99 = best.get(Loop, (None, None))
-    return Result(scenario.name, "latency", "ok", n, p50_ns=p50, p99_ns=p99, limit_p50_ns=limit_p50, limit_p99_ns=limit_p99)
+    return Result(
+        scenario.name, "latency", "ok", n, p50_ns=p50, p99_ns=p99, limit_p50_ns=limit_p50, limit_p99_ns=limit_p99
+    )
 
 
 def attempt(scenario: Scenario, mode: str, *, verbose: bool, **settings: int | bool | None) -> Result:
     """`measure`, with what goes wrong as a result instead of an exception."""
     try:
         return measure(scenario, mode, **settings)  # type: ignore[arg-type]
-    except NotSupportedYet as refusal:
+    except NotSupportedError as refusal:
         return Result(scenario.name, mode, "unsupported", reason=_first_line(refusal))
-    except driver.WrongAnswer as wrong:
+    except driver.WrongAnswerError as wrong:
         return Result(scenario.name, mode, "wrong", reason=str(wrong))
-    except Exception as failure:  # one broken scenario must not hide the others
+    except Exception as failure:  # noqa: BLE001  one broken scenario must not hide the others
         if verbose:
             traceback.print_exc()
         return Result(scenario.name, mode, "failed", reason=f"{type(failure).__name__}: {_first_line(failure)}")
@@ -96,7 +99,7 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-HEADER = f"{'scenario':<22}{'mode':<9}{'engine':>9}{'limit':>9}{'×limit':>8}{'Java':>8}{'×Java':>7}{'aim':>7}  answers"
+HEADER = f"{'scenario':<22}{'mode':<9}{'engine':>9}{'limit':>9}{'xlimit':>8}{'Java':>8}{'xJava':>7}{'aim':>7}  answers"
 
 
 def line(result: Result, scenario: Scenario) -> str:
@@ -109,7 +112,7 @@ def line(result: Result, scenario: Scenario) -> str:
         java = f"{scenario.java.get('p50_ns', 0):.0f}/{scenario.java.get('p99_ns', 0):.0f}" if scenario.java else "-"
         engine = f"{result.p50_ns}/{result.p99_ns}" if result.p50_ns else "-"
         limit = f"{result.limit_p50_ns}/{result.limit_p99_ns}" if result.limit_p50_ns else "-"
-        return f"{head}{engine:>9}{limit:>9}{times:>8}{java:>10}{'':>5}{'':>7}  ok (ns, p50/p99)"
+        return f"{head}{engine:>9}{limit:>9}{times:>8}{java:>10}{'':>5}{'':>7}  ok"
     engine = f"{result.engine:.2f}" if result.engine else "-"
     limit = f"{result.limit:.2f}" if result.limit else "-"
     java_rate, aim = scenario.java.get(result.mode), scenario.aim.get(result.mode)
@@ -135,13 +138,18 @@ def machine() -> dict[str, str | int | None]:
             if text.startswith("model name"):
                 model = text.partition(":")[2].strip()
                 break
-    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()}
+    where = {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()}
+    return where | {"siddhi": getattr(sys.modules.get("siddhi"), "__file__", None)}
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenario", nargs="+", action="extend", default=[], metavar="NAME", help="names or patterns like *_avg")
-    parser.add_argument("--mode", nargs="+", default=["event", "batch"], choices=[*MODES, "all"], help="default: event batch")
+    parser.add_argument(
+        "--scenario", nargs="+", action="extend", default=[], metavar="NAME", help="names or patterns like *_avg"
+    )
+    parser.add_argument(
+        "--mode", nargs="+", default=["event", "batch"], choices=[*MODES, "all"], help="default: event batch"
+    )
     parser.add_argument("--events", type=int, help="trades per run (default: as many as the recorded answers cover)")
     parser.add_argument("--repeat", type=int, default=3, help="timed runs, the best counts (default: 3)")
     parser.add_argument("--engine-only", action="store_true", help="leave the limit loops out")
@@ -158,8 +166,11 @@ def main(arguments: list[str] | None = None) -> int:
             print("compiling the limit loops ...", file=sys.stderr, flush=True)
             build()
     where = machine()
-    print(f"{where['cpu']}, {where['cores']} cores, Python {where['python']}; M events/s, best of {options.repeat}", end="")
-    print(f"; clock {driver.clock_ns()} ns" if "latency" in modes else "", flush=True)
+    print(
+        f"{where['cpu']}, {where['cores']} cores, Python {where['python']}; M events/s, best of {options.repeat} runs"
+    )
+    if "latency" in modes:
+        print(f"latency in ns, p50/p99 of single sends; {driver.clock_ns()} ns of each are the clock's")
     print(HEADER)
     results = []
     for scenario in select(options.scenario, load()):
@@ -181,7 +192,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(line(result, scenario), flush=True)
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({"machine": where, "results": [asdict(r) for r in results]}, indent=1) + "\n")
+        options.json.write_text(
+            json.dumps({"machine": machine(), "results": [asdict(r) for r in results]}, indent=1) + "\n"
+        )
     states = [result.state for result in results]
     bad = states.count("wrong") + states.count("failed")
     summary = {state: states.count(state) for state in ("ok", "wrong", "failed", "unsupported") if state in states}

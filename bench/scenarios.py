@@ -2,6 +2,7 @@
 
 The inputs, apps and names never change silently: figures of different days are compared by name.
 """
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """Who is measured: the engine, and the loop that does the same job by hand. Both are fed and read in the same way."""
+
 from __future__ import annotations
 
 import importlib
@@ -29,14 +30,16 @@ class Subject(Protocol):
     def close(self) -> None: ...
 
 
-class NotSupportedYet(Exception):
+class NotSupportedError(Exception):
     """The engine refuses the scenario's app; the text is the engine's."""
 
 
 class Engine:
     """The app of a scenario in a manager of its own."""
 
-    def __init__(self, scenario: Scenario, callback: Callback | None = None, batch_callback: Callback | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, callback: Callback | None = None, batch_callback: Callback | None = None
+    ) -> None:
         import siddhi
         from siddhi.errors import SiddhiError
 
@@ -45,7 +48,7 @@ class Engine:
         try:
             self._runtime = self._manager.create_siddhi_app_runtime(scenario.app)
         except SiddhiError as refusal:
-            raise NotSupportedYet(str(refusal)) from refusal
+            raise NotSupportedError(str(refusal)) from refusal
         if scenario.output and callback:
             self._runtime.add_callback(scenario.output, callback)
         if scenario.output and batch_callback:
@@ -111,7 +114,9 @@ LOOPS = {
 class Loop:
     """The hand-written loop of a scenario, compiled when needed."""
 
-    def __init__(self, scenario: Scenario, callback: Callback | None = None, batch_callback: Callback | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, callback: Callback | None = None, batch_callback: Callback | None = None
+    ) -> None:
         build()
         module, _, name = LOOPS[scenario.name].partition(".")
         loop = getattr(importlib.import_module(f"limits.{module}"), name)(callback, batch_callback)

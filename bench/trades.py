@@ -12,6 +12,7 @@ ts      long    ``1_500_000_000_000 + i // 10`` ms, also the event's time
 
 ``python bench/trades.py 10`` prints the first ten.
 """
+
 from __future__ import annotations
 
 import functools
@@ -75,7 +76,10 @@ def tables(n: int, every: int = 1, offset: int = 0) -> list[pa.Table]:
     dictionary = pa.array(SYMBOLS)
     cuts = []
     for start in range(0, n, BATCH_ROWS):
-        part = {name: np.ascontiguousarray(column[start:start + BATCH_ROWS][offset::every]) for name, column in data.items()}
+        part = {
+            name: np.ascontiguousarray(column[start : start + BATCH_ROWS][offset::every])
+            for name, column in data.items()
+        }
         arrays = {name: pa.array(column) for name, column in part.items()}
         arrays["symbol"] = pa.DictionaryArray.from_arrays(arrays["symbol"], dictionary)
         cuts.append(pa.table(arrays))

@@ -99,7 +99,8 @@ cdef class _BatchSum(SymbolIds):
         cdef const int32_t[::1] symbol = reader.codes, ids = reader.mapping()
         cdef const double[::1] price = reader.price
         cdef const int64_t[::1] volume = reader.volume, ts = reader.ts
-        cdef Py_ssize_t i, n = price.shape[0], most = n + CAPACITY  # every output stands for a trade of this table or a group held
+        # an output stands for a trade of this table, or for a group that was held
+        cdef Py_ssize_t i, n = price.shape[0], most = n + CAPACITY
         out = np.empty(most, np.int32), np.empty(most), np.empty(most, np.int64), np.empty(most, np.int64)
         self.out_symbol, self.out_sp, self.out_sv, self.out_ts = out
         self.out_rows = 0
@@ -111,8 +112,8 @@ cdef class _BatchSum(SymbolIds):
                 self.flush_columns()
         cdef Py_ssize_t rows = self.out_rows
         if rows:
-            self.batch_callback(Output(out[3][:rows], {"symbol": out[0][:rows], "sp": out[1][:rows], "sv": out[2][:rows]},
-                                       {"symbol": reader.names()}))
+            self.batch_callback(Output(out[3][:rows], {"symbol": out[0][:rows], "sp": out[1][:rows],
+                                                       "sv": out[2][:rows]}, {"symbol": reader.names()}))
 
 
 cdef class LengthBatchSum(_BatchSum):

@@ -2,6 +2,7 @@
 
 Needs Cython and a C compiler. The results are git-ignored and no part of the package.
 """
+
 from __future__ import annotations
 
 import pathlib
@@ -47,7 +48,9 @@ def build(*, force: bool = False) -> None:
         force=force,
         quiet=True,
     )
-    command = build_ext(Distribution({"name": "limits", "ext_modules": cythonized, "package_dir": {"limits": str(HERE)}}))
+    command = build_ext(
+        Distribution({"name": "limits", "ext_modules": cythonized, "package_dir": {"limits": str(HERE)}})
+    )
     command.inplace = True
     command.build_temp = str(HERE / ".build")
     command.ensure_finalized()

@@ -1,4 +1,5 @@
 """How the loops read tables and hand out columns: the part that runs once per table, in plain Python."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping

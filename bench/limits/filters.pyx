@@ -1,6 +1,7 @@
 """Filters and projections without an engine: rows in, a list of one tuple per output out; tables in, columns out.
 
-An output tuple is ``(timestamp, value, ...)``. Every class has ``send(row, timestamp)`` and ``send_batch(table, timestamp)``.
+An output tuple is ``(timestamp, value, ...)``. Every class has ``send(row, timestamp)`` and
+``send_batch(table, timestamp)``.
 """
 from libc.stdint cimport int32_t, int64_t
 

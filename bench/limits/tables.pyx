@@ -8,6 +8,7 @@ from limits.symbols cimport CAPACITY, SymbolIds
 cdef struct Trade:
     double price
     int64_t volume
+    bint written
 
 
 cdef class TableUpsert(SymbolIds):
@@ -18,11 +19,14 @@ cdef class TableUpsert(SymbolIds):
     def __init__(self, callback=None, batch_callback=None):
         super().__init__()
         self.reader = TableReader(self.ids)
+        for i in range(CAPACITY):
+            self.trades[i].written = False
 
     def send(self, tuple row, timestamp):
         cdef Trade* trade = &self.trades[self.id(row[0])]
         trade.price = row[1]
         trade.volume = row[2]
+        trade.written = True
 
     def send_batch(self, table, timestamp):
         reader = self.reader
@@ -36,10 +40,15 @@ cdef class TableUpsert(SymbolIds):
             trade = &self.trades[ids[symbol[i]]]
             trade.price = price[i]
             trade.volume = volume[i]
+            trade.written = True
 
     def rows(self):
         """(symbol, price, volume) by symbol"""
-        return sorted((symbol, self.trades[key].price, self.trades[key].volume) for symbol, key in self.ids.items())
+        cdef list rows = []
+        for symbol, key in self.ids.items():
+            if self.trades[key].written:
+                rows.append((symbol, self.trades[key].price, self.trades[key].volume))
+        return sorted(rows)
 
 
 cdef struct Sums:
@@ -66,7 +75,7 @@ cdef class Aggregation(SymbolIds):
     def __init__(self, callback=None, batch_callback=None):
         super().__init__()
         self.reader = TableReader(self.ids)
-        self.filed = [{} for level in range(LEVELS)]
+        self.filed = [{}, {}, {}]
         self.length[0], self.length[1], self.length[2] = 1000, 60_000, 3_600_000
         for level in range(LEVELS):
             self.bucket[level] = 0
@@ -84,13 +93,9 @@ cdef class Aggregation(SymbolIds):
 
     cdef int roll(self, int level, int64_t ts) except -1:
         """Close the present bucket of a level; `ts` lies behind it."""
-        cdef Sums* sums
-        cdef int32_t key
+        self.spill(level)
         if level + 1 < LEVELS and ts >= self.bucket[level + 1] + self.length[level + 1]:
-            self.spill(level)
             self.roll(level + 1, ts)
-        else:
-            self.spill(level)
         self.bucket[level] = ts - ts % self.length[level]
         if level == 0:
             self.end = self.bucket[0] + self.length[0]

@@ -1,0 +1,211 @@
+"""The regression gate: is the working tree slower than a revision? ``python bench/compare.py main``
+
+Both sides are built from their own copy of the sources into their own directory, with the build tools of the present
+environment, and measured by the bench scripts of this checkout. For every scenario the two run back to back, taking turns
+in who goes first, several rounds; what counts is the median of the rounds' ratios. A scenario whose median is worse than
+the noise band is measured again with twice the rounds, and fails the gate only when that confirms it. So does a scenario
+that answers wrongly or is refused by the change alone, and a start-up figure over its budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any
+
+import startup
+from run import select
+from scenarios import load
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+DEFAULT_BAND = 0.08
+
+
+@dataclass
+class Side:
+    """One of the two builds."""
+
+    name: str
+    revision: str | None
+    """None: the working tree"""
+    target: pathlib.Path
+
+    @property
+    def env(self) -> dict[str, str]:
+        return os.environ | {"PYTHONPATH": str(self.target)}
+
+
+@dataclass
+class Comparison:
+    """What the rounds of one scenario and mode gave."""
+
+    scenario: str
+    mode: str
+    base: list[float] = field(default_factory=list)
+    change: list[float] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def ratios(self) -> list[float]:
+        """change / base by round; above 1 is faster."""
+        return [change / base for base, change in zip(self.base, self.change)]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.ratios)
+
+
+def build(side: Side, work: pathlib.Path) -> None:
+    """Copy the sources of *side* and install them into its target directory."""
+    sources = work / f"{side.name}-sources"
+    sources.mkdir()
+    if side.revision is None:
+        listed = _git("ls-files", "--cached", "--others", "--exclude-standard", "-z").split("\0")
+        for name in filter(None, listed):
+            if (ROOT / name).is_file():
+                (sources / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, sources / name)
+    else:
+        archive = work / f"{side.name}.tar"
+        _git("archive", "--format=tar", f"--output={archive}", side.revision)
+        shutil.unpack_archive(archive, sources)
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-compile"]
+    subprocess.run([*command, "--target", str(side.target), str(sources)], check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", "import siddhi; print(siddhi.__file__)"],
+        env=side.env, cwd=work, capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    if not pathlib.Path(found).is_relative_to(side.target):
+        sys.exit(f"{side.name}: another siddhi would be measured, {found}")
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def run(side: Side, scenario: str, mode: str, events: int, work: pathlib.Path) -> dict[str, Any]:
+    """The result of one scenario in a fresh process."""
+    report = work / "result.json"
+    command = [sys.executable, str(HERE / "run.py"), "--engine-only", "--scenario", scenario, "--mode", mode]
+    command += ["--events", str(events), "--repeat", "3", "--json", str(report)]
+    report.unlink(missing_ok=True)
+    done = subprocess.run(command, env=side.env, cwd=work, capture_output=True, text=True, check=False)
+    if not report.exists():
+        return {"state": "failed", "reason": f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"}
+    result: dict[str, Any] = json.loads(report.read_text())["results"][0]
+    return result
+
+
+def compare(
+    base: Side, change: Side, scenario: str, mode: str, *, events: int, rounds: int, work: pathlib.Path
+) -> Comparison:
+    """Run both sides back to back *rounds* times."""
+    comparison = Comparison(scenario, mode)
+    for number in range(rounds):
+        order = (base, change) if number % 2 == 0 else (change, base)
+        results = {side.name: run(side, scenario, mode, events, work) for side in order}
+        before, after = results["base"], results["change"]
+        if after["state"] in ("wrong", "failed") or (after["state"] == "unsupported" and before["state"] == "ok"):
+            comparison.problem = after["reason"]
+            return comparison
+        if "ok" not in (before["state"], after["state"]) or before["state"] != "ok":
+            return comparison  # new, or supported by neither: nothing to compare
+        comparison.base.append(before["engine"])
+        comparison.change.append(after["engine"])
+    return comparison
+
+
+def line(comparison: Comparison, band: float) -> tuple[str, bool]:
+    """One line of the report, and whether it is bad."""
+    head = f"{comparison.scenario:<22}{comparison.mode:<7}"
+    if comparison.problem:
+        return f"{head}BROKEN: {comparison.problem}", True
+    if not comparison.ratios:
+        return f"{head}nothing to compare: the base does not run it", False
+    slower = comparison.median < 1.0 - band
+    spread = f"{min(comparison.ratios):.2f}..{max(comparison.ratios):.2f}"
+    verdict = "SLOWER" if slower else "faster" if comparison.median > 1.0 + band else "same"
+    return (
+        f"{head}{max(comparison.base):>9.2f}{max(comparison.change):>9.2f}{comparison.median:>8.3f}  {spread:<12}{verdict}",
+        slower,
+    )
+
+
+def gate_scenarios(base: Side, change: Side, options: argparse.Namespace, work: pathlib.Path) -> list[str]:
+    """Compare all chosen scenarios, print a line each; the names of the bad ones."""
+    print(
+        f"{'scenario':<22}{'mode':<7}{'base':>9}{'change':>9}{'ratio':>8}  {'rounds':<12}M events/s; band {options.band:.0%}"
+    )
+    bad = []
+    for scenario in select(options.scenario, load()):
+        for mode in options.mode:
+            if mode not in scenario.modes:
+                continue
+            text, is_bad = "", True
+            for rounds in (options.rounds, 2 * options.rounds):
+                found = compare(base, change, scenario.name, mode, events=options.events, rounds=rounds, work=work)
+                text, is_bad = line(found, options.band)
+                if not is_bad or found.problem:
+                    break
+            print(text, flush=True)
+            if is_bad:
+                bad.append(f"{scenario.name} ({mode})")
+    return bad
+
+
+def gate_startup(base: Side, change: Side) -> list[str]:
+    """Measure how long both sides take to begin; the names of the change's figures over their budget."""
+    try:
+        before: dict[str, float] = startup.measure(3, base.env)
+    except RuntimeError as failure:
+        print(f"start-up of the base: {failure}")
+        before = {}
+    after = startup.measure(3, change.env)
+    for name, ms in after.items():
+        was = f"{before[name]:8.1f}" if name in before else f"{'-':>8}"
+        print(f"{name:<29}{was} ms {ms:8.1f} ms   budget {startup.BUDGETS_MS.get(name, float('nan')):.0f} ms")
+    return startup.over_budget(after)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("base", help="git revision to compare with")
+    parser.add_argument("--change", metavar="REV", help="git revision instead of the working tree")
+    parser.add_argument("--scenario", nargs="+", action="extend", default=[], metavar="NAME", help="names or patterns")
+    parser.add_argument("--mode", nargs="+", default=["event", "batch"], choices=["event", "batch"])
+    parser.add_argument("--events", type=int, default=200_000, help="trades per run (default: 200000)")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of runs (default: 5)")
+    parser.add_argument(
+        "--band", type=float, default=DEFAULT_BAND, help=f"share that is noise (default: {DEFAULT_BAND})"
+    )
+    parser.add_argument("--no-startup", action="store_true", help="leave the start-up figures out")
+    options = parser.parse_args()
+
+    from limits.build import build as build_limits
+
+    build_limits()
+    with tempfile.TemporaryDirectory(prefix="siddhi-compare-") as folder:
+        work = pathlib.Path(folder)
+        base = Side("base", _git("rev-parse", options.base).strip(), work / "base")
+        change = Side("change", options.change and _git("rev-parse", options.change).strip(), work / "change")
+        for side in (base, change):
+            print(f"building {side.name}: {side.revision or 'the working tree'}", flush=True)
+            build(side, work)
+        bad = gate_scenarios(base, change, options, work)
+        if not options.no_startup:
+            bad += gate_startup(base, change)
+    print(f"the gate is shut: {', '.join(bad)}" if bad else "the gate is open")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,6 @@
+"""Lets the benchmarks import the scripts next to them."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))

@@ -1,0 +1,138 @@
+"""Run millions of events through window apps and watch the memory: ``python bench/soak.py``.
+
+Each app runs in a process of its own. What it holds reaches its size early; after the first tenth the resident memory may
+not grow by more than a few MB. The exit code is 1 when it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import multiprocessing
+import pathlib
+import resource
+import sys
+from collections.abc import Iterator
+from time import perf_counter
+
+import trades
+
+TRADES = "define stream Trades (symbol string, price double, volume long, ts long);\n"
+APPS = {
+    "length": "from Trades#window.length(1000) select symbol, avg(price) as ap group by symbol insert into Out;",
+    "lengthBatch": "from Trades#window.lengthBatch(1000) select symbol, sum(price) as sp group by symbol insert into Out;",
+    "time": "from Trades#window.time(1 sec) select symbol, avg(price) as ap group by symbol insert into Out;",
+    "timeBatch": "from Trades#window.timeBatch(1 sec) select symbol, sum(price) as sp group by symbol insert into Out;",
+    "externalTime": "from Trades#window.externalTime(ts, 1 sec) select symbol, max(price) as mx insert into Out;",
+    "expired": "from Trades#window.length(1000) select symbol, price insert all events into Out;",
+    "extremes": "from Trades#window.length(1000) select min(price) as mn, max(price) as mx, stdDev(price) as sd, "
+    "distinctCount(symbol) as dc insert into Out;",
+    "groups": "from Trades#window.time(1 sec) select volume, count() as n group by volume insert into Out;",
+    "newSymbols": "from Trades#window.time(100 milliseconds) select symbol, count() as n group by symbol insert into Out;",
+}
+"""``newSymbols`` gets a symbol never seen before with every trade: its groups come and go."""
+
+CHUNK = 100_000
+
+
+def chunks(n: int, *, new_symbols: bool) -> Iterator[list[trades.Row]]:
+    """*n* trades in lists of CHUNK; prices repeat, time goes on."""
+    base = trades.rows(CHUNK)
+    span = CHUNK // trades.TRADES_PER_MS
+    for number in range(n // CHUNK):
+        shift, first = number * span, number * CHUNK
+        yield [
+            (f"N{first + i}" if new_symbols else symbol, price, volume, ts + shift)
+            for i, (symbol, price, volume, ts) in enumerate(base)
+        ]
+
+
+def resident_mb() -> float:
+    """Memory of this process that is in RAM; the peak where the present value cannot be read."""
+    try:
+        pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+    return pages * resource.getpagesize() / 2**20
+
+
+def soak(name: str, n: int, *, batches: bool, steps: int, allowed_mb: float) -> bool:
+    """Run one app over *n* trades, print its memory in *steps* steps; whether it stayed flat."""
+    import siddhi
+
+    count = 0
+
+    def callback(outputs: list[object]) -> None:
+        nonlocal count
+        count += len(outputs)
+
+    manager = siddhi.SiddhiManager()
+    runtime = manager.create_siddhi_app_runtime("@app:playback " + TRADES + APPS[name])
+    (runtime.add_batch_callback if batches else runtime.add_callback)("Out", callback)
+    runtime.start()
+    handler = runtime.input_handler("Trades")
+    sizes, seconds, sent = [], 0.0, 0
+    every = max(n // CHUNK // steps, 1)
+    for number, rows in enumerate(chunks(n, new_symbols=name == "newSymbols"), 1):
+        table = _table(rows) if batches else None
+        start = perf_counter()
+        if batches:
+            handler.send_batch(table, timestamp="ts")
+        else:
+            send = handler.send
+            for row in rows:
+                send(row, timestamp=row[3])
+        seconds += perf_counter() - start
+        sent += len(rows)
+        del rows, table
+        if number % every == 0:
+            gc.collect()
+            sizes.append(resident_mb())
+    manager.shutdown()
+    growth = max(sizes[len(sizes) // 10 + 1 :], default=sizes[-1]) - sizes[len(sizes) // 10]
+    flat = growth <= allowed_mb
+    line = " ".join(f"{size:.1f}" for size in sizes)
+    print(f"{name:<14}{sent / seconds / 1e6:6.2f} M/s {count:>12,} outputs  MB: {line}", flush=True)
+    print(f"{'':<14}grew {growth:+.1f} MB after the first tenth: {'flat' if flat else 'NOT FLAT'}", flush=True)
+    return flat
+
+
+def _table(rows: list[trades.Row]) -> object:
+    import pyarrow as pa
+
+    symbol, price, volume, ts = zip(*rows)
+    return pa.table({"symbol": pa.array(symbol).dictionary_encode(), "price": price, "volume": volume, "ts": ts})
+
+
+def _alone(name: str, n: int, batches: bool, steps: int, allowed_mb: float) -> None:
+    sys.exit(0 if soak(name, n, batches=batches, steps=steps, allowed_mb=allowed_mb) else 1)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("apps", nargs="*", metavar="APP", help=f"which apps (default: all): {', '.join(APPS)}")
+    parser.add_argument("--events", type=int, default=10_000_000, help="trades per app (default: 10 million)")
+    parser.add_argument("--batches", action="store_true", help="send tables instead of single rows")
+    parser.add_argument("--steps", type=int, default=10, help="how often the memory is shown (default: 10)")
+    parser.add_argument("--allow", type=float, default=4.0, metavar="MB", help="growth that is no leak (default: 4)")
+    options = parser.parse_args()
+    unknown = set(options.apps) - set(APPS)
+    if unknown:
+        parser.error(f"no such app: {', '.join(sorted(unknown))}")
+    context = multiprocessing.get_context("spawn")
+    bad = []
+    for name in options.apps or APPS:
+        process = context.Process(
+            target=_alone, args=(name, options.events, options.batches, options.steps, options.allow)
+        )
+        process.start()
+        process.join()
+        if process.exitcode:
+            bad.append(name)
+    print(f"not flat or failed: {', '.join(bad)}" if bad else "memory stays flat")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""Events per second of every scenario, one send per event and in tables, as pytest-benchmark shows them.
+
+The answers are checked before the time is taken, and the number of outputs after every round; a scenario which the
+engine refuses is skipped with the engine's words. ``bench/run.py`` gives the same figures next to those of the loops.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import driver
+import scenarios
+from subjects import Engine, Loop, NotSupportedError
+
+if TYPE_CHECKING:
+    from pytest_benchmark.fixture import BenchmarkFixture
+
+ROUNDS = 3
+SCENARIOS = [
+    pytest.param(scenario, mode, id=f"{scenario.name}-{mode}")
+    for scenario in scenarios.load().values()
+    for mode in ("event", "batch")
+    if mode in scenario.modes
+]
+
+
+@pytest.mark.parametrize(("scenario", "mode"), SCENARIOS)
+def test_throughput(benchmark: BenchmarkFixture, scenario: scenarios.Scenario, mode: str) -> None:
+    n = scenario.events
+    try:
+        expected = driver.check(Engine, scenario, mode, n).outputs
+    except NotSupportedError as refusal:
+        pytest.skip(f"not supported yet: {refusal}")
+    subjects = []
+
+    def setup() -> tuple[tuple[object, ...], dict[str, object]]:
+        subject, total = driver.prepare(Engine, scenario, mode)
+        subjects.append((subject, total))
+        return (subject, n), {}
+
+    try:
+        benchmark.group = mode
+        benchmark.pedantic(driver.FEEDS[mode], setup=setup, rounds=ROUNDS, iterations=1)
+    finally:
+        for subject, _ in subjects:
+            subject.close()
+    if scenario.subscriber:
+        assert [total() for _, total in subjects] == [expected] * len(subjects)
+    limit = min(driver.timed(Loop, scenario, mode, n, expected) for _ in range(ROUNDS))
+    benchmark.extra_info["limit M events/s"] = round(n / limit / 1e6, 2)
+    if benchmark.stats is not None:  # None under --benchmark-disable
+        best = benchmark.stats.stats.min
+        benchmark.extra_info["M events/s"] = round(n / best / 1e6, 2)
+        benchmark.extra_info["times slower than the limit"] = round(best / limit, 2)
