@@ -1,0 +1,64 @@
+"""``Stream=file`` as people type it: which stream, which file, which format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import click
+
+STANDARD = "-"
+_COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+class Format(Enum):
+    """A file format; the value is the suffix it is known by."""
+
+    CSV = ".csv"
+    JSONL = ".jsonl"
+    PARQUET = ".parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A stream tied to a file, or to standard input or output (path ``-``, always JSON lines)."""
+
+    stream: str
+    path: str
+    format: Format
+    compression: str | None = None
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether this is standard input or output."""
+        return self.path == STANDARD
+
+
+def read_inputs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[Endpoint]:
+    """Click callback of ``--input``: .csv and .jsonl may also be compressed."""
+    return [_endpoint(value, compressions=_COMPRESSIONS) for value in values]
+
+
+def read_outputs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[Endpoint]:
+    """Click callback of ``--output``."""
+    return [_endpoint(value, compressions={}) for value in values]
+
+
+def _endpoint(value: str, *, compressions: dict[str, str]) -> Endpoint:
+    stream, separator, path = value.partition("=")
+    if not (stream and separator and path):
+        raise click.BadParameter(f"'{value}' is not of the form Stream=file, for example Trades=trades.csv")
+    if path == STANDARD:
+        return Endpoint(stream, path, Format.JSONL)
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    compression = compressions.get(suffixes[-1]) if suffixes else None
+    if compression:
+        suffixes.pop()
+    for form in Format:
+        # Parquet compresses its own pages and is read from its end, which a compressed file does not allow.
+        if suffixes[-1:] == [form.value] and not (form is Format.PARQUET and compression):
+            return Endpoint(stream, path, form, compression)
+    known = ", ".join(form.value for form in Format)
+    also = f" (the first two also with {', '.join(compressions)})" if compressions else ""
+    raise click.BadParameter(f"'{path}' must end in {known}{also}, or be '-'")

@@ -1,0 +1,55 @@
+"""How the command can end other than well, and the exit code of each end.
+
+0    done (also when the reader of standard output went away, as ``siddhi run ... | head`` does)
+1    an app was refused (AppRefused)
+2    the command line makes no sense (click.UsageError)
+3    input could not be read as the stream's events (BadInput)
+4    output could not be written (OutputFailed)
+5    the app failed on some events; the outputs lack what they would have given (ProcessingFailed)
+130  interrupted with Ctrl-C
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import IO, Any
+
+import click
+
+INTERRUPTED = 130
+
+
+class AppRefused(click.ClickException):
+    """The app's text is wrong; the message shows where."""
+
+    exit_code = 1
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the error as it is: it starts with its own code and spans several lines."""
+        click.echo(self.message, file=file, err=True)
+
+
+class BadInput(click.ClickException):
+    """A file, line or value that is not what the stream needs."""
+
+    exit_code = 3
+
+
+class OutputFailed(click.ClickException):
+    """An output could not be opened or written."""
+
+    exit_code = 4
+
+
+class ProcessingFailed(click.ClickException):
+    """The app raised errors while events flowed."""
+
+    exit_code = 5
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean 'price'?)`` when a known word is close, else nothing."""
+    names = list(known)
+    close = [name for name in names if name.lower() == word.lower()] or get_close_matches(word, names, n=1)
+    return f" (did you mean '{close[0]}'?)" if close else ""

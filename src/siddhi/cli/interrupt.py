@@ -1,0 +1,48 @@
+"""Ctrl-C as a request that is heard between two batches, so that nothing is torn apart in the engine."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Interrupt:
+    """While installed, the first Ctrl-C only asks; a second one, or one while input is awaited, raises at once."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._waiting = False
+
+    @contextmanager
+    def installed(self) -> Iterator[Interrupt]:
+        """Handle Ctrl-C here until the block ends (in threads other than the main one, leave it alone)."""
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        previous = signal.signal(signal.SIGINT, self._handle)
+        try:
+            yield self
+        finally:
+            signal.signal(signal.SIGINT, previous)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Mark a stretch that may block and holds nothing half done."""
+        self._waiting = True
+        try:
+            yield
+        finally:
+            self._waiting = False
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if one was asked for."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature of a handler
+        if self.asked or self._waiting:
+            raise KeyboardInterrupt
+        self.asked = True

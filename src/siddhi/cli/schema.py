@@ -1,0 +1,68 @@
+"""What a stream's attributes are in Arrow, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+ARROW_TYPES = {
+    "string": pa.string(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bool": pa.bool_(),
+}
+
+IN_WORDS = {
+    "string": "a string",
+    "int": "an int (-2147483648 to 2147483647)",
+    "long": "a long",
+    "float": "a float",
+    "double": "a double",
+    "bool": "a bool (true or false)",
+}
+
+TIMESTAMP_IN_WORDS = "a time (milliseconds since 1970, or ISO 8601 such as 2013-03-04T05:17:00Z)"
+
+
+@dataclass(frozen=True, slots=True)
+class InputSchema:
+    """The columns wanted from an input: the attributes of a stream and, perhaps, a column of event times."""
+
+    stream: str
+    attributes: tuple[tuple[str, str], ...]  # (name, SiddhiQL type), in the order of the definition
+    timestamp: str | None  # a column, which may be an attribute as well
+
+    @property
+    def columns(self) -> list[str]:
+        """Names to look for in the input, each once."""
+        names = [name for name, _ in self.attributes]
+        return names if self.timestamp is None or self.timestamp in names else [*names, self.timestamp]
+
+    def type_of(self, column: str) -> str | None:
+        """The SiddhiQL type of a column; None for a column that only holds event times."""
+        return dict(self.attributes).get(column)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Consecutive events of one stream: its attributes in order, and event times in ms (int64) if the input has them."""
+
+    columns: pa.RecordBatch
+    timestamps: pa.Array | None
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    def slice(self, start: int, stop: int) -> Chunk:
+        """Rows from start up to, not including, stop; nothing is copied."""
+        times = None if self.timestamps is None else self.timestamps.slice(start, stop - start)
+        return Chunk(self.columns.slice(start, stop - start), times)
+
+
+def unreadable_attributes(attributes: Sequence[tuple[str, str]]) -> list[str]:
+    """Names of the attributes whose type no file holds (``object``)."""
+    return [name for name, kind in attributes if kind not in ARROW_TYPES]

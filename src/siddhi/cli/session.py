@@ -1,0 +1,135 @@
+"""One run of an app over its inputs: start, feed, stop, and what is said about it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+
+import click
+
+from siddhi import SiddhiAppRuntime
+from siddhi.errors import EventError
+
+from .failures import INTERRUPTED, BadInput, ProcessingFailed
+from .feed import Feed
+from .interrupt import Interrupt
+from .merge import in_time_order, one_after_another
+from .outlet import Outlet, ReaderGone
+from .progress import ProgressBar
+from .source import BadLines, Source
+
+
+class Session:
+    """Feeds an app from its sources until they end, the user interrupts, or something fails."""
+
+    def __init__(
+        self,
+        runtime: SiddhiAppRuntime,
+        sources: Sequence[Source],
+        outlets: Sequence[Outlet],
+        *,
+        bad_lines: BadLines,
+        timed: bool,
+        quiet: bool,
+    ) -> None:
+        self._runtime = runtime
+        self._sources = sources
+        self._outlets = outlets
+        self._bad_lines = bad_lines
+        self._timed = timed
+        self._quiet = quiet
+        self._feeds = {source.stream: Feed(runtime.input_handler(source.stream)) for source in sources}
+        self._errors: Counter[str] = Counter()
+        for outlet in outlets:
+            runtime.add_batch_callback(outlet.stream, outlet.take)
+        runtime.handle_exception_with(self._note)
+
+    def run(self) -> int:
+        """Run to the end and return the exit code; the summary is printed however the run ends.
+
+        Raises:
+            BadInput: an input can't be read as events.
+            OutputFailed: an output can't be written.
+            ProcessingFailed: the app raised errors on the way.
+        """
+        started = time.monotonic()
+        code = 0
+        try:
+            with ExitStack() as stack:
+                for outlet in self._outlets:
+                    stack.callback(outlet.close)
+                stack.callback(self._runtime.shutdown)  # before the outputs close: it may still have events to give
+                self._feed_all()
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except ReaderGone:
+            _forget_stdout()
+        finally:
+            if not self._quiet:
+                self._summarise(time.monotonic() - started, interrupted=code == INTERRUPTED)
+        if self._errors:
+            shown = "; ".join(f"{message} ({count:,} times)" for message, count in self._errors.most_common(3))
+            raise ProcessingFailed(f"the app failed on events: {shown}")
+        return code
+
+    def _feed_all(self) -> None:
+        runs = in_time_order(self._sources) if self._timed else one_after_another(self._sources)
+        talks_to_terminal = any(outlet.is_standard for outlet in self._outlets) and sys.stdout.isatty()
+        bar = ProgressBar(self._sources, shown=not (self._quiet or talks_to_terminal))
+        with Interrupt().installed() as interrupt, closing(bar):
+            self._runtime.start()
+            while True:
+                with interrupt.waiting():
+                    run = next(runs, None)
+                if run is None:
+                    return
+                try:
+                    self._feeds[run.stream].send(run)
+                except EventError as error:
+                    raise BadInput(str(error)) from error
+                if run.stop == len(run.chunk):
+                    for outlet in self._outlets:
+                        outlet.flush()
+                interrupt.check()
+                bar.update(sum(feed.sent for feed in self._feeds.values()))
+
+    def _note(self, error: BaseException, *_: object) -> None:
+        self._errors[f"{type(error).__name__}: {error}"] += 1
+
+    def _summarise(self, seconds: float, *, interrupted: bool) -> None:
+        lines = ["interrupted"] if interrupted else []
+        lines += [f"{stream}: {feed.sent:,} events in" for stream, feed in self._feeds.items()]
+        if self._bad_lines.count:
+            lines.append(f"{self._bad_lines.count:,} bad lines skipped")
+        lines += [f"{outlet.stream}: {outlet.count:,} events out to {outlet.name}" for outlet in self._outlets]
+        sent = sum(feed.sent for feed in self._feeds.values())
+        lines.append(f"{sent:,} events in {seconds:.2f} s, {sent / max(seconds, 1e-9):,.0f} events/s")
+        click.echo("\n".join(lines), err=True)
+
+
+@contextmanager
+def log_to_stderr(*, quiet: bool) -> Iterator[None]:
+    """Show what the engine and the app (``#log()``) log, warnings only if quiet, until the block ends."""
+    logger = logging.getLogger("siddhi")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING if quiet else logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+def _forget_stdout() -> None:
+    """Keep the interpreter from complaining, at exit, that it can't flush a closed pipe."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+    os.close(sink)
