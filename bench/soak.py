@@ -10,7 +10,6 @@ import argparse
 import gc
 import multiprocessing
 import pathlib
-import resource
 import sys
 from collections.abc import Iterator
 from time import perf_counter
@@ -48,7 +47,9 @@ def chunks(n: int, *, new_symbols: bool) -> Iterator[list[trades.Row]]:
 
 
 def resident_mb() -> float:
-    """Memory of this process that is in RAM; the peak where the present value cannot be read."""
+    """Memory of this process that is in RAM; the peak where the present value cannot be read (not on Windows)."""
+    import resource
+
     try:
         pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
     except OSError:

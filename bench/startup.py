@@ -23,8 +23,7 @@ _IMPORT = "import time; start = time.perf_counter(); import {}; print((time.perf
 def hundred_lines() -> str:
     """An app of 100 lines: streams, filters, windows, aggregates, output limits and expressions."""
     lines = ["@app:name('Desk')", "@app:playback"]
-    for i in range(7):
-        lines.append(f"define stream Trades{i} (symbol string, price double, volume long, ts long);")
+    lines += [f"define stream Trades{i} (symbol string, price double, volume long, ts long);" for i in range(7)]
     for i in range(7):
         lines += [
             f"@info(name = 'filtered{i}')",
