@@ -15,7 +15,7 @@ PACKAGE = r"siddhi/(?:[a-z_0-9]+/)*"
 WHEEL_MAY = [
     PACKAGE + r"[a-z_0-9]+\.pyi?",
     PACKAGE + r"py\.typed",
-    r"siddhi/query_compiler/[a-z_0-9]+\.lark",
+    r"siddhi/query_compiler/[a-z_0-9]+\.(?:lark|tables\.json)",
     r"siddhi/_core/[a-z_0-9]+\.px[di]",
     r"siddhi/_core/[a-z_0-9]+\.(?:cpython-|cp)[\w-]+\.(?:so|pyd)",
     r"siddhi/include/siddhi/[a-z_0-9]+\.h",
@@ -24,7 +24,7 @@ WHEEL_MAY = [
 SDIST_MAY = [
     r"(?:README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|MANIFEST\.in|PKG-INFO|setup\.(?:py|cfg)|pyproject\.toml|noxfile\.py",
     r"include/siddhi/[a-z_0-9]+\.h",
-    r"src/siddhi/(?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.(?:pyi?|pyx|pxd|pxi|lark)|py\.typed)",
+    r"src/siddhi/(?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.(?:pyi?|pyx|pxd|pxi|lark|tables\.json)|py\.typed)",
     r"src/siddhi\.egg-info/[\w-]+(?:\.txt)?",
     r"tests/.+\.(?:pyi?|json|jsonl|siddhi|txt|plan|csv|md|c|h)",
     r"bench/.+\.(?:py|pyx|siddhi|json|md)",
@@ -33,7 +33,7 @@ SDIST_MAY = [
     r"wheels/[a-z_]+\.py",
     r"changelog\.d/.+\.md",
 ]
-MUST = ["py.typed", "__init__.py", "query_compiler/siddhiql.lark"]
+MUST = ["py.typed", "__init__.py", "query_compiler/siddhiql.lark", "query_compiler/siddhiql.tables.json"]
 
 
 def names(archive: Path) -> list[str]:
