@@ -1,0 +1,38 @@
+"""What holds for every example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from siddhi.cli.command import siddhi
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+APPS = sorted(EXAMPLES.rglob("*.siddhi"))
+
+
+@pytest.mark.parametrize("app", APPS, ids=lambda path: path.name)
+def test_the_app_is_well_and_can_be_explained(app: Path) -> None:
+    assert CliRunner().invoke(siddhi, ["check", str(app)]).exit_code == 0
+    assert CliRunner().invoke(siddhi, ["explain", str(app)]).exit_code == 0
+
+
+@pytest.mark.parametrize("folder", [path for path in EXAMPLES.iterdir() if path.is_dir()], ids=lambda path: path.name)
+def test_an_example_is_small_and_says_where_its_data_is_from(folder: Path) -> None:
+    assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) < 1_500_000
+    assert (folder / "make_data.py").exists()
+    assert "public domain" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("folder", [path for path in EXAMPLES.iterdir() if path.is_dir()], ids=lambda path: path.name)
+def test_the_command_of_the_readme_works(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (folder / "README.md").read_text(encoding="utf-8").splitlines()
+    [command] = [line.removeprefix("$ siddhi ") for line in lines if line.startswith("$ siddhi ")]
+    for name in [path.name for path in folder.iterdir() if path.is_file()]:
+        (tmp_path / name).symlink_to(folder / name)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(siddhi, command.split())
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("{")
