@@ -179,7 +179,10 @@ def _parameters(name: str, args: Sequence[ArgumentSpec], implementation: Any) ->
         elif isinstance(spec, AttributeType):
             parameters.append(Parameter(label, frozenset({spec})))
         else:
-            types = frozenset(spec if isinstance(spec, Iterable) else (spec,))
+            try:
+                types = frozenset(spec)
+            except TypeError:
+                raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}") from None
             if not all(isinstance(type_, AttributeType) for type_ in types):
                 raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}")
             parameters.append(Parameter(label, types))

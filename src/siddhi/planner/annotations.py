@@ -1,0 +1,119 @@
+"""Reading annotations: each at most once, with the elements it must have."""
+
+from __future__ import annotations
+
+import re
+
+from siddhi.planner.problems import creation_error, duplicate_annotation
+from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.span import Node
+
+__all__ = ["boolean", "duration_ms", "only", "positive", "required"]
+
+_UNITS_MS = {
+    "millisec": 1,
+    "millisecond": 1,
+    "sec": 1_000,
+    "second": 1_000,
+    "min": 60_000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
+    "month": 2_592_000_000,
+    "year": 31_536_000_000,
+}
+_PIECE = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*")
+
+
+def only(annotations: tuple[Annotation, ...], name: str) -> Annotation | None:
+    """The annotation of this name (any case), or None.
+
+    Raises:
+        DuplicateAnnotationError: there are two, or one of its elements comes twice.
+    """
+    lowered = name.lower()
+    found = [annotation for annotation in annotations if annotation.name.lower() == lowered]
+    if not found:
+        return None
+    if len(found) > 1:
+        raise duplicate_annotation(f"annotation @{found[1].name}", found[1])
+    annotation = found[0]
+    keys: set[str] = set()
+    for element in annotation.elements:
+        if element.key is not None:
+            if element.key.lower() in keys:
+                raise duplicate_annotation(f"element '{element.key}' of @{annotation.name}", element)
+            keys.add(element.key.lower())
+    return annotation
+
+
+def required(annotation: Annotation, key: str, at: Node) -> str:
+    """The element's value.
+
+    Raises:
+        SiddhiAppCreationError: the annotation lacks it.
+    """
+    value = annotation.element(key)
+    if value is None:
+        raise creation_error("E315", f"@{annotation.name} lacks the element '{key}'", _place(annotation, at))
+    return value
+
+
+def boolean(annotation: Annotation, key: str, value: str, at: Node) -> bool:
+    """The element's value, 'true' or 'false' in any case.
+
+    Raises:
+        SiddhiAppCreationError: it is something else.
+    """
+    lowered = value.strip().lower()
+    if lowered not in ("true", "false"):
+        raise creation_error(
+            "E315", f"'{key}' of @{annotation.name} must be 'true' or 'false', not '{value}'", _place(annotation, at)
+        )
+    return lowered == "true"
+
+
+def positive(annotation: Annotation, key: str, value: str, at: Node) -> int:
+    """The element's value, a whole number above zero.
+
+    Raises:
+        SiddhiAppCreationError: it is something else.
+    """
+    text = value.strip()
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if number <= 0:
+        raise creation_error(
+            "E315", f"'{key}' of @{annotation.name} must be a positive number, not '{value}'", _place(annotation, at)
+        )
+    return number
+
+
+def duration_ms(annotation: Annotation, key: str, value: str, at: Node) -> int:
+    """The element's value in milliseconds, written as ``10 sec`` or ``1 hour 30 min``.
+
+    Raises:
+        SiddhiAppCreationError: it is something else.
+    """
+    total = 0
+    position = 0
+    while position < len(value):
+        piece = _PIECE.match(value, position)
+        unit = None if piece is None else piece.group(2).lower()
+        factor = None if unit is None else _UNITS_MS.get(unit, _UNITS_MS.get(unit.removesuffix("s")))
+        if piece is None or factor is None:
+            break
+        total += int(piece.group(1)) * factor
+        position = piece.end()
+    if position < len(value) or total <= 0:
+        raise creation_error(
+            "E315",
+            f"'{key}' of @{annotation.name} is no duration: '{value}'",
+            _place(annotation, at),
+            "write it as '10 sec' or '1 hour 30 min'",
+        )
+    return total
+
+
+def _place(annotation: Annotation, at: Node) -> Node:
+    return annotation if annotation.span is not None else at

@@ -1,0 +1,110 @@
+"""A whole app → its plan."""
+
+from __future__ import annotations
+
+import uuid
+
+from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
+from siddhi.extension.registry import Registry, shared_registry
+from siddhi.planner.annotations import only
+from siddhi.planner.app_annotations import plan_app_annotations
+from siddhi.planner.batches import plan_batches
+from siddhi.planner.catalog import Catalog
+from siddhi.planner.definitions import plan_definitions
+from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
+from siddhi.planner.partitions import plan_partition
+from siddhi.planner.problems import duplicate_name
+from siddhi.planner.queries import plan_query
+from siddhi.query_api.app import SiddhiApp
+from siddhi.query_api.query import Partition, Query
+
+__all__ = ["plan"]
+
+
+def plan(app: SiddhiApp, *, registry: Registry | None = None, source: str | None = None) -> Plan:
+    """Resolve names, infer types and check every parameter of an app.
+
+    Args:
+        app: the app.
+        registry: the extensions it may use; None: those of the process.
+        source: the app's text for error messages, where the app does not carry it.
+
+    Returns:
+        The plan. An app without ``@app:name`` gets a random one.
+
+    Raises:
+        SiddhiAppError: something in the app does not make sense or cannot be run; with its place and a hint.
+    """
+    try:
+        return _plan(app, shared_registry() if registry is None else registry)
+    except SiddhiAppError as error:
+        error.located(source=source if app.source is None else app.source, app=app.name)
+        raise
+
+
+def _plan(app: SiddhiApp, registry: Registry) -> Plan:
+    settings = plan_app_annotations(app)
+    catalog = Catalog(registry)
+    plan_definitions(app, catalog)
+    names = _Names(app)
+    executions: list[QueryPlan | PartitionPlan] = []
+    partitions = 0
+    for execution in app.executions:
+        if isinstance(execution, Query):
+            executions += plan_query(catalog, execution, names.of(execution, top_level=True))
+        else:
+            name = names.of_partition(execution, partitions)
+            partitions += 1
+            executions.append(plan_partition(catalog, execution, name, names.of))
+    return Plan(
+        name=settings.name if settings.name is not None else str(uuid.uuid4()),
+        app=app,
+        playback=settings.playback,
+        statistics=settings.statistics,
+        streams=catalog.streams,
+        tables=catalog.tables,
+        windows=catalog.windows,
+        triggers=catalog.triggers,
+        functions=catalog.functions,
+        executions=tuple(executions),
+        batches=plan_batches(catalog, executions, settings.playback is not None),
+    )
+
+
+class _Names:
+    """Names of queries and partitions: as given, else by their number in the text."""
+
+    def __init__(self, app: SiddhiApp) -> None:
+        self._count = 0
+        self._given: set[str] = set()
+        for execution in app.executions:
+            name = execution.name if isinstance(execution, Query) else _partition_name(execution)
+            if name is None:
+                continue
+            if name in self._given:
+                raise duplicate_name(f"two queries or partitions are called '{name}'", execution)
+            self._given.add(name)
+
+    def of(self, query: Query, *, top_level: bool = False) -> str:
+        """The name of the next query in text order."""
+        self._count += 1
+        if query.name is not None:
+            return query.name
+        name = f"query_{self._count}"
+        if top_level and name in self._given:
+            raise SiddhiAppCreationError(
+                f"a query without name would be called '{name}', but another one is",
+                code="E208",
+                span=query.span,
+                hint="give it a name with @info(name='...')",
+            )
+        return name
+
+    def of_partition(self, partition: Partition, number: int) -> str:
+        """The name of a partition; ``number`` counts partitions from 0."""
+        return _partition_name(partition) or f"partition_{number}"
+
+
+def _partition_name(partition: Partition) -> str | None:
+    info = only(partition.annotations, "info")
+    return None if info is None else info.element("name")

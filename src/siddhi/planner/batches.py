@@ -1,0 +1,175 @@
+"""Where a batch may run query by query, and where it must go row by row, by which reason.
+
+Query by query means that each query takes the whole batch before the next one starts. That gives what rows sent one at a
+time give as long as no two queries that the batch reaches share anything but the stream they read: no table or window
+that one writes and another uses, no stream that two of them feed, no query with two inputs in reach, no timer that would
+fire between the rows. A partition counts as one query: it takes rows in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from siddhi.planner.catalog import Catalog
+from siddhi.planner.expressions import InTable, TypedExpression
+from siddhi.planner.liveness import selection_expressions
+from siddhi.planner.nodes import (
+    Action,
+    BatchPlan,
+    FilterPlan,
+    JoinPlan,
+    PartitionPlan,
+    QueryPlan,
+    SingleInputPlan,
+    SourceKind,
+)
+from siddhi.planner.walk import walk
+from siddhi.query_api.selection import EventRate
+
+__all__ = ["plan_batches"]
+
+
+@dataclass(slots=True)
+class _Unit:
+    """A query or partition as the batch sees it."""
+
+    name: str
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    uses: set[str] = field(default_factory=set)
+    """Tables and windows whose content it looks at."""
+    changes: set[str] = field(default_factory=set)
+    """Tables and windows it writes to."""
+    timed: bool = False
+
+
+def plan_batches(
+    catalog: Catalog, executions: Sequence[QueryPlan | PartitionPlan], playback: bool
+) -> tuple[BatchPlan, ...]:
+    """One :class:`BatchPlan` per stream that rows can be sent to.
+
+    Args:
+        playback: events drive the clock, so that timers may be due between two rows.
+    """
+    units = [_unit(execution) for execution in executions]
+    readers: dict[str, list[_Unit]] = {}
+    for unit in units:
+        for label in unit.reads:
+            readers.setdefault(label, []).append(unit)
+    timed_windows = {name for name, window in catalog.windows.items() if window.window.window.clock_driven}
+    clock = [unit for unit in units if unit.timed] if playback else []
+    plans: list[BatchPlan] = []
+    for label, stream in catalog.streams.items():
+        if label.startswith(("!", "anonymous-")):
+            continue
+        starts = [label, *(catalog.triggers if playback else ()), *(timed_windows if playback else ())]
+        reached = _reach(starts, clock, readers)
+        timers = playback and (any(unit.timed for unit in reached) or bool(timed_windows) or bool(catalog.triggers))
+        reason = _obstacle(label, reached, timers)
+        plans.append(BatchPlan(stream.id, not reason, reason))
+    return tuple(plans)
+
+
+def _obstacle(label: str, reached: list[_Unit], timers: bool) -> str:
+    """Why rows must go one by one; empty where they need not."""
+    if len(reached) < 2:
+        return _shared_content(reached)
+    if timers:
+        names = ", ".join(unit.name for unit in reached if unit.timed) or "the app"
+        return f"timers ({names}) may be due between rows, and {len(reached)} queries are in reach"
+    fed: dict[str, str] = {}
+    for unit in reached:
+        if len([read for read in unit.reads if read == label or read in _written(reached)]) > 1:
+            return f"{unit.name} reads more than one stream in reach"
+        for target in dict.fromkeys(unit.writes):
+            if target in fed:
+                return f"{fed[target]} and {unit.name} both write to '{target}'"
+            if target == label:
+                return f"{unit.name} writes to '{target}' again"
+            fed[target] = unit.name
+    return _shared_content(reached)
+
+
+def _shared_content(reached: list[_Unit]) -> str:
+    """A table or window that is written and read in one pass."""
+    for unit in reached:
+        for name in sorted(unit.changes):
+            user = next((other for other in reached if name in other.uses), None)
+            if user is not None:
+                return f"{unit.name} writes '{name}', which {user.name} reads"
+            other = next((other for other in reached if other is not unit and name in other.changes), None)
+            if other is not None:
+                return f"{unit.name} and {other.name} both write to '{name}'"
+    return ""
+
+
+def _written(units: Iterable[_Unit]) -> set[str]:
+    return {target for unit in units for target in unit.writes}
+
+
+def _reach(labels: Iterable[str], timed: list[_Unit], readers: dict[str, list[_Unit]]) -> list[_Unit]:
+    """Every unit that a row of these streams may reach, in order of discovery."""
+    reached: dict[int, _Unit] = {}
+    pending = list(labels)
+    for unit in timed:
+        reached[id(unit)] = unit
+        pending += unit.writes
+    while pending:
+        for unit in readers.get(pending.pop(), ()):
+            if id(unit) not in reached:
+                reached[id(unit)] = unit
+                pending += unit.writes
+    return list(reached.values())
+
+
+def _unit(execution: QueryPlan | PartitionPlan) -> _Unit:
+    unit = _Unit(execution.name)
+    if isinstance(execution, QueryPlan):
+        _add_query(unit, execution)
+        return unit
+    for query in execution.queries:
+        _add_query(unit, query)
+    unit.timed = unit.timed or execution.purge is not None
+    unit.reads = [label for label in dict.fromkeys(unit.reads) if not label.startswith("#")]
+    unit.writes = [label for label in dict.fromkeys(unit.writes) if not label.startswith("#")]
+    return unit
+
+
+def _add_query(unit: _Unit, query: QueryPlan) -> None:
+    for source in _sources(query):
+        if source.kind is SourceKind.TABLE:
+            unit.uses.add(source.source)
+        else:
+            unit.reads.append(source.source)
+        if source.kind is SourceKind.WINDOW and isinstance(query.input, JoinPlan):
+            unit.uses.add(source.source)
+        unit.timed = unit.timed or (source.window is not None and source.window.window.clock_driven)
+    unit.timed = unit.timed or (query.rate is not None and not isinstance(query.rate, EventRate))
+    for expression in _expressions(query):
+        unit.uses.update(node.table for node in walk(expression) if isinstance(node, InTable))
+    output = query.output
+    if output.kind in (SourceKind.TABLE, SourceKind.WINDOW):
+        unit.changes.add(output.target)
+    if output.action is Action.INSERT and output.kind is not SourceKind.TABLE:
+        unit.writes.append(output.target)
+
+
+def _sources(query: QueryPlan) -> tuple[SingleInputPlan, ...]:
+    if isinstance(query.input, SingleInputPlan):
+        return (query.input,)
+    if isinstance(query.input, JoinPlan):
+        return (query.input.left, query.input.right)
+    return ()
+
+
+def _expressions(query: QueryPlan) -> Iterator[TypedExpression]:
+    yield from selection_expressions(query.selector)
+    for source in _sources(query):
+        for handler in (*source.before, *source.after):
+            if isinstance(handler, FilterPlan):
+                yield handler.condition
+            else:
+                yield from handler.arguments
+    if isinstance(query.input, JoinPlan) and query.input.on is not None:
+        yield query.input.on

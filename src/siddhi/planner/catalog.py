@@ -1,0 +1,122 @@
+"""What an app has defined so far: definitions first, then what queries add, in text order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from siddhi.extension.registry import Registry
+from siddhi.planner.nodes import (
+    NamedWindowPlan,
+    SourceKind,
+    StreamOrigin,
+    StreamPlan,
+    TablePlan,
+    TriggerPlan,
+)
+from siddhi.planner.problems import creation_error, different_schema, unknown_definition
+from siddhi.query_api.definition import Attribute, FunctionDefinition
+from siddhi.query_api.span import Node
+
+__all__ = ["Catalog", "Source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something a query may read. ``label`` is its id as written: ``S``, ``#I``, ``!S``."""
+
+    kind: SourceKind
+    label: str
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def what(self) -> str:
+        """How messages call it."""
+        return f"{self.kind.value} '{self.label}'"
+
+
+class Catalog:
+    """The definitions of one app. Dictionaries keep build order."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.streams: dict[str, StreamPlan] = {}
+        self.tables: dict[str, TablePlan] = {}
+        self.windows: dict[str, NamedWindowPlan] = {}
+        self.triggers: dict[str, TriggerPlan] = {}
+        self.functions: dict[str, FunctionDefinition] = {}
+        self.inner: dict[str, StreamPlan] | None = None
+        """Inner streams of the partition being planned; None outside of partitions."""
+        self._anonymous = 0
+
+    def source(self, name: str, at: Node, *, is_inner: bool = False, is_fault: bool = False) -> Source:
+        """What ``from name`` means: a window, else a stream, else a table.
+
+        Raises:
+            SiddhiAppCreationError: nothing of that name exists yet.
+        """
+        if is_inner:
+            label = f"#{name}"
+            inner = self.inner if self.inner is not None else self.streams
+            if label in inner:
+                kind = SourceKind.INNER if self.inner is not None else SourceKind.STREAM
+                return Source(kind, label, inner[label].attributes)
+            raise unknown_definition("inner stream", label, [key for key in inner if key.startswith("#")], at)
+        if is_fault:
+            label = f"!{name}"
+            if label in self.streams:
+                return Source(SourceKind.FAULT, label, self.streams[label].attributes)
+            hint = f"define stream '{name}' with @OnError(action='stream')" if name in self.streams else None
+            raise creation_error("E312", f"fault stream '{label}' does not exist", at, hint)
+        if name in self.windows:
+            return Source(SourceKind.WINDOW, name, self.windows[name].attributes)
+        if name in self.streams:
+            return Source(SourceKind.STREAM, name, self.streams[name].attributes)
+        if name in self.tables:
+            return Source(SourceKind.TABLE, name, self.tables[name].attributes)
+        raise unknown_definition("stream, table or window", name, self.source_names(), at)
+
+    def source_names(self) -> list[str]:
+        """The names of everything that can be read outside of a partition."""
+        return [*self.streams, *self.windows, *self.tables]
+
+    def insert_target(
+        self, name: str, columns: Iterable[Attribute], at: Node, *, is_inner: bool
+    ) -> tuple[SourceKind, str]:
+        """Kind and label of what ``insert into name`` writes to; a stream that does not exist is defined by it.
+
+        Raises:
+            DuplicateDefinitionError: it exists with other attributes.
+        """
+        columns = tuple(columns)
+        if is_inner and self.inner is not None:
+            kind, label, holders = SourceKind.INNER, f"#{name}", self.inner
+        else:
+            kind, label, holders = SourceKind.STREAM, f"#{name}" if is_inner else name, self.streams
+            if label in self.windows:
+                kind = SourceKind.WINDOW
+            elif label in self.tables:
+                kind = SourceKind.TABLE
+        existing: StreamPlan | TablePlan | NamedWindowPlan | None
+        if kind is SourceKind.WINDOW:
+            existing = self.windows[label]
+        elif kind is SourceKind.TABLE:
+            existing = self.tables[label]
+        else:
+            existing = holders.get(label)
+        if existing is None:
+            attributes = tuple(Attribute(column.name, column.type) for column in columns)
+            holders[label] = StreamPlan(id=label, attributes=attributes, origin=StreamOrigin.INFERRED, span=at.span)
+        elif not same_schema(existing.attributes, columns):
+            raise different_schema(f"{kind.value} '{label}'", existing.attributes, columns, at)
+        return kind, label
+
+    def anonymous_stream(self) -> str:
+        """A fresh name for the stream between an anonymous query and the one that reads it (no identifier)."""
+        self._anonymous += 1
+        return f"anonymous-{self._anonymous}"
+
+
+def same_schema(left: Iterable[Attribute], right: Iterable[Attribute]) -> bool:
+    """Whether names, order and types are the same."""
+    return [(a.name, a.type) for a in left] == [(b.name, b.type) for b in right]

@@ -1,0 +1,98 @@
+"""What stands behind a source: filters, stream functions, one window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
+from siddhi.planner.calls import resolve_arguments
+from siddhi.planner.nodes import FilterPlan, HandlerPlan, StreamFunctionPlan, WindowPlan
+from siddhi.planner.parameters import check_arguments, constants_of
+from siddhi.planner.problems import creation_error, duplicate_attribute, unknown_extension
+from siddhi.planner.resolver import Resolver
+from siddhi.planner.scope import SourceScope
+from siddhi.query_api.expression import FunctionCall
+from siddhi.query_api.input import Filter, Handler, StreamFunction, WindowHandler
+from siddhi.query_api.span import Node
+
+if TYPE_CHECKING:
+    from siddhi.planner.catalog import Catalog
+
+__all__ = ["Handlers", "plan_handlers", "plan_window"]
+
+
+@dataclass(slots=True)
+class Handlers:
+    """The planned handlers of one source."""
+
+    before: list[HandlerPlan] = field(default_factory=list)
+    window: WindowPlan | None = None
+    after: list[HandlerPlan] = field(default_factory=list)
+
+
+def plan_handlers(catalog: Catalog, scope: SourceScope, handlers: tuple[Handler, ...]) -> Handlers:
+    """Plan the handlers in order; stream functions extend the scope.
+
+    Raises:
+        SiddhiAppError: a filter is no condition, an extension is unknown, arguments are wrong.
+    """
+    planned = Handlers()
+    resolver = Resolver(catalog, scope)
+    for handler in handlers:
+        stage = planned.before if planned.window is None else planned.after
+        if isinstance(handler, Filter):
+            stage.append(FilterPlan(resolver.condition("a filter", handler.condition, handler)))
+        elif isinstance(handler, StreamFunction):
+            stage.append(_plan_stream_function(resolver, scope, handler))
+        elif isinstance(handler, WindowHandler):
+            if planned.window is not None:
+                raise creation_error("E314", "a stream has at most one window in a query", handler)
+            planned.window = plan_window(catalog, scope, handler.call, handler)
+    return planned
+
+
+def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: Node) -> WindowPlan:
+    """A window with checked arguments.
+
+    Raises:
+        ExtensionNotFoundError: there is no such window.
+        SiddhiAppCreationError: it does not take these arguments.
+    """
+    place = node if node.span is not None else at
+    window = catalog.registry.window(node.namespace, node.name)
+    if window is None:
+        raise unknown_extension("window", _full_name(node), catalog.registry.names(WindowMetadata), place)
+    arguments = resolve_arguments(Resolver(catalog, scope), node)
+    check_arguments(window, arguments, node.arguments, place)
+    return WindowPlan(window, arguments)
+
+
+def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: StreamFunction) -> StreamFunctionPlan:
+    node = handler.call
+    place = node if node.span is not None else handler
+    registry = resolver.catalog.registry
+    function = registry.stream_function(node.namespace, node.name)
+    if function is None:
+        hint_names = registry.names(StreamFunctionMetadata)
+        error = unknown_extension("stream function", _full_name(node), hint_names, place)
+        if registry.window(node.namespace, node.name) is not None:
+            error.hint = f"a window is written #window.{node.name}(...)"
+        raise error
+    arguments = resolve_arguments(resolver, node)
+    check_arguments(function, arguments, node.arguments, place)
+    appends = function.appends
+    appended = appends([a.type for a in arguments], constants_of(arguments)) if callable(appends) else appends
+    for attribute in appended:
+        if scope.at(attribute.name) is not None:
+            raise duplicate_attribute(
+                f"'{node.name}' adds an attribute '{attribute.name}', which {scope.what} already has",
+                place,
+                "rename it in a query before",
+            )
+    scope.extend(appended)
+    return StreamFunctionPlan(function, arguments, tuple(appended))
+
+
+def _full_name(node: FunctionCall) -> str:
+    return node.name if node.namespace is None else f"{node.namespace}:{node.name}"

@@ -1,0 +1,145 @@
+"""The errors planning raises, one function per kind of mistake; their codes are permanent.
+
+E201 ambiguous attribute            E202 name out of scope           E203 unknown attribute
+E204 duplicate definition           E205 duplicate attribute         E206 duplicate annotation
+E207 type not supported             E208 duplicate name              E209 different schema
+E301 unknown extension              E303 no such overload            E304 literal expected
+E305 argument refused               E306 attribute expected          E310 types do not fit
+E311 not a condition                E312 unknown definition          E313 wrong kind of source
+E314 window on a named window       E315 wrong annotation            E316 wrong output rate
+E317 join that cannot work          E318 partition that cannot work  E319 wrong limit or offset
+E320 not supported yet              E321 wrong output
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from siddhi.errors import (
+    AttributeNotExistError,
+    DuplicateAnnotationError,
+    DuplicateAttributeError,
+    DuplicateDefinitionError,
+    ExtensionNotFoundError,
+    SiddhiAppCreationError,
+    SiddhiAppError,
+    SiddhiAppValidationError,
+    UnsupportedAttributeTypeError,
+)
+from siddhi.query_api.definition import Attribute
+from siddhi.query_api.span import Node, Span
+
+__all__ = [
+    "ambiguous_attribute",
+    "close_to",
+    "creation_error",
+    "different_schema",
+    "duplicate_annotation",
+    "duplicate_attribute",
+    "duplicate_definition",
+    "duplicate_name",
+    "out_of_scope",
+    "schema_text",
+    "unknown_attribute",
+    "unknown_definition",
+    "unknown_extension",
+    "unsupported",
+    "unsupported_type",
+]
+
+
+def close_to(name: str, known: Iterable[str]) -> str | None:
+    """The hint "did you mean ...", or None where nothing known is similar."""
+    from difflib import get_close_matches
+
+    candidates = list(dict.fromkeys(known))
+    lowered = {candidate.lower(): candidate for candidate in reversed(candidates)}
+    if name.lower() in lowered:
+        return f"did you mean '{lowered[name.lower()]}'? Names are case-sensitive"
+    matches = get_close_matches(name, candidates, n=1, cutoff=0.6)
+    return f"did you mean '{matches[0]}'?" if matches else None
+
+
+def schema_text(attributes: Iterable[Attribute]) -> str:
+    """``(a string, b int)``."""
+    return f"({', '.join(f'{attribute.name} {attribute.type}' for attribute in attributes)})"
+
+
+def creation_error(code: str, message: str, at: Node | Span | None, hint: str | None = None) -> SiddhiAppCreationError:
+    """A creation error of this code at this place."""
+    return SiddhiAppCreationError(message, code=code, span=_span(at), hint=hint)
+
+
+def unknown_attribute(
+    name: str, where: str, known: Iterable[str], at: Node | None, hint: str | None = None
+) -> SiddhiAppError:
+    known = list(known)
+    fallback = f"the attributes are {', '.join(known)}" if known else None
+    return AttributeNotExistError(
+        f"unknown attribute '{name}' in {where}", span=_span(at), hint=hint or close_to(name, known) or fallback
+    )
+
+
+def ambiguous_attribute(name: str, sources: Iterable[str], at: Node | None) -> SiddhiAppError:
+    sources = list(sources)
+    return SiddhiAppValidationError(
+        f"attribute '{name}' is ambiguous: {' and '.join(sources)} have it",
+        code="E201",
+        span=_span(at),
+        hint=f"write {' or '.join(f'{source}.{name}' for source in sources)}",
+    )
+
+
+def out_of_scope(name: str, known: Iterable[str], at: Node | None) -> SiddhiAppError:
+    known = [source for source in known if source]
+    hint = close_to(name, known)
+    if hint is None and known:
+        hint = f"in scope: {', '.join(known)}"
+    return creation_error("E202", f"'{name}' is not in scope here", at, hint)
+
+
+def unknown_definition(what: str, name: str, known: Iterable[str], at: Node | None) -> SiddhiAppError:
+    return creation_error("E312", f"{what} '{name}' has not been defined", at, close_to(name, known))
+
+
+def unknown_extension(what: str, name: str, known: Iterable[str], at: Node | Span | None) -> SiddhiAppError:
+    return ExtensionNotFoundError(f"no {what} is called '{name}'", span=_span(at), hint=close_to(name, known))
+
+
+def unsupported(what: str, at: Node | Span | None, hint: str | None = None) -> SiddhiAppError:
+    return creation_error("E320", f"{what} are not supported yet", at, hint)
+
+
+def unsupported_type(message: str, at: Node | None, hint: str | None = None) -> SiddhiAppError:
+    return UnsupportedAttributeTypeError(message, span=_span(at), hint=hint)
+
+
+def duplicate_definition(message: str, at: Node | None, hint: str | None = None) -> SiddhiAppError:
+    return DuplicateDefinitionError(message, span=_span(at), hint=hint)
+
+
+def different_schema(
+    what: str, has: Iterable[Attribute], found: Iterable[Attribute], at: Node | None
+) -> SiddhiAppError:
+    return DuplicateDefinitionError(
+        f"the output does not fit {what}: it is {schema_text(found)}",
+        code="E209",
+        span=_span(at),
+        hint=f"{what} has {schema_text(has)}; names, order and types must be the same",
+    )
+
+
+def duplicate_attribute(message: str, at: Node | None, hint: str | None = None) -> SiddhiAppError:
+    return DuplicateAttributeError(message, span=_span(at), hint=hint)
+
+
+def duplicate_annotation(name: str, at: Node | None) -> SiddhiAppError:
+    return DuplicateAnnotationError(f"{name} is given twice", span=_span(at))
+
+
+def duplicate_name(message: str, at: Node | None) -> SiddhiAppError:
+    return SiddhiAppValidationError(message, code="E208", span=_span(at))
+
+
+def _span(at: Node | Span | None) -> Span | None:
+    return at.span if isinstance(at, Node) else at

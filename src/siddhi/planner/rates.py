@@ -1,0 +1,33 @@
+"""Output rates: event types they allow, and the default event type of a query's output."""
+
+from __future__ import annotations
+
+from siddhi.planner.problems import creation_error
+from siddhi.query_api.query import Query
+from siddhi.query_api.selection import OutputEventType, SnapshotRate
+
+__all__ = ["is_snapshot", "output_event_type"]
+
+
+def is_snapshot(query: Query) -> bool:
+    """Whether the query puts out snapshots."""
+    return isinstance(query.rate, SnapshotRate)
+
+
+def output_event_type(query: Query) -> OutputEventType:
+    """Which events act on the output: as written, else current events; a snapshot takes all events.
+
+    Raises:
+        SiddhiAppCreationError: a snapshot that does not put out all events.
+    """
+    written = query.output.event_type
+    if not is_snapshot(query):
+        return OutputEventType.CURRENT if written is None else written
+    if written is not None and written is not OutputEventType.ALL:
+        raise creation_error(
+            "E316",
+            f"'output snapshot' puts out all events, it cannot be limited to {written.value}",
+            query.output if query.output.span is not None else query,
+            "write 'insert all events into', or leave the event type out",
+        )
+    return OutputEventType.ALL

@@ -1,0 +1,121 @@
+"""Expressions as written → typed expressions: names become positions, operators get their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from siddhi.planner.calls import call
+from siddhi.planner.expressions import InTable, IsNull, IsNullEvent, TypedExpression
+from siddhi.planner.operators import (
+    arithmetic,
+    comparison,
+    conjunction,
+    constant,
+    disjunction,
+    negation,
+    require_bool,
+)
+from siddhi.planner.problems import out_of_scope, unknown_definition
+from siddhi.planner.scope import RowScope, Scope
+from siddhi.query_api import expression as api
+from siddhi.query_api.span import Node
+from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from siddhi.planner.catalog import Catalog
+
+__all__ = ["Resolver"]
+
+
+class Resolver:
+    """Resolves expressions of one place.
+
+    Args:
+        catalog: tables (for ``in``), script functions and extensions.
+        scope: what names mean here.
+    """
+
+    def __init__(self, catalog: Catalog, scope: Scope) -> None:
+        self.catalog = catalog
+        self.scope = scope
+
+    def __call__(self, expression: api.Expression) -> TypedExpression:
+        """The typed expression.
+
+        Raises:
+            SiddhiAppError: a name is unknown, or types do not fit.
+        """
+        return _RULES[type(expression)](self, expression)
+
+    def condition(self, what: str, expression: api.Expression, at: Node | None = None) -> TypedExpression:
+        """The typed expression, which must be a bool; ``what`` starts the message where it is not."""
+        return require_bool(what, self(expression), at if expression.span is None and at is not None else expression)
+
+
+def _variable(resolve: Resolver, node: api.Variable) -> TypedExpression:
+    return resolve.scope.attribute(node)
+
+
+def _math(resolve: Resolver, node: api.Math) -> TypedExpression:
+    return arithmetic(node, resolve(node.left), resolve(node.right))
+
+
+def _compare(resolve: Resolver, node: api.Compare) -> TypedExpression:
+    return comparison(node, resolve(node.left), resolve(node.right))
+
+
+def _and(resolve: Resolver, node: api.And) -> TypedExpression:
+    return conjunction(node, resolve(node.left), resolve(node.right))
+
+
+def _or(resolve: Resolver, node: api.Or) -> TypedExpression:
+    return disjunction(node, resolve(node.left), resolve(node.right))
+
+
+def _not(resolve: Resolver, node: api.Not) -> TypedExpression:
+    return negation(node, resolve(node.expression))
+
+
+def _is_null(resolve: Resolver, node: api.IsNull) -> TypedExpression:
+    """``x is null``: a bare name that is a source in scope asks for its event, any other for a value."""
+    operand = node.expression
+    if isinstance(operand, api.Variable) and operand.source is None:
+        slot = resolve.scope.event_slot(operand.name)
+        if slot is not None:
+            return IsNullEvent(AttributeType.BOOL, slot)
+    return IsNull(AttributeType.BOOL, resolve(operand))
+
+
+def _is_null_stream(resolve: Resolver, node: api.IsNullStream) -> TypedExpression:
+    label = ("#" if node.is_inner else "!" if node.is_fault else "") + node.source
+    slot = resolve.scope.event_slot(label)
+    if slot is None:
+        raise out_of_scope(label, [], node)
+    return IsNullEvent(AttributeType.BOOL, slot, node.index)
+
+
+def _in(resolve: Resolver, node: api.In) -> TypedExpression:
+    table = resolve.catalog.tables.get(node.table)
+    if table is None:
+        raise unknown_definition("table", node.table, resolve.catalog.tables, node)
+    scope = RowScope((table.id,), table.attributes, what=f"table '{table.id}'", events=resolve.scope)
+    inner = Resolver(resolve.catalog, scope)
+    return InTable(
+        AttributeType.BOOL, table.id, inner.condition("the condition in front of 'in'", node.expression, node)
+    )
+
+
+_RULES: dict[type[api.Expression], Callable[[Resolver, Any], TypedExpression]] = {
+    api.Constant: lambda _resolve, node: constant(node),
+    api.Variable: _variable,
+    api.Math: _math,
+    api.Compare: _compare,
+    api.And: _and,
+    api.Or: _or,
+    api.Not: _not,
+    api.IsNull: _is_null,
+    api.IsNullStream: _is_null_stream,
+    api.In: _in,
+    api.FunctionCall: call,
+}

@@ -1,0 +1,79 @@
+"""Tables: attributes, primary key and indexes."""
+
+from __future__ import annotations
+
+from siddhi.planner.annotations import only
+from siddhi.planner.nodes import TablePlan
+from siddhi.planner.problems import creation_error, duplicate_annotation, unknown_attribute, unsupported
+from siddhi.query_api.annotation import Annotation, find_annotation
+from siddhi.query_api.definition import TableDefinition
+from siddhi.query_api.span import Node
+
+__all__ = ["plan_table"]
+
+
+def plan_table(definition: TableDefinition) -> TablePlan:
+    """A table kept in memory.
+
+    Raises:
+        SiddhiAppError: a key or index annotation is wrong, or the table is kept in a store.
+    """
+    store = only(definition.annotations, "store")
+    if store is not None:
+        raise unsupported("tables kept in a store (@Store)", _place(store, definition), "leave @Store out")
+    obsolete = find_annotation(definition.annotations, "IndexBy")
+    if obsolete is not None:
+        raise creation_error(
+            "E315", "@IndexBy is not supported any more", _place(obsolete, definition), "use @Index or @PrimaryKey"
+        )
+    return TablePlan(
+        id=definition.id,
+        attributes=definition.attributes,
+        primary_key=_primary_key(definition),
+        indexes=_indexes(definition),
+        annotations=definition.annotations,
+        span=definition.span,
+    )
+
+
+def _primary_key(definition: TableDefinition) -> tuple[int, ...]:
+    annotation = only(definition.annotations, "PrimaryKey")
+    if annotation is None:
+        return ()
+    if not annotation.elements:
+        raise creation_error(
+            "E315", "@PrimaryKey names no attribute", _place(annotation, definition), "write @PrimaryKey('attribute')"
+        )
+    positions: list[int] = []
+    for element in annotation.elements:
+        position = _position(definition, element.value, element if element.span is not None else annotation)
+        if position in positions:
+            raise duplicate_annotation(f"'{element.value}' in @PrimaryKey", _place(annotation, definition))
+        positions.append(position)
+    return tuple(positions)
+
+
+def _indexes(definition: TableDefinition) -> tuple[int, ...]:
+    positions: list[int] = []
+    for annotation in definition.annotations:
+        if annotation.name.lower() != "index":
+            continue
+        place = _place(annotation, definition)
+        if len(annotation.elements) != 1:
+            raise creation_error("E315", "@Index names exactly one attribute", place, "use one @Index per attribute")
+        position = _position(definition, annotation.elements[0].value, annotation)
+        if position in positions:
+            raise duplicate_annotation(f"@Index of '{annotation.elements[0].value}'", place)
+        positions.append(position)
+    return tuple(positions)
+
+
+def _position(definition: TableDefinition, name: str, at: Node) -> int:
+    names = [attribute.name for attribute in definition.attributes]
+    if name not in names:
+        raise unknown_attribute(name, f"table '{definition.id}'", names, at if at.span is not None else definition)
+    return names.index(name)
+
+
+def _place(annotation: Annotation, definition: TableDefinition) -> Node:
+    return annotation if annotation.span is not None else definition

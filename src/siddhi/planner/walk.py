@@ -1,0 +1,60 @@
+"""Walking typed expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from siddhi.planner.expressions import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Attr,
+    Call,
+    Comparison,
+    InTable,
+    IsNull,
+    Not,
+    Or,
+    ScriptCall,
+    TypedExpression,
+    Widen,
+)
+
+__all__ = ["children", "has_aggregate", "read_positions", "walk"]
+
+
+def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
+    """The operands or arguments, in order."""
+    if isinstance(expression, (Arithmetic, Comparison, And, Or)):
+        return (expression.left, expression.right)
+    if isinstance(expression, (Call, ScriptCall, Aggregate)):
+        return expression.arguments
+    if isinstance(expression, (Widen, Not, IsNull)):
+        return (expression.operand,)
+    if isinstance(expression, InTable):
+        return (expression.condition,)
+    return ()
+
+
+def walk(expression: TypedExpression) -> Iterator[TypedExpression]:
+    """The expression and everything below it, parents first."""
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(children(node)))
+
+
+def has_aggregate(expression: TypedExpression) -> bool:
+    """Whether an aggregator is called in it."""
+    return any(isinstance(node, Aggregate) for node in walk(expression))
+
+
+def read_positions(expressions: Iterable[TypedExpression], slot: int) -> set[int]:
+    """Positions of the attributes of this slot that the expressions read."""
+    return {
+        node.position
+        for expression in expressions
+        for node in walk(expression)
+        if isinstance(node, Attr) and node.slot == slot
+    }
