@@ -85,6 +85,6 @@ def in_time_order(sources: Sequence[Source]) -> Iterator[Run]:
 
 def _first(stream: str, chunks: Iterator[Chunk]) -> _Head | None:
     for chunk in chunks:
-        assert chunk.timestamps is not None  # noqa: S101 - the caller merges only what has times
+        assert chunk.timestamps is not None, "only inputs with times are merged"
         return _Head(stream, chunks, chunk, chunk.timestamps.to_numpy())
     return None

@@ -28,8 +28,10 @@ class ParquetSource:
         self._bad_lines = bad_lines
         try:
             self._file = pq.ParquetFile(endpoint.path)
+        except FileNotFoundError as error:  # Arrow's own text repeats the path and speaks of errno
+            raise BadInput(f"cannot read {endpoint.path}: No such file or directory") from error
         except (OSError, pa.ArrowException) as error:
-            raise BadInput(f"cannot read {endpoint.path}: {getattr(error, 'strerror', None) or error}") from error
+            raise BadInput(f"cannot read {endpoint.path}: {error}") from error
         self.total_bytes: int | None = Path(endpoint.path).stat().st_size
         self._row = 1
         for column in schema.columns:
