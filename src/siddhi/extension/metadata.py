@@ -63,12 +63,15 @@ class Overload:
     same_type: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ExtensionMetadata:
     """Base. ``check`` may raise :class:`ValueError` with what is wrong about constant arguments (called with the
     argument types and the constants or None); a second argument of the error is the hint shown with it."""
 
     title: ClassVar[str] = "extension"
+
+    def __repr__(self) -> str:
+        return f"<{self.title} {self.full_name}>"
 
     name: str
     namespace: str | None = None
@@ -86,7 +89,7 @@ class ExtensionMetadata:
         return self.name if self.namespace is None else f"{self.namespace}:{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FunctionMetadata(ExtensionMetadata):
     """A scalar function. ``deterministic``: same arguments, same answer, no clock and no randomness."""
 
@@ -96,7 +99,7 @@ class FunctionMetadata(ExtensionMetadata):
     deterministic: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AggregatorMetadata(ExtensionMetadata):
     """An attribute aggregator. A Python implementation is a class with add(*values), remove(*values), reset(), value()."""
 
@@ -105,7 +108,7 @@ class AggregatorMetadata(ExtensionMetadata):
     returns: ReturnRule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StreamFunctionMetadata(ExtensionMetadata):
     """A stream function or processor. ``appends`` are attributes it adds: fixed, or from the argument types.
 
@@ -118,7 +121,7 @@ class StreamFunctionMetadata(ExtensionMetadata):
     reads_event: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowMetadata(ExtensionMetadata):
     """A window.
 
@@ -140,7 +143,7 @@ class WindowMetadata(ExtensionMetadata):
     tags: frozenset[str] = field(default_factory=frozenset)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ScriptLanguageMetadata(ExtensionMetadata):
     """A language for ``define function f[language]``; ``implementation(definition)`` returns a callable."""
 

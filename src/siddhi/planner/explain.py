@@ -1,10 +1,182 @@
-"""Plans as stable text (no ids, no addresses): for people, and for golden files."""
+"""Plans as stable text (no ids, no addresses): for people, and for golden files.
+
+A query reads from its output down to its source, as rows are pulled; indentation says what feeds what.
+"""
 
 from __future__ import annotations
 
-from siddhi.planner.nodes import Plan
+from collections.abc import Iterator, Mapping
+
+from siddhi.planner.explain_input import input_lines, window_text
+from siddhi.planner.expression_text import executor_text, expression_text
+from siddhi.planner.expressions import TABLE_SLOT, Attr, TypedExpression
+from siddhi.planner.nodes import (
+    Action,
+    JoinPlan,
+    OnErrorAction,
+    OutputPlan,
+    PartitionPlan,
+    Plan,
+    QueryPlan,
+    SelectMode,
+    SelectorPlan,
+    StreamPlan,
+    TablePlan,
+    TriggerPlan,
+    ValueKeyPlan,
+)
+from siddhi.planner.problems import schema_text
+from siddhi.query_api.selection import EventRate, OutputRate, SnapshotRate, TimeRate
+
+__all__ = ["explain"]
+
+_STEP = "  "
 
 
 def explain(plan: Plan) -> str:
-    """The plan as text, one node a line."""
-    return "\n".join(query.name for query in plan.executions)
+    """The plan as text: definitions, then queries and partitions, then how batches run."""
+    lines = [f"app {plan.app.name}" if plan.app.name is not None else "app"]
+    if plan.playback is not None:
+        beat = plan.playback
+        heartbeat = f" idle {beat.idle_time_ms} ms, increment {beat.increment_ms} ms" if beat.idle_time_ms else ""
+        lines.append(f"{_STEP}playback{heartbeat}")
+    if plan.statistics is not None:
+        lines.append(f"{_STEP}statistics")
+    lines += [_stream_line(stream) for stream in plan.streams.values()]
+    lines += [_table_line(table) for table in plan.tables.values()]
+    for window in plan.windows.values():
+        lines.append(
+            f"window {window.id} {schema_text(window.attributes)} {window_text(window.window)} output {window.output.value}"
+        )
+    lines += [_trigger_line(trigger) for trigger in plan.triggers.values()]
+    for function in plan.functions.values():
+        lines.append(f"function {function.id}[{function.language}] returns {function.return_type}")
+    for execution in plan.executions:
+        lines.append("")
+        if isinstance(execution, QueryPlan):
+            lines += _query_lines(execution, plan.tables)
+        else:
+            lines += _partition_lines(execution, plan.tables)
+    if plan.batches:
+        lines.append("")
+    for batch in plan.batches:
+        lines.append(f"batch {batch.stream}: {'columns' if batch.columnar else f'row by row, {batch.reason}'}")
+    return "\n".join(lines)
+
+
+def _stream_line(stream: StreamPlan) -> str:
+    notes = [stream.origin.value]
+    if stream.on_error is not OnErrorAction.LOG:
+        notes.append(f"on error {stream.on_error.value}")
+    if stream.async_settings is not None:
+        settings = stream.async_settings
+        notes.append(
+            f"async buffer {settings.buffer_size}, workers {settings.workers}, batch {settings.batch_size_max}"
+        )
+    return f"stream {stream.id} {schema_text(stream.attributes)} [{'; '.join(notes)}]"
+
+
+def _table_line(table: TablePlan) -> str:
+    notes = []
+    if table.primary_key:
+        notes.append(f"primary key {', '.join(table.attributes[position].name for position in table.primary_key)}")
+    if table.indexes:
+        notes.append(f"index {', '.join(table.attributes[position].name for position in table.indexes)}")
+    return f"table {table.id} {schema_text(table.attributes)}" + (f" [{'; '.join(notes)}]" if notes else "")
+
+
+def _trigger_line(trigger: TriggerPlan) -> str:
+    when = "start" if trigger.at_start else f"cron {trigger.cron}"
+    return f"trigger {trigger.id} at {f'every {trigger.every_ms} ms' if trigger.every_ms is not None else when}"
+
+
+def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
+    yield f"partition {partition.name}"
+    for key in partition.keys:
+        if isinstance(key, ValueKeyPlan):
+            yield f"{_STEP}key of {key.kind.value} {key.stream}: {_described(key.expression, {})}"
+            continue
+        for label, condition in key.ranges:
+            yield f"{_STEP}range '{label}' of {key.kind.value} {key.stream}: {_described(condition, {})}"
+    if partition.purge is not None:
+        yield f"{_STEP}purge every {partition.purge.interval_ms} ms what is idle for {partition.purge.idle_period_ms} ms"
+    for stream in partition.inner_streams:
+        yield _STEP + _stream_line(stream)
+    for query in partition.queries:
+        yield from (_STEP + line for line in _query_lines(query, tables))
+
+
+def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
+    yield f"query {query.name}" + ("" if query.synchronized is None else f" [synchronized {query.synchronized}]")
+    depth = 1
+    for line in _output_lines(query.output, tables):
+        yield _STEP * depth + line
+    depth += 1
+    if query.rate is not None:
+        yield _STEP * depth + _rate_text(query.rate)
+        depth += 1
+    labels = _labels(query)
+    for line in _selector_lines(query.selector, labels):
+        yield _STEP * depth + line
+    depth += 1
+    for line in input_lines(query.input, labels):
+        yield _STEP * depth + line
+
+
+def _labels(query: QueryPlan) -> dict[int, str]:
+    """Names of the input's events, where there is more than one."""
+    if not isinstance(query.input, JoinPlan):
+        return {}
+    left, right = query.input.left, query.input.right
+    names = (left.alias or left.source, right.alias or right.source)
+    return {0: names[0], 1: names[1] if names[1] != names[0] else f"{names[1]} (right)"}
+
+
+def _output_lines(output: OutputPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
+    if output.action is Action.RETURN:
+        yield f"return {output.event_type.value}"
+        return
+    if output.action is Action.INSERT:
+        yield f"insert {output.event_type.value} into {output.kind.value} {output.target}"
+        return
+    yield f"{output.action.value} {output.kind.value} {output.target} for {output.event_type.value}"
+    labels = {TABLE_SLOT: output.target}
+    for assignment in output.set or ():
+        value = _described(assignment.value, labels)
+        name = tables[output.target].attributes[assignment.position].name
+        yield f"{_STEP}set {name} = {value}"
+    if output.condition is not None:
+        yield f"{_STEP}on {_described(output.condition, labels)}"
+
+
+def _rate_text(rate: OutputRate) -> str:
+    if isinstance(rate, EventRate):
+        return f"output {rate.kind.value} every {rate.events} events"
+    if isinstance(rate, TimeRate):
+        return f"output {rate.kind.value} every {rate.every_ms} ms"
+    assert isinstance(rate, SnapshotRate)
+    return f"output snapshot every {rate.every_ms} ms"
+
+
+def _selector_lines(selector: SelectorPlan, labels: Mapping[int, str]) -> Iterator[str]:
+    mode = "" if selector.mode is SelectMode.EACH else f" [{selector.mode.value}]"
+    yield f"select{mode}"
+    for column in selector.columns:
+        yield f"{_STEP}{column.name} {column.expression.type} = {_described(column.expression, labels)}"
+    if selector.group_by:
+        yield f"{_STEP}group by {', '.join(expression_text(key, labels) for key in selector.group_by)}"
+    if selector.having is not None:
+        yield f"{_STEP}having {_described(selector.having, labels)}"
+    if selector.order_by:
+        keys = (f"{expression_text(order.key, labels)} {order.order.value}" for order in selector.order_by)
+        yield f"{_STEP}order by {', '.join(keys)}"
+    if selector.limit is not None:
+        yield f"{_STEP}limit {selector.limit}"
+    if selector.offset is not None:
+        yield f"{_STEP}offset {selector.offset}"
+
+
+def _described(expression: TypedExpression, labels: Mapping[int, str]) -> str:
+    """The expression, and its executor unless it is a plain attribute."""
+    text = expression_text(expression, labels)
+    return text if isinstance(expression, Attr) else f"{text}  [{executor_text(expression)}]"
