@@ -44,6 +44,15 @@ class OutputAttribute(Node):
     expression: Expression
     rename: str | None = None
 
+    @property
+    def name(self) -> str:
+        """The name of the output attribute."""
+        if self.rename is not None:
+            return self.rename
+        if isinstance(self.expression, Variable):
+            return self.expression.name
+        raise ValueError("an expression that is not a plain reference has no name of its own")
+
 
 class Order(Enum):
     ASC = "asc"

@@ -1,0 +1,113 @@
+"""Compiles ``siddhiql.lark`` into parse tables (see ``tables``); the one module that needs lark.
+
+Run as a program it writes the file that is shipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+from lark.common import ParserConf
+from lark.lexer import PatternStr
+from lark.load_grammar import load_grammar
+from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
+
+from siddhi.query_compiler.tables import END, GRAMMAR, NOTHING, TABLES
+
+__all__ = ["compile_grammar"]
+
+STARTS = ("app", "on_demand_query", "single_query", "single_expression", "duration")
+
+
+def compile_grammar(source: str, name: str) -> dict[str, Any]:
+    """Compile a lark grammar into JSON-able tables.
+
+    Raises:
+        lark.exceptions.GrammarError: the grammar is faulty or not LALR(1).
+    """
+    grammar, _ = load_grammar(source, name, [], global_keep_all_tokens=False)
+    terminals, rules, _ = grammar.compile(list(STARTS), "*")
+    # strict: an ambiguity is an error of ours, not something to resolve by chance
+    analyzer = LALR_Analyzer(ParserConf(rules, {}, list(STARTS)), strict=True)
+    analyzer.compute_lalr()
+    table = analyzer.parse_table
+
+    keywords, punctuation = {}, {}
+    for terminal in terminals:
+        if words := re.findall(r"\(\?i:(\w+)\)", terminal.pattern.to_regexp()):
+            keywords.update(dict.fromkeys(words, terminal.name))
+        elif isinstance(terminal.pattern, PatternStr):
+            punctuation[terminal.pattern.value] = terminal.name
+
+    # Unlike lark's numbering of states, which follows the order of sets, this one is the same in every run.
+    numbers = {rule: number for number, rule in enumerate(rules)}
+    order = _states_in_order(table)
+    place = {state: number for number, state in enumerate(order)}
+    nonterminals = {rule.origin.name for rule in rules}
+    actions, gotos = [], []
+    for state in order:
+        entries = sorted(table.states[state].items())
+        actions.append(
+            {
+                name: place[argument] if kind is Shift else ~numbers[argument]
+                for name, (kind, argument) in entries
+                if name not in nonterminals
+            }
+        )
+        if state in table.end_states.values():
+            actions[-1][END] = place[state]  # a start rule is complete: shifting the end means acceptance
+        gotos.append({name: place[argument] for name, (_, argument) in entries if name in nonterminals})
+    return {
+        "digest": hashlib.sha256(source.encode("utf-8")).hexdigest(),
+        "starts": {start: place[table.start_states[start]] for start in STARTS},
+        "rules": [_pack_rule(rule) for rule in rules],
+        "actions": actions,
+        "gotos": gotos,
+        "keywords": dict(sorted(keywords.items())),
+        "punctuation": dict(sorted(punctuation.items())),
+    }
+
+
+def _states_in_order(table: Any) -> list[Any]:
+    """All states, in the order of a walk from the start states along sorted symbols."""
+    order = list(dict.fromkeys(table.start_states[start] for start in STARTS))
+    seen = set(order)
+    for state in order:  # grows while it is walked
+        for _, (kind, target) in sorted(table.states[state].items(), key=lambda entry: entry[0]):
+            if kind is Shift and target not in seen:
+                seen.add(target)
+                order.append(target)
+    return order
+
+
+def _pack_rule(rule: Any) -> list[Any]:
+    name, alias = str(rule.origin.name), rule.alias
+    layout: list[int] = []
+    # empty_indices: per place in the written rule, whether an optional part was left out there
+    absent = rule.options.empty_indices or (False,) * len(rule.expansion)
+    position = 0
+    for is_absent in absent:
+        if is_absent:
+            layout.append(NOTHING)
+            continue
+        symbol = rule.expansion[position]
+        if symbol.is_term:
+            if not symbol.filter_out:
+                layout.append(position)
+        else:
+            layout.append(~(position + 1) if symbol.name.startswith("_") else position)
+        position += 1
+    passes = rule.options.expand1 and alias is None and len(layout) == 1 and layout[0] >= 0
+    helper = name.startswith("_")
+    action = None if helper or passes else str(alias or name)
+    as_they_are = layout == list(range(len(rule.expansion)))
+    return [name, len(rule.expansion), action, passes, None if as_they_are else layout]
+
+
+
+if __name__ == "__main__":
+    compiled = compile_grammar(GRAMMAR.read_text(encoding="utf-8"), GRAMMAR.name)
+    TABLES.write_text(json.dumps(compiled, separators=(",", ":")) + "\n", encoding="utf-8")

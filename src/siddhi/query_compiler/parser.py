@@ -1,0 +1,161 @@
+"""SiddhiQL text to the object model: a shift-reduce loop over the tables of the grammar."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from siddhi.errors import SiddhiAppError
+from siddhi.query_compiler.builder import Builder
+from siddhi.query_compiler.tables import END, Tables, load
+from siddhi.query_compiler.hints import syntax_error
+from siddhi.query_compiler.scanner import Scanner
+from siddhi.query_compiler.source import Source
+from siddhi.query_compiler.variables import substitute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from siddhi.query_api import Expression, OnDemandQuery, Query, SiddhiApp
+
+__all__ = ["parse", "parse_expression", "parse_on_demand_query", "parse_query", "parse_time"]
+
+
+def parse(text: str, variables: Mapping[str, str] | None = None) -> SiddhiApp:
+    """Compile the text of an app.
+
+    Args:
+        text: SiddhiQL; ``${name}`` is replaced before parsing.
+        variables: values for ``${name}``; where a name is missing, the environment variable is used.
+
+    Returns:
+        The app; its ``source`` is the text after replacement, to which the spans of all nodes refer.
+
+    Raises:
+        SiddhiParserError: the text is not SiddhiQL; only the first mistake is reported.
+        SiddhiAppValidationError: names that must differ do not (and its subclasses).
+    """
+    return cast("SiddhiApp", _run("app", substitute(text, variables)))
+
+
+def parse_on_demand_query(text: str) -> OnDemandQuery:
+    """Compile an on-demand query. ``${variables}`` are not replaced.
+
+    Raises:
+        SiddhiParserError: the text is not an on-demand query.
+    """
+    return cast("OnDemandQuery", _run("on_demand_query", text))
+
+
+def parse_query(text: str) -> Query:
+    """Compile one query, with or without its semicolon.
+
+    Raises:
+        SiddhiParserError: the text is not a query.
+    """
+    return cast("Query", _run("single_query", text))
+
+
+def parse_expression(text: str) -> Expression:
+    """Compile one expression, such as the text an expression window is given.
+
+    Raises:
+        SiddhiParserError: the text is not an expression.
+    """
+    return cast("Expression", _run("single_expression", text))
+
+
+def parse_time(text: str) -> int:
+    """Milliseconds of a time such as ``10 sec`` or ``1 hour 25 min``, as annotations write it.
+
+    Raises:
+        SiddhiParserError: the text is not a time.
+    """
+    return cast("int", _run("duration", text))
+
+
+@cache
+def _tables() -> tuple[Tables, tuple[Callable[..., Any] | None, ...]]:
+    """The tables, and the builder's method for every rule."""
+    tables = load()
+    return tables, tuple(rule.action and getattr(Builder, rule.action) for rule in tables.rules)
+
+
+def _run(start: str, text: str) -> object:
+    tables, methods = _tables()
+    source = Source(text)
+    scanner = Scanner(source, tables.keywords, tables.punctuation)
+    builder = Builder(source, frozenset(tables.keywords))
+    try:
+        return _reduce(tables, methods, tables.starts[start], scanner, builder)
+    except SiddhiAppError as error:
+        raise error.located(source=text) from None
+
+
+def _reduce(
+    tables: Tables, methods: tuple[Callable[..., Any] | None, ...], start: int, scanner: Scanner, builder: Builder
+) -> object:
+    """Shift tokens and reduce rules until the start rule is complete.
+
+    Three stacks run in step: states, values, and where each value begins in the text. A value ends where the next one
+    begins or, for the last, where the last token ended (``last``); rules are reduced before the token behind them is
+    shifted, so ``last`` is always the end of the rule.
+    """
+    actions, gotos, rules = tables.actions, tables.gotos, tables.rules
+    scan = scanner.next
+    states = [start]
+    values: list[Any] = []
+    begins: list[int] = []
+    last = 0
+    row = actions[start]
+    kind, value, begin, end = scan(row)
+    while True:
+        action = row.get(kind)
+        if action is None:
+            raise syntax_error(scanner.source, tables, states, kind, begin, end)
+        if action >= 0:
+            if kind == END:
+                return values[-1]
+            states.append(action)
+            values.append(value)
+            begins.append(begin)
+            last = end
+            row = actions[action]
+            kind, value, begin, end = scan(row)
+            continue
+        rule = rules[~action]
+        size = rule.size
+        if rule.passes and size == 1:
+            states.pop()
+        else:
+            if size:
+                children = values[-size:]
+                first = begins[-size]
+                del states[-size:], values[-size:], begins[-size:]
+            else:
+                children = []
+                first = begin
+            if rule.layout is not None:
+                children = _arranged(children, rule.layout)
+            method = methods[~action]
+            if method is not None:
+                values.append(method(builder, first, max(first, last), *children))
+            else:
+                values.append(children[0] if rule.passes else children)
+            begins.append(first)
+        state = gotos[states[-1]][rule.head]
+        states.append(state)
+        row = actions[state]
+
+
+def _arranged(children: list[Any], layout: tuple[int, ...]) -> list[Any]:
+    """Children in the order a builder method takes them (see ``grammar.NOTHING``)."""
+    arranged: list[Any] = []
+    for place in layout:
+        if place >= 0:
+            arranged.append(children[place])
+        elif place == -1:
+            arranged.append(None)
+        else:
+            arranged.extend(children[~place - 1])
+    return arranged

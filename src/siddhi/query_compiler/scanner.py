@@ -1,0 +1,211 @@
+"""Characters to tokens.
+
+SiddhiQL reserves no word: ``define stream stream (select string)`` is legal. So the scanner asks the parser what can
+stand at this place: a word is a keyword where the grammar can use that keyword, and a name everywhere else. In the few
+places where both could stand (``not``, ``every``, ``true``, ... at the start of an operand) what follows decides.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from siddhi.errors import SiddhiParserError
+from siddhi.query_compiler.tables import END
+from siddhi.query_compiler.source import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["STRICT_WORDS", "Scanner", "Token", "tokens"]
+
+# One alternative always matches, which keeps the skipped part in front of it from being tried in pieces.
+TOKEN = re.compile(
+    r"""
+    (?: [ \t\r\n\v]+ | --[^\r\n]* | /\*(?s:.*?)(?:\*/|\Z) )*
+    (?:
+        (?P<word> [A-Za-z_][A-Za-z0-9_]* )
+      | (?P<FLOAT> (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fF] )
+      | (?P<DOUBLE>
+            (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dD]
+          | [0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)? | [0-9]+\.?[eE][+-]?[0-9]+ )
+      | (?P<LONG> [0-9]+[lL] )
+      | (?P<INT> [0-9]+ )
+      | (?P<sign> -> | \.\.\. | == | != | <= | >= | [-+*/%()\[\],;:.\#@!<>=?] )
+      | (?P<long_string> \"{3}(?s:.*?)\"{3} )
+      | (?P<string> "[^"\x00-\x1f]*" | '[^'"\x00-\x1f]*' )
+      | (?P<quoted> `[^`]+` )
+      | (?P<script> \{ )
+      | (?P<end> \Z )
+      | (?P<stray> (?s:.) )
+    )
+    """,
+    re.VERBOSE,
+)
+
+OPERAND_STARTS = frozenset({"word", "quoted", "FLOAT", "DOUBLE", "LONG", "INT", "string", "long_string", "(", "#", "!"})
+JOINING = frozenset({"as", "and", "or", "in", "is"})  # words that go on with an expression which has ended
+# Words that begin a clause behind an input, and those that begin a statement.
+CLAUSES = frozenset(
+    "select insert output update delete return join inner left right full outer unidirectional within".split()
+)
+STATEMENTS = frozenset("define from partition select insert update delete return output".split())
+STRICT_WORDS = frozenset({"app", "raw"})  # keywords of the language that the grammar has no use for
+
+
+class Token(NamedTuple):
+    """``kind`` is a terminal of the grammar; ``begin`` and ``end`` are offsets in the text."""
+
+    kind: str
+    value: str
+    begin: int
+    end: int
+
+
+class Scanner:
+    """Hands out the tokens of one text, one at a time."""
+
+    __slots__ = ("_keywords", "_match", "_position", "_punctuation", "_text", "source")
+
+    def __init__(self, source: Source, keywords: Mapping[str, str], punctuation: Mapping[str, str]) -> None:
+        self.source = source
+        self._text = source.text
+        self._match = TOKEN.match
+        self._position = 0
+        self._keywords = keywords
+        self._punctuation = punctuation
+
+    def next(self, row: Mapping[str, int]) -> tuple[str, str, int, int]:
+        """The next token as (terminal, value, begin, end); ``row`` has the actions of the parser's state.
+
+        Raises:
+            SiddhiParserError: a character that starts no token, or text without its closing quote.
+        """
+        match = self._match(self._text, self._position)
+        assert match is not None
+        group = match.lastgroup
+        assert group is not None
+        begin, end = match.span(group)
+        value = self._text[begin:end]
+        self._position = end
+        if group == "word":
+            keyword = self._keywords.get(value) or self._keywords.get(value.lower())
+            return ("ID" if keyword is None else self._word(keyword, row, end)), value, begin, end
+        if group == "sign":
+            return self._punctuation[value], value, begin, end
+        if group == "string":
+            return "STRING", value[1:-1], begin, end
+        if group == "long_string":
+            return "STRING", value[3:-3], begin, end
+        if group == "quoted":
+            return "ID", value[1:-1], begin, end
+        if group == "end":
+            return END, "", begin, end
+        if group == "script" and "SCRIPT" in row:
+            end = self._position = self._script_end(begin)
+            return "SCRIPT", self._text[begin + 1 : end - 1], begin, end
+        if group == "stray" or group == "script":
+            raise self._stray(value, begin)
+        return group, value, begin, end  # numbers: the group is the terminal
+
+    def _word(self, keyword: str, row: Mapping[str, int], end: int) -> str:
+        """Whether a word that is a keyword in some places is one here."""
+        if keyword in row:
+            return "ID" if "ID" in row and self._is_name(keyword, row, end) else keyword
+        # Behind `insert into S` a projection may follow (Siddhi 2), that is, any name. But `insert into A from B` is a
+        # semicolon forgotten, not an attribute called "from".
+        if "ID" in row and "SEMICOLON" in row and keyword.lower() in STATEMENTS:
+            kind, word, _ = self._peek(end)
+            if kind in OPERAND_STARTS and word.lower() not in JOINING:
+                return keyword
+        return "ID"
+
+    def _is_name(self, keyword: str, row: Mapping[str, int], end: int) -> bool:
+        """Decide between a keyword and a name where the grammar allows both, by what follows."""
+        if keyword == "BOOL":
+            kind, word, _ = self._peek(end)
+            return kind in (".", "(", ":", "[") or word.lower() == "is"
+        shifts = row["ID"] >= 0 and row[keyword] >= 0
+        if keyword == "NOT" or (shifts and keyword in ("EVERY", "FROM")):
+            return self._is_operand_itself(end, at_input="EVERY" in row)
+        if shifts and keyword == "OR":  # update or insert into ..., or a table called "or"
+            return self._peek(end)[1].lower() != "insert"
+        if shifts and keyword == "WINDOW":  # #window.length(1), or a stream function called "window"
+            return self._peek(end)[0] != "."
+        return False
+
+    def _is_operand_itself(self, end: int, *, at_input: bool) -> bool:
+        """Whether a prefix word (not, every, from) has no operand behind it, and so is the operand's own name."""
+        kind, word, after = self._peek(end)
+        if kind not in OPERAND_STARTS:
+            return True
+        if kind == "#":  # every #Inner, or a stream called "every" with a handler
+            kind, word, after = self._peek(after)
+            return kind == "[" or self._peek(after)[0] in ("(", ":") or self._is_window(word, after)
+        lowered = word.lower()
+        if kind == "word" and (lowered in JOINING or (at_input and lowered in CLAUSES)):
+            kind, word, _ = self._peek(after)
+            return kind in OPERAND_STARTS | {"*"} - {"#", "!"} and word.lower() not in JOINING
+        return False
+
+    def _is_window(self, word: str, after: int) -> bool:
+        return word.lower() == "window" and self._peek(after)[0] == "."
+
+    def _peek(self, position: int) -> tuple[str, str, int]:
+        """The token at a position: its group (a sign stands for itself), its text and its end."""
+        match = self._match(self._text, position)
+        assert match is not None
+        group = match.lastgroup or ""
+        value = match[group]
+        return (value if group == "sign" else group), value, match.end()
+
+    def _script_end(self, begin: int) -> int:
+        """The offset behind the brace that closes a script; braces in "..." and behind // do not count."""
+        depth = 0
+        for match in re.compile(r'[{}]|"[^"]*"|//[^\n]*').finditer(self._text, begin):
+            depth += {"{": 1, "}": -1}.get(match[0], 0)
+            if depth == 0:
+                return match.end()
+        raise self.source.error("this '{' is never closed", begin, begin + 1, code="E101")
+
+    def _stray(self, char: str, begin: int) -> SiddhiParserError:
+        line_end = self._text.find("\n", begin)
+        rest = self._text[begin + 1 : line_end if line_end >= 0 else len(self._text)]
+        if char == "'" and "'" in rest:
+            hint = 'write """...""", which may contain quotes and line breaks'
+            message = "a text in single quotes can contain neither double quotes nor control characters"
+            return self.source.error(message, begin, begin + 2 + rest.index("'"), code="E101", hint=hint)
+        if char in ("'", '"', "`"):
+            hint = 'text over several lines is written """..."""' if char != "`" else None
+            message = f"the text that starts here is not closed by {char} on its line"
+            if char == "`":
+                message = "the name that starts here is not closed by `" if rest[:1] != "`" else "a name can't be empty"
+            return self.source.error(message, begin, begin + 1, code="E101", hint=hint)
+        hints = {
+            "&": "conditions are joined with 'and'",
+            "|": "conditions are joined with 'or'",
+            "$": "a variable is written ${name}",
+            "{": "attributes stand in ( ), filters in [ ], queries of a partition between begin and end",
+            "}": "attributes stand in ( ), filters in [ ], queries of a partition between begin and end",
+        }
+        hint = hints.get(char)
+        if hint is None and char.isalpha():
+            hint = "names are made of the letters a-z, digits and _; write others in back quotes: `größe`"
+        if hint is None and char.isspace():
+            hint = "this kind of white space is not allowed here; use a plain space"
+        shown = char if char.isprintable() else f"U+{ord(char):04X}"
+        return self.source.error(f"unexpected character '{shown}'", begin, begin + 1, code="E101", hint=hint)
+
+
+def tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """All tokens of a text by shape alone (words are not classified): group or sign, text, begin, end."""
+    position = 0
+    while True:
+        match = TOKEN.match(text, position)
+        assert match is not None
+        group = match.lastgroup or ""
+        begin, position = match.span(group)
+        if group == "end":
+            return
+        value = match[group]
+        yield (value if group == "sign" else group), value, begin, position

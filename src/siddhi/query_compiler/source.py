@@ -1,0 +1,37 @@
+"""The text that is being compiled, and places in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from siddhi.errors import SiddhiParserError
+from siddhi.query_api.span import Span
+
+__all__ = ["Source"]
+
+
+class Source:
+    """A text; turns offsets into lines and columns."""
+
+    __slots__ = ("_lines", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def span(self, begin: int, end: int) -> Span:
+        """The place of ``text[begin:end]``."""
+        lines = self._lines
+        line = bisect_right(lines, begin)
+        start = lines[line - 1]
+        if line == len(lines) or end < lines[line]:
+            return Span(line, begin - start, line, end - start)
+        end_line = bisect_right(lines, end)
+        return Span(line, begin - start, end_line, end - lines[end_line - 1])
+
+    def error(
+        self, message: str, begin: int, end: int, *, code: str | None = None, hint: str | None = None
+    ) -> SiddhiParserError:
+        """A syntax error at ``text[begin:end]``."""
+        return SiddhiParserError(message, code=code, span=self.span(begin, end), source=self.text, hint=hint)
