@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from .endpoints import STANDARD
+from .failures import reason
 
 
 def read_app(path: str) -> str:
@@ -20,7 +21,7 @@ def read_app(path: str) -> str:
         data = sys.stdin.buffer.read() if path == STANDARD else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise click.UsageError(f"cannot read the app {path}: {error.strerror or error}") from error
+        raise click.UsageError(f"cannot read the app {path}: {reason(error)}") from error
     except UnicodeDecodeError as error:
         raise click.UsageError(f"cannot read the app {path}: not UTF-8 text (byte {error.start})") from error
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from .endpoints import Endpoint
-from .failures import BadInput
+from .failures import BadInput, reason
 
 BLOCK_BYTES = 1 << 20  # about 20,000 short lines: one batch for the engine
 
@@ -30,7 +30,7 @@ class ByteSource:
                 self._raw = path.open("rb", buffering=0)
                 self.total_bytes = path.stat().st_size if path.is_file() else None
         except OSError as error:
-            raise BadInput(f"cannot read {self.name}: {error.strerror or error}") from error
+            raise BadInput(f"cannot read {self.name}: {reason(error)}") from error
         self._done = 0
         self._decoded = pa.CompressedInputStream(self._raw, self._compression) if self._compression else None
 
@@ -44,7 +44,7 @@ class ByteSource:
             try:
                 piece = self._read()
             except OSError as error:
-                raise BadInput(f"cannot read {self.name}: {error.strerror or error}") from error
+                raise BadInput(f"cannot read {self.name}: {reason(error)}") from error
             if not piece:
                 return
             yield piece

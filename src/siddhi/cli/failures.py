@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import IO, Any
@@ -53,3 +54,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     names = list(known)
     close = [name for name in names if name.lower() == word.lower()] or get_close_matches(word, names, n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def reason(error: OSError) -> str:
+    """Say why the system refused, without the number and path that some libraries put around it."""
+    return os.strerror(error.errno) if error.errno else str(error)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from .endpoints import Endpoint
-from .failures import OutputFailed
+from .failures import OutputFailed, reason
 from .schema import ARROW_TYPES
 from .writers import Writer, open_writer, output_schema
 
@@ -62,7 +62,7 @@ class Outlet:
         try:
             self._writer: Writer = open_writer(endpoint, self._schema, json_columns=objects, label=label)
         except OSError as error:
-            raise OutputFailed(f"cannot write {self.name}: {error.strerror or error}") from error
+            raise OutputFailed(f"cannot write {self.name}: {reason(error)}") from error
         self._waiting: list[pa.RecordBatch] = []
         self._rows = 0
         self._failure: Exception | None = None
@@ -118,7 +118,7 @@ class Outlet:
         if isinstance(error, BrokenPipeError):
             raise ReaderGone from error
         if isinstance(error, OSError):
-            raise OutputFailed(f"cannot write {self.name}: {error.strerror or error}") from error
+            raise OutputFailed(f"cannot write {self.name}: {reason(error)}") from error
         if error is not None:
             raise error
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .endpoints import Endpoint
-from .failures import BadInput, did_you_mean
+from .failures import BadInput, did_you_mean, reason
 from .schema import ARROW_TYPES, IN_WORDS, Chunk, InputSchema
 from .source import BadLines
 from .text_format import READ_ERRORS, Fault, column_at_fault
@@ -28,9 +28,9 @@ class ParquetSource:
         self._bad_lines = bad_lines
         try:
             self._file = pq.ParquetFile(endpoint.path)
-        except FileNotFoundError as error:  # Arrow's own text repeats the path and speaks of errno
-            raise BadInput(f"cannot read {endpoint.path}: No such file or directory") from error
-        except (OSError, pa.ArrowException) as error:
+        except OSError as error:
+            raise BadInput(f"cannot read {endpoint.path}: {reason(error)}") from error
+        except pa.ArrowException as error:
             raise BadInput(f"cannot read {endpoint.path}: {error}") from error
         self.total_bytes: int | None = Path(endpoint.path).stat().st_size
         self._row = 1
@@ -54,7 +54,7 @@ class ParquetSource:
                 yield from self._read(batch, self._row)
                 self._row += batch.num_rows
         except OSError as error:
-            raise BadInput(f"cannot read {self._name}: {error}") from error
+            raise BadInput(f"cannot read {self._name}: {reason(error)}") from error
 
     def _check(self, column: str) -> None:
         found = self._file.schema_arrow

@@ -1,0 +1,57 @@
+"""``siddhi check``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from tests.cli.conftest import Command
+
+GOOD = "define stream S (price double); from S[price > 1.0] select price insert into O;"
+BAD = "define stream S (price double);\nfrom S[prize > 1.0] select price insert into O;\n"
+NOT_SIDDHI = "define stream S (price double\n"
+
+
+def test_a_good_app(command: Command, write: Callable[[str, str], None]) -> None:
+    write("good.siddhi", GOOD)
+    result = command("check", "good.siddhi")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "good.siddhi: OK\n", "")
+
+
+def test_a_bad_app_is_shown_with_the_place(command: Command, write: Callable[[str, str], None]) -> None:
+    write("good.siddhi", GOOD)
+    write("bad.siddhi", BAD)
+    result = command("check", "bad.siddhi", "good.siddhi")
+    assert result.exit_code == 1
+    assert result.stdout == "good.siddhi: OK\n"
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("bad.siddhi: [E203]")
+    assert lines[1] == "2 | from S[prize > 1.0] select price insert into O;"
+    assert lines[2] == "           ^^^^^"
+    assert "did you mean 'price'?" in lines[3]
+
+
+def test_findings_as_json(command: Command, write: Callable[[str, str], None]) -> None:
+    for name, text in (("good", GOOD), ("bad", BAD), ("not", NOT_SIDDHI)):
+        write(f"{name}.siddhi", text)
+    result = command("check", "--json", "good.siddhi", "bad.siddhi", "not.siddhi")
+    assert result.exit_code == 1
+    good, bad, syntax = json.loads(result.stdout)
+    assert good == {"app": "good.siddhi", "ok": True}
+    assert (bad["code"], bad["line"], bad["column"]) == ("E203", 2, 7)
+    assert "price" in bad["hint"]
+    assert not syntax["ok"]
+    assert syntax["code"].startswith("E1")
+
+
+def test_an_app_from_standard_input(command: Command) -> None:
+    assert command("check", "-", stdin=GOOD).stdout == "standard input: OK\n"
+    assert "standard input: [E203]" in command("check", "-", stdin=BAD).stderr
+    assert command("check", "-", "-", stdin=GOOD).exit_code == 2
+
+
+def test_a_file_that_is_not_there_or_not_text(command: Command, write: Callable[[str, str], None]) -> None:
+    assert command("check").exit_code == 2
+    result = command("check", "none.siddhi")
+    assert result.exit_code == 2
+    assert "cannot read the app none.siddhi: No such file or directory" in result.stderr

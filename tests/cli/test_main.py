@@ -1,0 +1,113 @@
+"""The command as a process: signals, pipes, and what is said when the extra is absent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from siddhi._version import __version__
+
+APP = "define stream S (v long); from S[v >= 0L] select v insert into O;"
+SIDDHI = [sys.executable, "-m", "siddhi.cli"]
+SECONDS = 120
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "app.siddhi").write_text(APP, encoding="utf-8")
+    return tmp_path
+
+
+def test_version(folder: Path) -> None:
+    result = subprocess.run([*SIDDHI, "--version"], capture_output=True, text=True, check=True, timeout=SECONDS)
+    assert result.stdout == f"siddhi, version {__version__}\n"
+
+
+def test_help_names_the_commands(folder: Path) -> None:
+    result = subprocess.run([*SIDDHI, "-h"], capture_output=True, text=True, check=True, timeout=SECONDS)
+    assert all(word in result.stdout for word in ("run", "check", "explain"))
+
+
+def test_importing_siddhi_does_not_import_the_command_line() -> None:
+    code = "import siddhi, sys; print(sorted({'click', 'rich', 'pyarrow', 'siddhi.cli'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=SECONDS)
+    assert result.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", ["click", "rich", "pyarrow"])
+def test_without_the_extra_one_line_names_it(name: str) -> None:
+    code = f"import sys; sys.modules[{name!r}] = None; from siddhi.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert result.returncode == 2
+    assert result.stderr == f"siddhi: the command line needs '{name}'; install it with: pip install 'siddhi[cli]'\n"
+
+
+def test_a_reader_that_leaves_ends_the_run_quietly(folder: Path) -> None:
+    (folder / "in.csv").write_text("v\n" + "1\n" * 2_000_000, encoding="utf-8")
+    process = subprocess.Popen(
+        [*SIDDHI, "run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == b'{"v":1}\n'
+    process.stdout.close()
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait(SECONDS) == 0
+    assert "Traceback" not in said
+    assert "Exception" not in said
+    assert "S: 2,000,000 events in" not in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent differently there")
+def test_ctrl_c_while_input_is_awaited_ends_with_what_came_so_far(folder: Path) -> None:
+    process = subprocess.Popen(
+        [*SIDDHI, "run", "app.siddhi", "--input", "S=-", "--output", "O=-", "--output", "S=out.csv"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b'{"v":7}\n')
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline()) == {"v": 7}  # a live line is not held back
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    assert said.decode().startswith("interrupted\nS: 1 events in\n")
+    assert (folder / "out.csv").read_text(encoding="utf-8") == "v\n7\n"
+
+
+def test_the_console_script_is_declared() -> None:
+    lines = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8").splitlines()
+    assert 'siddhi = "siddhi.cli:main"' in lines
+
+
+def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from siddhi.cli import progress
+
+    class Half:
+        total_bytes = 10
+        done_bytes = 5
+
+    monkeypatch.setattr(progress, "_AFTER_SECONDS", 0.0)
+    silent = progress.ProgressBar([Half()], shown=True)  # standard error is no terminal
+    silent.update(1000)
+    silent.close()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    bar = progress.ProgressBar([Half()], shown=True)
+    bar.update(1000)
+    bar.close()
+    assert "1,000 events" in capsys.readouterr().err

@@ -1,0 +1,267 @@
+"""``siddhi run``: files in, files out, and every way to end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.cli.conftest import Command
+
+Write = Callable[[str, str], None]
+
+ALERTS = """
+define stream Trades (symbol string, price double, volume int);
+@info(name = 'large') from Trades[price > 100.0] select symbol, price, volume insert into Alerts;
+"""
+LAST_SECOND = """
+define stream Trades (symbol string, volume int);
+from Trades#window.time(1 sec) select symbol, sum(volume) as total insert into Totals;
+"""
+TRADES = [("A", 99.5, 1), ("B", 100.5, 2), ("C", None, 3), ("D", 700.25, None), (None, 101.0, 5)]
+OVER_100 = [("B", 100.5, 2), ("D", 700.25, None), (None, 101.0, 5)]
+
+
+def make_file(name: str, rows: list[tuple[Any, ...]], columns: list[str]) -> None:
+    table = pd.DataFrame(rows, columns=columns).convert_dtypes()
+    match Path(name).suffix:
+        case ".csv":
+            table.to_csv(name, index=False)
+        case ".jsonl":
+            table.to_json(name, orient="records", lines=True)
+        case ".parquet":
+            table.to_parquet(name)
+
+
+def rows_of(name: str) -> list[tuple[Any, ...]]:
+    match Path(name).suffix:
+        case ".csv":
+            table = pd.read_csv(name, dtype_backend="numpy_nullable")
+        case ".jsonl":
+            table = pd.read_json(name, lines=True, dtype_backend="numpy_nullable")
+        case _:
+            table = pd.read_parquet(name, dtype_backend="numpy_nullable")
+    return [tuple(None if value is pd.NA else value for value in row) for row in table.itertuples(index=False)]
+
+
+def json_rows(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture
+def app(write: Write) -> str:
+    write("app.siddhi", ALERTS)
+    return "app.siddhi"
+
+
+@pytest.mark.parametrize("source", ["in.csv", "in.jsonl", "in.parquet"])
+@pytest.mark.parametrize("target", ["out.csv", "out.jsonl", "out.parquet"])
+def test_every_format_gives_the_same_events(command: Command, app: str, source: str, target: str) -> None:
+    make_file(source, TRADES, ["symbol", "price", "volume"])
+    result = command("run", app, "--input", f"Trades={source}", "--output", f"Alerts={target}")
+    assert result.exit_code == 0, result.output
+    assert rows_of(target) == OVER_100
+    assert "Trades: 5 events in" in result.stderr
+    assert f"Alerts: 3 events out to {target}" in result.stderr
+    assert "events/s" in result.stderr
+
+
+def test_a_dash_prints_json_lines_and_nothing_else(command: Command, app: str, write: Write) -> None:
+    write("in.csv", "symbol,price,volume\nA,100.5,1\nB,1,2\n")
+    result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=-")
+    assert result.stdout == '{"symbol":"A","price":100.5,"volume":1}\n'
+
+
+def test_streams_that_share_standard_output_say_their_name(command: Command, app: str, write: Write) -> None:
+    write("in.csv", "symbol,price,volume\nA,100.5,1\nB,1,2\n")
+    result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=-", "--output", "Trades=-")
+    rows = json_rows(result.stdout)
+    assert [row["symbol"] for row in rows if row["_stream"] == "Trades"] == ["A", "B"]
+    assert [row["symbol"] for row in rows if row["_stream"] == "Alerts"] == ["A"]
+
+
+def test_app_and_events_from_standard_input(command: Command, app: str, write: Write) -> None:
+    line = '{"symbol":"A","price":101,"volume":1}\n'
+    result = command("run", app, "--input", "Trades=-", "--output", "Alerts=-", stdin=line * 3)
+    assert json_rows(result.stdout) == [{"symbol": "A", "price": 101.0, "volume": 1}] * 3
+    write("in.jsonl", line)
+    result = command("run", "-", "--input", "Trades=in.jsonl", "--output", "Alerts=-", stdin=ALERTS)
+    assert len(json_rows(result.stdout)) == 1
+
+
+def test_quiet_says_nothing(command: Command, app: str, write: Write) -> None:
+    write("in.csv", "symbol,price,volume\nA,100.5,1\n")
+    result = command("run", app, "-q", "--input", "Trades=in.csv", "--output", "Alerts=out.csv")
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_with_a_timestamp_column_the_clock_follows_the_events(command: Command, write: Write) -> None:
+    write("app.siddhi", LAST_SECOND)
+    write("in.csv", "symbol,volume,at\nA,1,1000\nB,2,1500\nC,4,2000\nD,8,9000\n")
+    arguments = ["run", "app.siddhi", "--input", "Trades=in.csv", "--output", "Totals=-", "--timestamp", "at"]
+    result = command(*arguments, "--emit-timestamp", "time")
+    assert json_rows(result.stdout) == [
+        {"time": 1000, "symbol": "A", "total": 1},
+        {"time": 1500, "symbol": "B", "total": 3},
+        {"time": 2000, "symbol": "C", "total": 6},  # A is exactly a second old and has left
+        {"time": 9000, "symbol": "D", "total": 8},
+    ]
+
+
+def test_without_playback_events_of_the_past_leave_at_once(command: Command, write: Write) -> None:
+    write("app.siddhi", LAST_SECOND)
+    write("in.csv", "symbol,volume,at\nA,1,1000\nB,2,1500\nC,4,2000\n")
+    arguments = ["run", "app.siddhi", "--input", "Trades=in.csv", "--output", "Totals=-", "--timestamp", "at"]
+    result = command(*arguments, "--no-playback")
+    assert [row["total"] for row in json_rows(result.stdout)] == [1, 2, 4]
+
+
+def test_a_time_may_be_text_and_an_attribute(command: Command, write: Write) -> None:
+    write(
+        "app.siddhi",
+        "define stream S (day string, v int); from S#window.time(36 hours) select day, sum(v) as s insert into O;",
+    )
+    write("in.csv", "day,v\n2013-03-04,1\n2013-03-05,2\n2013-03-06,4\n")
+    result = command("run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-", "--timestamp", "day")
+    assert [row["s"] for row in json_rows(result.stdout)] == [1, 3, 6]
+
+
+def test_inputs_are_merged_by_time(command: Command, write: Write) -> None:
+    write(
+        "app.siddhi",
+        "define stream A (v int); define stream B (v int);"
+        "from A select 'a' as s, v insert into O; from B select 'b' as s, v insert into O;",
+    )
+    write("a.csv", "at,v\n1,1\n" + "".join(f"{2 * n},{n}\n" for n in range(1, 300)))
+    write("b.jsonl", "".join(json.dumps({"at": 2 * n + 1, "v": n}) + "\n" for n in range(1, 300)))
+    result = command(
+        *["run", "app.siddhi", "--input", "A=a.csv", "--input", "B=b.jsonl", "--output", "O=-"],
+        *["--timestamp", "at", "--emit-timestamp", "t"],
+    )
+    rows = json_rows(result.stdout)
+    assert [row["t"] for row in rows] == sorted(row["t"] for row in rows)
+    assert len(rows) == 599
+    assert [row["s"] for row in rows[:5]] == ["a", "a", "b", "a", "b"]
+
+
+def test_several_files_of_one_stream_follow_each_other(command: Command, app: str, write: Write) -> None:
+    write("monday.csv", "symbol,price,volume\nA,101,1\n")
+    write("tuesday.csv", "volume,symbol,price\n2,B,102\n")
+    result = command(
+        "run", app, "--input", "Trades=monday.csv", "--input", "Trades=tuesday.csv", "--output", "Alerts=-"
+    )
+    assert [row["symbol"] for row in json_rows(result.stdout)] == ["A", "B"]
+    assert "Trades: 2 events in" in result.stderr
+
+
+def test_a_large_input_goes_through_in_pieces(command: Command, app: str, tmp_path: Path) -> None:
+    rows = 200_000
+    table = pd.DataFrame({"symbol": ["A", "B"] * (rows // 2), "price": range(rows), "volume": range(rows)})
+    table.to_csv("in.csv", index=False)
+    result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=out.csv")
+    assert f"Alerts: {rows - 101:,} events out" in result.stderr
+    written = pd.read_csv("out.csv")
+    assert written["volume"].tolist() == list(range(101, rows))
+
+
+def test_a_refused_app_is_shown_with_the_place(command: Command, write: Write) -> None:
+    write("app.siddhi", "define stream S (price double);\nfrom S[prize > 1.0] select price insert into O;\n")
+    write("in.csv", "price\n1\n")
+    result = command("run", "app.siddhi", "--input", "S=in.csv")
+    assert result.exit_code == 1
+    assert "2 | from S[prize > 1.0]" in result.stderr
+    assert "^^^^^" in result.stderr
+    assert "did you mean 'price'?" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--input"),
+        (["--input", "in.csv"], "'in.csv' is not of the form Stream=file, for example Trades=trades.csv"),
+        (["--input", "Trades=in.txt"], "must end in .csv, .jsonl, .parquet"),
+        (["--input", "Trades=in.csv", "--output", "Alerts=out.csv.gz"], "must end in .csv, .jsonl, .parquet"),
+        (["--input", "Trade=in.csv"], "the app has no stream 'Trade' (did you mean 'Trades'?)"),
+        (["--input", "Trades=in.csv", "--output", "Alert=-"], "(did you mean 'Alerts'?); its streams: Trades, Alerts"),
+        (["--input", "Trades=-", "--input", "Trades=-"], "standard input can only be read once"),
+        (["--input", "Trades=in.csv", "--output", "Alerts=in.csv"], "both input and output"),
+        (
+            ["--input", "Trades=in.csv", "--output", "Alerts=o.csv", "--output", "Trades=o.csv"],
+            "more than one --output",
+        ),
+        (["--input", "Trades=in.csv", "--output", "Alerts=-", "--emit-timestamp", "price"], "'price' is an attribute"),
+        (["--input", "Trades=in.csv", "--on-bad-line", "panic"], "'panic' is not one of 'fail', 'skip'"),
+    ],
+)
+def test_a_command_that_makes_no_sense(
+    command: Command, app: str, write: Write, arguments: list[str], said: str
+) -> None:
+    write("in.csv", "symbol,price,volume\n")
+    result = command("run", app, *arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+    assert not Path("out.csv").exists()
+
+
+def test_an_app_that_is_not_there(command: Command, write: Write) -> None:
+    write("in.csv", "symbol,price,volume\n")
+    result = command("run", "none.siddhi", "--input", "Trades=in.csv")
+    assert result.exit_code == 2
+    assert "cannot read the app none.siddhi: No such file or directory" in result.stderr
+
+
+def test_a_missing_column_ends_the_run_before_an_output_is_touched(command: Command, app: str, write: Write) -> None:
+    write("in.csv", "symbol,prize,volume\nA,1,1\n")
+    write("out.csv", "precious")
+    result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=out.csv")
+    assert result.exit_code == 3
+    assert "in.csv has no column 'price' for stream 'Trades' (did you mean 'prize'?)" in result.stderr
+    assert Path("out.csv").read_text() == "precious"
+
+
+def test_a_bad_line_ends_the_run_after_the_lines_before_it(command: Command, app: str, write: Write) -> None:
+    write("in.csv", "symbol,price,volume\nA,101,1\nB,much,2\nC,103,3\n")
+    result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=out.csv")
+    assert result.exit_code == 3
+    assert "in.csv, line 3, column 'price': 'much' is not a double" in result.stderr
+    assert rows_of("out.csv") == [("A", 101.0, 1)]
+    assert "Trades: 1 events in" in result.stderr
+
+
+def test_bad_lines_can_be_skipped_and_are_counted(command: Command, app: str, write: Write) -> None:
+    write("in.csv", "symbol,price,volume\nA,101,1\nB,much,2\nC,103,3\n")
+    result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=out.csv", "--on-bad-line", "skip")
+    assert result.exit_code == 0
+    assert "skipped: in.csv, line 3, column 'price': 'much' is not a double" in result.stderr
+    assert "1 bad lines skipped" in result.stderr
+    assert [row[0] for row in rows_of("out.csv")] == ["A", "C"]
+
+
+def test_an_output_that_can_not_be_made(command: Command, app: str, write: Write) -> None:
+    write("in.csv", "symbol,price,volume\nA,101,1\n")
+    result = command("run", app, "--input", "Trades=in.csv", "--output", "Alerts=none/out.csv")
+    assert result.exit_code == 4
+    assert "cannot write none/out.csv: No such file or directory" in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("target", ["out.csv", "out.jsonl", "out.parquet"])
+def test_an_output_that_can_not_be_written(command: Command, app: str, target: str) -> None:
+    make_file("in.csv", [("A", 101.0, 1)] * 100_000, ["symbol", "price", "volume"])
+    Path(target).symlink_to("/dev/full")
+    result = command("run", app, "--input", "Trades=in.csv", "--output", f"Alerts={target}")
+    assert result.exit_code == 4
+    assert f"cannot write {target}: No space left on device" in result.stderr
+
+
+def test_an_app_that_fails_on_events(command: Command, write: Write) -> None:
+    write("app.siddhi", "define stream S (v int, b bool); from S select v, and(b) as every insert into O;")
+    write("in.csv", "v,b\n1,true\n2,\n3,\n4,true\n")
+    result = command("run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-")
+    assert result.exit_code == 5
+    assert "the app failed on events" in result.stderr
+    assert [row["v"] for row in json_rows(result.stdout)] == [1, 4]
