@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from siddhi.cli.command import siddhi
 
 FOLDER = Path(__file__).parents[2] / "examples" / "flight_delays"
-STREAMS = ["AirportDelays", "AirportAlerts", "CarrierAlerts", "DailyCancellations"]
+STREAMS = ["AirportDelays", "Alerts", "CarrierAlerts", "DailyCancellations"]
 DAY_MS = 24 * 3600 * 1000
 MIDNIGHT_MS = 5 * 3600 * 1000  # in New York, standard time
 
@@ -61,8 +61,8 @@ def test_airport_alerts_are_the_delays_above_the_threshold(
     outputs: dict[str, pd.DataFrame], departures: pd.DataFrame
 ) -> None:
     delays = rolling(departures, "origin", "1h")
-    assert_same(outputs["AirportAlerts"], delays[(delays["departures"] >= 10) & (delays["avg_delay"] > 60.0)])
-    assert len(outputs["AirportAlerts"]) == 565
+    assert_same(outputs["Alerts"], delays[(delays["departures"] >= 10) & (delays["avg_delay"] > 60.0)])
+    assert len(outputs["Alerts"]) == 565
 
 
 def test_carrier_alerts_use_the_time_in_the_event(outputs: dict[str, pd.DataFrame], departures: pd.DataFrame) -> None:
