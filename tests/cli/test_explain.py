@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from siddhi.planner import explain, plan
 from siddhi.query_compiler import parse
-
 from tests.cli.conftest import Command
 
 APP = "define stream S (price double); from S[price > 1.0]#window.length(5) select avg(price) as a insert into O;"

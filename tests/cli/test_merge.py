@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siddhi.cli.failures import BadInput
 from siddhi.cli.merge import in_time_order, one_after_another
+from siddhi.cli.read_ahead import read_ahead
 from siddhi.cli.schema import Chunk
 
 
@@ -61,8 +64,19 @@ def test_without_times_one_input_after_the_other() -> None:
 TIMES = st.lists(st.integers(0, 20), max_size=60)
 
 
-@given(st.lists(TIMES, min_size=1, max_size=4), st.integers(1, 40))
-def test_sorted_inputs_merge_as_heapq_merges_them(inputs: list[list[int]], size: int) -> None:
-    sources = [Listed("abcd"[index], sorted(times), size) for index, times in enumerate(inputs)]
+@given(st.lists(TIMES, min_size=1, max_size=4), st.integers(1, 40), st.sampled_from([None, 1]))
+def test_sorted_inputs_merge_as_heapq_merges_them(inputs: list[list[int]], size: int, total: int | None) -> None:
+    sources = [Listed("abcd"[index], sorted(times), size, total) for index, times in enumerate(inputs)]
     rows = [[(time, f"{source.stream}{index}") for index, time in enumerate(source.times)] for source in sources]
     assert order(*sources) == list(heapq.merge(*rows, key=lambda row: row[0]))
+
+
+def test_reading_ahead_raises_after_the_chunks_before() -> None:
+    def chunks() -> Iterator[Chunk]:
+        yield from Listed("a", [1, 2, 3, 4]).chunks()
+        raise BadInput("line 5")
+
+    ahead = read_ahead(chunks())
+    assert [len(next(ahead)), len(next(ahead))] == [3, 1]
+    with pytest.raises(BadInput, match="line 5"):
+        next(ahead)

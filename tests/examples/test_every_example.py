@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def test_an_example_is_small_and_says_where_its_data_is_from(folder: Path) -> No
     assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) < 1_500_000
     assert (folder / "make_data.py").exists()
     assert "public domain" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_first_command_of_the_project_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"&& siddhi (run .*)", text)
+    monkeypatch.chdir(EXAMPLES.parent)
+    result = CliRunner().invoke(siddhi, command.split())
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("{")
 
 
 @pytest.mark.parametrize("folder", [path for path in EXAMPLES.iterdir() if path.is_dir()], ids=lambda path: path.name)

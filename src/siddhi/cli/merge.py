@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from .read_ahead import read_ahead
 from .schema import Chunk
 from .source import Source
 
@@ -28,7 +29,7 @@ class Run:
 def one_after_another(sources: Sequence[Source]) -> Iterator[Run]:
     """Take each input to its end before the next."""
     for source in sources:
-        for chunk in source.chunks():
+        for chunk in _chunks(source):
             yield Run(source.stream, chunk, 0, len(chunk))
 
 
@@ -65,7 +66,7 @@ def in_time_order(sources: Sequence[Source]) -> Iterator[Run]:
     Each input keeps its own order, even where its times go back; at equal times the input named first goes first. Only
     one chunk per input is held, and runs of rows from one input stay together as columns.
     """
-    heads = [head for source in sources if (head := _first(source.stream, source.chunks())) is not None]
+    heads = [head for source in sources if (head := _first(source.stream, _chunks(source))) is not None]
     while heads:
         first = min(range(len(heads)), key=lambda index: (heads[index].time, index))
         head = heads[first]
@@ -81,6 +82,11 @@ def in_time_order(sources: Sequence[Source]) -> Iterator[Run]:
                 del heads[first]
             else:
                 heads[first] = following
+
+
+def _chunks(source: Source) -> Iterator[Chunk]:
+    is_file = source.total_bytes is not None
+    return read_ahead(source.chunks()) if is_file else source.chunks()
 
 
 def _first(stream: str, chunks: Iterator[Chunk]) -> _Head | None:

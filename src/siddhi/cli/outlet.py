@@ -143,4 +143,9 @@ class Outlet:
 
 
 def _json_text(value: object) -> str | None:
-    return None if value is None else json.dumps(value, default=str, ensure_ascii=False)
+    return None if value is None else json.dumps(value, default=_json_of, ensure_ascii=False)
+
+
+def _json_of(value: object) -> object:
+    """Sets are lists in a stable order; anything else JSON does not know is its text."""
+    return sorted(value, key=repr) if isinstance(value, (set, frozenset)) else str(value)
