@@ -35,7 +35,7 @@ def hundred_lines() -> str:
             f"group by symbol having ap > {i}.5 insert into Average{i};",
             f"from Trades{i}#window.time({i + 1} sec) select symbol, max(price) as high, min(price) as low",
             f"group by symbol insert into Range{i};",
-            f"from Average{i} select symbol, ifThenElse(ap > 10.0, 'high', 'low') as level, round(ap) as ap",
+            f"from Average{i} select symbol, ifThenElse(ap > 10.0, 'high', 'low') as level, convert(ap, 'long') as ap",
             f"insert into Level{i};",
             f"from Large{i}#window.lengthBatch(10) select symbol, sum(turnover) as turnover insert into Sum{i};",
             f"from Range{i}[not(high is null)] select symbol, high - low as spread insert into Spread{i};",
