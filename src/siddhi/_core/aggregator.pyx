@@ -1,0 +1,160 @@
+"""Attribute aggregators: the common object with its array of states, and the choice of the family."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport uint8_t
+from libc.string cimport memcpy, memset
+
+from siddhi._core.event cimport CellC, EventC, EventPool, Layout, acquire, cell_from_python, release
+from siddhi._core.executor cimport COMPUTED, FrameC, box
+
+
+cdef class Aggregator(Executor):
+    """An executor with a state per slot. Subclasses give it functions, and replace the methods below as they need.
+
+    The bytes of a state that was never created, or was destroyed, are zeros. A plain struct needs no more than that:
+    its reset is zeros, and it is written as it is.
+    """
+
+    def __dealloc__(self):
+        PyMem_Free(self.states)
+
+    cdef int setup(self, Py_ssize_t stride) except -1:
+        self.stride = stride
+        self.c.data = &self.states
+        return 0
+
+    cdef int create(self, uint32_t slot) except -1:
+        cdef char* states
+        cdef Py_ssize_t capacity
+        if slot >= self.capacity:
+            capacity = max(<Py_ssize_t> slot + 1, 2 * self.capacity)
+            states = <char*> PyMem_Realloc(self.states, capacity * self.stride)
+            if states is NULL:
+                raise MemoryError
+            memset(states + self.capacity * self.stride, 0, (capacity - self.capacity) * self.stride)
+            self.states = states
+            self.capacity = capacity
+        return self.reset(slot)
+
+    cdef int reset(self, uint32_t slot) except -1:
+        memset(self.states + <Py_ssize_t> slot * self.stride, 0, self.stride)
+        return 0
+
+    cdef int destroy(self, uint32_t slot) except -1:
+        return self.reset(slot)
+
+    cdef bint is_empty(self, uint32_t slot) noexcept:
+        return False
+
+    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
+        return writer.put_bytes(self.states + <Py_ssize_t> slot * self.stride, self.stride)
+
+    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+        memcpy(self.states + <Py_ssize_t> slot * self.stride, reader.take(self.stride), self.stride)
+        return 0
+
+    # --- for tests and for debugging: what a selector does, one call at a time
+
+    def open(self, uint32_t slot):
+        """Make an empty state in a slot."""
+        self.create(slot)
+
+    def step(self, Layout layout not None, tuple row not None, int type, uint32_t slot=0):
+        """Evaluate on an event of a layout, ``type`` CURRENT or EXPIRED; the value."""
+        cdef EventPool pool = EventPool(layout)
+        cdef EventC* event = acquire(pool)
+        cdef FrameC frame
+        cdef CellC value
+        cdef int i, status
+        self.check(slot)
+        memset(&frame, 0, sizeof(FrameC))
+        memset(event.body, 0, 8 * layout.words)
+        frame.group = slot
+        frame.type = type
+        try:
+            for i in range(layout.width):
+                cell_from_python(event, layout, i, row[i])
+            status = self.c.fn(&self.c, event, &frame, &value)
+            return box(status, self.type, &value)
+        finally:
+            release(pool, event)
+
+    def clear(self, uint32_t slot=0):
+        """What a RESET does."""
+        self.check(slot)
+        self.reset(slot)
+
+    def close(self, uint32_t slot=0):
+        """Give up the state of a slot."""
+        self.check(slot)
+        self.destroy(slot)
+
+    def empty(self, uint32_t slot=0):
+        """Whether nothing is held."""
+        self.check(slot)
+        return self.is_empty(slot)
+
+    def save(self, uint32_t slot=0):
+        """The state of a slot as bytes."""
+        cdef SnapshotWriter writer = SnapshotWriter()
+        self.check(slot)
+        self.write(slot, writer)
+        return writer.getvalue()
+
+    def load(self, bytes data not None, uint32_t slot=0):
+        """A state :meth:`save` gave, into a slot that is open and empty."""
+        cdef SnapshotReader reader = SnapshotReader(data)
+        self.check(slot)
+        self.read(slot, reader)
+        if not reader.at_end():
+            raise ValueError("snapshot is damaged: more than the state of an aggregator")
+
+    cdef int check(self, uint32_t slot) except -1:
+        if slot >= self.capacity:
+            raise IndexError(f"slot {slot} has not been opened")
+        return 0
+
+
+cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1:
+    """Make a new aggregator complete: what it computes, its operands, the size of its states."""
+    cdef Executor argument
+    aggregator.c.fn = fn
+    aggregator.type = type
+    aggregator.kind = COMPUTED
+    aggregator.adopt(arguments)
+    if arguments:
+        argument = arguments[0]
+        aggregator.c.cell, aggregator.c.word, aggregator.c.bit = argument.c.cell, argument.c.word, argument.c.bit
+        aggregator.description = f"{name}({', '.join([each.description for each in arguments])})"
+    else:
+        aggregator.description = f"{name}()"
+    return aggregator.setup(stride)
+
+
+def make_aggregator(str native not None, tuple arguments not None, int type, bint removes=True):
+    """A built-in aggregator.
+
+    Args:
+        native: its name, as in SiddhiQL.
+        arguments: executors of its arguments.
+        type: :class:`TypeCode` of the result.
+        removes: whether EXPIRED events can reach it. Without, min and max remember the extremum alone.
+    """
+    cdef Aggregator aggregator
+    if native in ("sum", "avg", "count"):
+        from siddhi._core.aggregator_sum import make
+        aggregator = make(native, arguments)
+    elif native in ("min", "max", "minForever", "maxForever"):
+        from siddhi._core.aggregator_extremum import make
+        aggregator = make(native, arguments, removes)
+    elif native in ("distinctCount", "unionSet"):
+        from siddhi._core.aggregator_distinct import make
+        aggregator = make(native, arguments)
+    elif native in ("stdDev", "and", "or"):
+        from siddhi._core.aggregator_statistics import make
+        aggregator = make(native, arguments)
+    else:
+        raise ValueError(f"there is no built-in aggregator '{native}'")
+    if aggregator.type != type:
+        raise TypeError(f"{aggregator.description} gives type {aggregator.type}, not {type}")
+    return aggregator

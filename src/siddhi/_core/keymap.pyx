@@ -1,0 +1,632 @@
+"""Typed keys to dense slots: an open-addressing table of slots, with the keys beside it."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport Py_EQ, PyObject, PyObject_Hash, PyObject_RichCompareBool
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, memset
+
+from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING
+from siddhi._core.executor cimport TRUE, VALUE, box, unbox
+
+cdef extern from "siddhi/text.h":
+    bint siddhi_same_text(void* a, void* b)
+
+cdef extern from "Python.h":
+    ctypedef struct PyASCIIObject:
+        Py_hash_t hash
+    ctypedef Py_hash_t (*hashfunc)(PyObject* value)
+    ctypedef struct PyTypeObject:
+        hashfunc tp_hash
+    PyTypeObject PyUnicode_Type
+    PyObject* PyUnicode_FromObject(PyObject* text) except NULL      # a new reference to the same text as an exact str
+
+cdef enum Shape:
+    ONE_TEXT                # one string
+    ONE_NUMBER              # one int, long or bool
+    ANY                     # everything else
+
+cdef enum:
+    MAX_WIDTH = 64          # null bits in one word
+    SMALL_TABLE = 1024      # clear keeps tables up to this size, and larger ones that were in use
+
+cdef uint64_t FREE = <uint64_t> 0xffffffffffffffff
+cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
+cdef uint64_t NULL_HASH = <uint64_t> 0x517cc1b727220a95
+
+
+cdef inline uint64_t mix(uint64_t bits) noexcept:
+    """Spread the bits: the table uses the low half of a hash as place and the high half as first test."""
+    bits = (bits ^ (bits >> 32)) * GOLDEN
+    return bits ^ (bits >> 29)
+
+
+cdef inline uint64_t text_hash(void* text) noexcept:
+    cdef Py_hash_t known = (<PyASCIIObject*> text).hash
+    if known == -1:
+        # str's own, also for a subclass with another __hash__: texts are compared as texts. It can't fail.
+        known = PyUnicode_Type.tp_hash(<PyObject*> text)
+    return <uint64_t> known
+
+
+cdef inline uint64_t canonical(int code, const CellC* cell) noexcept:
+    """The bits by which a number is compared: one zero, one NaN, nothing beyond its width."""
+    cdef CellC value
+    value.bits = 0
+    if code == LONG:
+        return cell.bits
+    if code == INT:
+        value.i = cell.i
+    elif code == BOOL:
+        value.i = 1 if cell.i else 0
+    elif code == DOUBLE:
+        value.d = cell.d
+        if value.d == 0:
+            value.d = 0
+        elif value.d != value.d:
+            value.bits = <uint64_t> 0x7ff8000000000000
+    else:
+        value.f = cell.f
+        if value.f == 0:
+            value.f = 0
+        elif value.f != value.f:
+            value.bits = 0x7fc00000
+    return value.bits
+
+
+@cython.final
+cdef class KeyMap:
+    """Keys of fixed types, each with its slot.
+
+    Args:
+        types: :class:`TypeCode` of each cell of a key, 1 to 64 of them.
+    """
+
+    def __cinit__(self, types):
+        cdef int i
+        self.types = tuple(types)
+        self.width = len(self.types)
+        self.free_slot = NO_SLOT
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise ValueError(f"a key has 1 to {MAX_WIDTH} parts, not {self.width}")
+        self.codes = <uint8_t*> PyMem_Malloc(self.width)
+        if self.codes is NULL:
+            raise MemoryError
+        for i in range(self.width):
+            self.codes[i] = self.types[i]
+            self.has_text |= self.codes[i] == STRING or self.codes[i] == OBJECT
+            self.has_objects |= self.codes[i] == OBJECT
+        self.shape = ANY
+        if self.width == 1:
+            if self.codes[0] == STRING:
+                self.shape = ONE_TEXT
+            elif self.codes[0] in (INT, LONG, BOOL):
+                self.shape = ONE_NUMBER
+
+    def __dealloc__(self):
+        self.forget()
+        PyMem_Free(self.codes)
+
+    # --- looking up
+
+    cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe:
+        cdef uint64_t hash
+        return lookup(self, key, nulls, &hash)
+
+    cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe:
+        cdef uint64_t hash
+        cdef uint32_t slot = lookup(self, key, nulls, &hash)
+        is_new[0] = slot == NO_SLOT
+        return add(self, key, nulls, hash) if slot == NO_SLOT else slot
+
+    cdef bint is_live(self, uint32_t slot) noexcept:
+        return slot < self.used and self.live[slot]
+
+    cdef uint32_t slots(self) noexcept:
+        return self.used
+
+    cdef object key_to_python(self, uint32_t slot):
+        cdef int i
+        cdef CellC* key = &self.keys[<Py_ssize_t> slot * self.width]
+        cdef list values = []
+        for i in range(self.width):
+            if (self.nulls[slot] >> i) & 1:
+                values.append(None)
+            elif self.codes[i] == BOOL:
+                values.append(key[i].i == TRUE)
+            else:
+                values.append(box(VALUE, self.codes[i], &key[i]))
+        return tuple(values)
+
+    # --- changing
+
+    cdef int remove(self, uint32_t slot) except -1:
+        """Take a key out; KeyError where the slot has none."""
+        cdef uint64_t at, hole, home
+        cdef uint64_t* table = self.table
+        cdef uint64_t mask = self.mask
+        cdef int i
+        cdef CellC* key
+        cdef PyObject* value
+        if not self.is_live(slot):
+            raise KeyError(slot)
+        hole = self.hashes[slot] & mask
+        while <uint32_t> table[hole] != slot:
+            hole = (hole + 1) & mask
+        # Whoever stands behind the hole and would rather stand at it or before it moves up, so no tombstone is needed.
+        at = (hole + 1) & mask
+        while table[at] != FREE:
+            home = self.hashes[<uint32_t> table[at]] & mask
+            if ((at - home) & mask) >= ((at - hole) & mask):
+                table[hole] = table[at]
+                hole = at
+            at = (at + 1) & mask
+        table[hole] = FREE
+        self.live[slot] = False
+        self.hashes[slot] = self.free_slot
+        self.free_slot = slot
+        self.size -= 1
+        if self.has_text:
+            for i in range(self.width):
+                if self.codes[i] == STRING or self.codes[i] == OBJECT:
+                    # Found anew each time: the last breath of an object may run code that changes this map.
+                    key = &self.keys[<Py_ssize_t> slot * self.width + i]
+                    value = <PyObject*> key.o
+                    key.o = NULL
+                    if value is not NULL:
+                        Py_DECREF(<object> value)
+                    if self.has_objects and (slot >= self.used or self.live[slot]):
+                        break
+        return 0
+
+    cdef int clear(self) except -1:
+        """Forget all keys; slots begin at 0 again."""
+        cdef uint32_t slot, used = self.used
+        cdef int i
+        cdef CellC* key
+        if used == 0:
+            return 0
+        if self.has_objects or (self.mask >= SMALL_TABLE and 8 * <uint64_t> used < self.mask):
+            self.forget()
+            return 0
+        memset(self.table, 0xff, (self.mask + 1) * sizeof(uint64_t))
+        self.size = 0
+        self.used = 0
+        self.free_slot = NO_SLOT
+        if self.has_text:
+            # Exact strings: giving them up runs nobody's code.
+            for slot in range(used):
+                if self.live[slot]:
+                    for i in range(self.width):
+                        key = &self.keys[<Py_ssize_t> slot * self.width + i]
+                        if self.codes[i] == STRING and key.o is not NULL:
+                            Py_DECREF(<object> <PyObject*> key.o)
+        return 0
+
+    cdef void forget(self) noexcept:
+        """Give up everything held, memory included."""
+        cdef CellC* keys = self.keys
+        cdef uint64_t* nulls = self.nulls
+        cdef uint64_t* hashes = self.hashes
+        cdef uint8_t* live = self.live
+        cdef uint64_t* table = self.table
+        cdef uint32_t slot, used = self.used
+        cdef int i
+        self.keys, self.nulls, self.hashes, self.live, self.table = NULL, NULL, NULL, NULL, NULL
+        self.mask, self.size, self.capacity, self.used, self.free_slot = 0, 0, 0, 0, NO_SLOT
+        if self.has_text:
+            for slot in range(used):
+                if live[slot]:
+                    for i in range(self.width):
+                        if self.codes[i] == STRING or self.codes[i] == OBJECT:
+                            if keys[<Py_ssize_t> slot * self.width + i].o is not NULL:
+                                Py_DECREF(<object> <PyObject*> keys[<Py_ssize_t> slot * self.width + i].o)
+        PyMem_Free(keys)
+        PyMem_Free(nulls)
+        PyMem_Free(hashes)
+        PyMem_Free(live)
+        PyMem_Free(table)
+
+    cdef int allocate(self, Py_ssize_t capacity) except -1:
+        """Room for `capacity` slots. What was enlarged before a failure stays enlarged, which does no harm."""
+        cdef void* memory
+        memory = PyMem_Realloc(self.keys, capacity * self.width * sizeof(CellC))
+        if memory is NULL:
+            raise MemoryError
+        self.keys = <CellC*> memory
+        memory = PyMem_Realloc(self.nulls, capacity * sizeof(uint64_t))
+        if memory is NULL:
+            raise MemoryError
+        self.nulls = <uint64_t*> memory
+        memory = PyMem_Realloc(self.hashes, capacity * sizeof(uint64_t))
+        if memory is NULL:
+            raise MemoryError
+        self.hashes = <uint64_t*> memory
+        memory = PyMem_Realloc(self.live, capacity)
+        if memory is NULL:
+            raise MemoryError
+        self.live = <uint8_t*> memory
+        self.capacity = capacity
+        return 0
+
+    cdef int rehash(self, uint64_t mask) except -1:
+        """A table of mask + 1 places."""
+        cdef uint32_t slot
+        cdef uint64_t* table = <uint64_t*> PyMem_Malloc((mask + 1) * sizeof(uint64_t))
+        if table is NULL:
+            raise MemoryError
+        PyMem_Free(self.table)
+        memset(table, 0xff, (mask + 1) * sizeof(uint64_t))
+        self.table = table
+        self.mask = mask
+        for slot in range(self.used):
+            if self.live[slot]:
+                place(self, slot)
+        return 0
+
+    # --- snapshots: slots that are free, in the order they are to be reused, then the keys, column by column
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef uint32_t slot, n_free = self.used - <uint32_t> self.size
+        cdef bint any_null = False
+        cdef int i
+        writer.put_u32(self.width)
+        writer.put_bytes(self.codes, self.width)
+        writer.put_u32(self.used)
+        writer.put_u32(n_free)
+        slot = self.free_slot
+        while slot != NO_SLOT:
+            writer.put_u32(slot)
+            slot = <uint32_t> self.hashes[slot]
+        for slot in range(self.used):
+            any_null |= self.live[slot] and self.nulls[slot] != 0
+        writer.put_bool(any_null)
+        if any_null:
+            for slot in range(self.used):
+                if self.live[slot]:
+                    writer.put_bytes(&self.nulls[slot], 8)
+        for i in range(self.width):
+            for slot in range(self.used):
+                if self.live[slot]:
+                    write_cell(self, slot, i, writer)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        """In place of what is held; empty on failure."""
+        self.clear()
+        try:
+            read_keys(self, reader)
+        except BaseException:
+            self.clear()
+            raise
+        return 0
+
+    # --- for tests and for debugging
+
+    def __len__(self):
+        return self.size
+
+    def slot_of(self, tuple key not None):
+        """The slot of a key, or None."""
+        cdef CellC[MAX_WIDTH] cells
+        cdef uint32_t slot = self.find(cells, read_key(self, key, cells))
+        return None if slot == NO_SLOT else slot
+
+    def add(self, tuple key not None):
+        """``(slot, is_new)`` of a key, added where it was absent."""
+        cdef CellC[MAX_WIDTH] cells
+        cdef bint is_new = False
+        cdef uint32_t slot = self.insert(cells, read_key(self, key, cells), &is_new)
+        return slot, is_new
+
+    def discard(self, uint32_t slot):
+        """Take the key of a slot out."""
+        self.remove(slot)
+
+    def empty(self):
+        """Forget all keys."""
+        self.clear()
+
+    def items(self):
+        """``{slot: key}``."""
+        cdef uint32_t slot
+        return {slot: self.key_to_python(slot) for slot in range(self.used) if self.live[slot]}
+
+    def save(self):
+        """The keys and their slots as bytes."""
+        cdef SnapshotWriter writer = SnapshotWriter()
+        self.write(writer)
+        return writer.getvalue()
+
+    def load(self, bytes data not None):
+        """What :meth:`save` wrote, in place of what is held."""
+        cdef SnapshotReader reader = SnapshotReader(data)
+        self.read(reader)
+
+
+cdef uint64_t read_key(KeyMap self, tuple key, CellC* cells) except? 0:
+    """Cells of a Python key (its objects stay the key's); the null bits."""
+    cdef int i
+    cdef uint64_t nulls = 0
+    if len(key) != self.width:
+        raise ValueError(f"a key of {self.width} parts expected, not {key!r}")
+    for i in range(self.width):
+        if key[i] is None:
+            nulls |= (<uint64_t> 1) << i
+        else:
+            unbox(key[i], self.codes[i], &cells[i])
+    return nulls
+
+
+# --- hashing and comparing
+
+cdef int hash_of(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* out) except -1:
+    cdef int i
+    cdef uint64_t hash = 0, part
+    for i in range(self.width):
+        if (nulls >> i) & 1:
+            part = NULL_HASH
+        elif self.codes[i] == STRING:
+            part = text_hash(key[i].o)
+        elif self.codes[i] == OBJECT:
+            part = <uint64_t> PyObject_Hash(<object> <PyObject*> key[i].o)
+        else:
+            part = canonical(self.codes[i], &key[i])
+        hash = mix(hash * 31 + part)
+    out[0] = hash
+    return 0
+
+
+cdef bint same_object(KeyMap self, const CellC* a, PyObject* other) except -1:
+    """Python's ==. It may run anything, so it must not pull the key or the table away from under us."""
+    cdef uint64_t* table = self.table
+    cdef object mine = <object> <PyObject*> a.o
+    cdef bint answer = PyObject_RichCompareBool(<object> other, mine, Py_EQ)
+    if table is not self.table:
+        raise RuntimeError("the keys changed while they were compared")
+    return answer
+
+
+cdef bint same_key(KeyMap self, uint32_t slot, const CellC* key, uint64_t nulls) except -1:
+    cdef int i
+    cdef CellC* mine = &self.keys[<Py_ssize_t> slot * self.width]
+    if self.nulls[slot] != nulls:
+        return False
+    for i in range(self.width):
+        if (nulls >> i) & 1:
+            continue
+        if self.codes[i] == STRING:
+            if not siddhi_same_text(key[i].o, mine[i].o):
+                return False
+        elif self.codes[i] != OBJECT:
+            if canonical(self.codes[i], &key[i]) != mine[i].bits:
+                return False
+    if self.has_objects:
+        for i in range(self.width):
+            if not (nulls >> i) & 1 and self.codes[i] == OBJECT:
+                if not self.live[slot]:
+                    return False
+                if not same_object(self, &self.keys[<Py_ssize_t> slot * self.width + i], <PyObject*> key[i].o):
+                    return False
+    return True
+
+
+cdef uint32_t lookup(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* out) except? 0xfffffffe:
+    cdef uint64_t hash, at, entry
+    cdef uint32_t slot
+    cdef void* text
+    if self.shape == ONE_TEXT and nulls == 0:
+        text = key.o
+        hash = mix(text_hash(text))
+        out[0] = hash
+        if self.size == 0:
+            return NO_SLOT
+        at = hash & self.mask
+        while True:
+            entry = self.table[at]
+            if entry == FREE:
+                return NO_SLOT
+            if (entry ^ hash) >> 32 == 0:
+                slot = <uint32_t> entry
+                # A null has no text; its hash is one of many, so it may come this way.
+                if self.keys[slot].o == text or (
+                        self.keys[slot].o is not NULL and siddhi_same_text(self.keys[slot].o, text)):
+                    return slot
+            at = (at + 1) & self.mask
+    if self.shape == ONE_NUMBER and nulls == 0:
+        hash = canonical(self.codes[0], key)
+        entry = hash
+        hash = mix(hash)
+        out[0] = hash
+        return lookup_number(self, entry, hash) if self.size else NO_SLOT
+    hash_of(self, key, nulls, &hash)
+    out[0] = hash
+    if self.size == 0:
+        return NO_SLOT
+    at = hash & self.mask
+    while True:
+        entry = self.table[at]
+        if entry == FREE:
+            return NO_SLOT
+        if (entry ^ hash) >> 32 == 0 and same_key(self, <uint32_t> entry, key, nulls):
+            return <uint32_t> entry
+        at = (at + 1) & self.mask
+
+
+cdef inline uint32_t lookup_number(KeyMap self, uint64_t bits, uint64_t hash) noexcept:
+    cdef uint64_t entry, at = hash & self.mask
+    cdef uint32_t slot
+    while True:
+        entry = self.table[at]
+        if entry == FREE:
+            return NO_SLOT
+        slot = <uint32_t> entry
+        if (entry ^ hash) >> 32 == 0 and self.keys[slot].bits == bits and self.nulls[slot] == 0:
+            return slot
+        at = (at + 1) & self.mask
+
+
+cdef inline void place(KeyMap self, uint32_t slot) noexcept:
+    """Enter a slot whose key and hash are written; there is room."""
+    cdef uint64_t hash = self.hashes[slot]
+    cdef uint64_t at = hash & self.mask
+    while self.table[at] != FREE:
+        at = (at + 1) & self.mask
+    self.table[at] = (hash & <uint64_t> 0xffffffff00000000) | slot
+
+
+cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) except? 0xfffffffe:
+    """A slot for a key that is not there. Everything that may fail comes first."""
+    cdef int i
+    cdef uint32_t slot
+    cdef CellC* mine
+    cdef PyObject* text
+    if self.free_slot == NO_SLOT and self.used == self.capacity:
+        if self.capacity >= <Py_ssize_t> 0x7fffffff:
+            raise MemoryError("too many keys")
+        self.allocate(max(8, 2 * self.capacity))
+    if self.table is NULL or 2 * <uint64_t> (self.size + 1) > self.mask + 1:
+        self.rehash(2 * self.mask + 1 if self.table is not NULL else 15)
+    slot = self.used if self.free_slot == NO_SLOT else self.free_slot
+    mine = &self.keys[<Py_ssize_t> slot * self.width]
+    memset(mine, 0, self.width * sizeof(CellC))
+    for i in range(self.width):
+        if (nulls >> i) & 1:
+            continue
+        if self.codes[i] == STRING:
+            if PyUnicode_CheckExact(<object> <PyObject*> key[i].o):
+                Py_INCREF(<object> <PyObject*> key[i].o)
+                mine[i].o = key[i].o
+            else:
+                text = PyUnicode_FromObject(<PyObject*> key[i].o)
+                mine[i].o = <void*> text
+        elif self.codes[i] == OBJECT:
+            Py_INCREF(<object> <PyObject*> key[i].o)
+            mine[i].o = key[i].o
+        else:
+            mine[i].bits = canonical(self.codes[i], &key[i])
+    if self.free_slot == NO_SLOT:
+        self.used += 1
+    else:
+        self.free_slot = <uint32_t> self.hashes[slot]
+    self.nulls[slot] = nulls
+    self.hashes[slot] = hash
+    self.live[slot] = True
+    self.size += 1
+    place(self, slot)
+    return slot
+
+
+# --- snapshots
+
+cdef int write_cell(KeyMap self, uint32_t slot, int i, SnapshotWriter writer) except -1:
+    cdef CellC* cell = &self.keys[<Py_ssize_t> slot * self.width + i]
+    if self.codes[i] == STRING or self.codes[i] == OBJECT:
+        if not (self.nulls[slot] >> i) & 1:
+            writer.put_object(<object> <PyObject*> cell.o)
+    elif self.codes[i] == LONG or self.codes[i] == DOUBLE:
+        writer.put_bytes(cell, 8)
+    else:
+        writer.put_bytes(cell, 4)
+    return 0
+
+
+cdef int read_keys(KeyMap self, SnapshotReader reader) except -1:
+    cdef uint32_t slot, used, n_free, n_live
+    cdef uint64_t nulls
+    cdef uint64_t allowed = ((<uint64_t> 2) << (self.width - 1)) - 1
+    cdef Py_ssize_t i, left
+    cdef int j
+    cdef const uint8_t* null_words = NULL
+    cdef list free_slots = [], columns = []
+    cdef list column
+    if <int> reader.get_u32() != self.width or reader.take(self.width)[:self.width] != self.codes[:self.width]:
+        raise ValueError("snapshot is damaged: its keys have other types")
+    used = reader.get_u32()
+    n_free = reader.get_u32()
+    left = reader.size - reader.position
+    if n_free > used or n_free > left // 4 or <Py_ssize_t> used - n_free > left:
+        raise ValueError(f"snapshot is damaged: {used} keys announced, {left} bytes left")
+    for i in range(n_free):
+        free_slots.append(reader.get_u32())
+    n_live = used - n_free
+    is_free = set(free_slots)
+    if len(is_free) != n_free or (free_slots and max(free_slots) >= used):
+        raise ValueError("snapshot is damaged: its free slots are not among its slots")
+    if reader.get_bool():
+        null_words = reader.take(8 * <Py_ssize_t> n_live)
+    for j in range(self.width):
+        column = []
+        columns.append(column)
+        for i in range(n_live):
+            nulls = 0
+            if null_words is not NULL:
+                memcpy(&nulls, null_words + 8 * i, 8)
+            column.append(read_cell(reader, self.codes[j], (nulls >> j) & 1))
+    if used:
+        enter_keys(self, columns, used, free_slots, is_free, null_words, allowed)
+    return 0
+
+
+cdef object read_cell(SnapshotReader reader, int code, bint is_null):
+    """The value of a cell as it is held in a column being read: an object, or the bits of a number."""
+    cdef CellC cell
+    cell.bits = 0
+    if code == STRING or code == OBJECT:
+        if is_null:
+            return None
+        value = reader.get_object()
+        if code == STRING and type(value) is not str:
+            raise ValueError("snapshot is damaged: a string expected")
+        return value
+    if code == LONG or code == DOUBLE:
+        memcpy(&cell, reader.take(8), 8)
+    else:
+        memcpy(&cell, reader.take(4), 4)
+    return cell.bits
+
+
+cdef int enter_keys(KeyMap self, list columns, uint32_t used, list free_slots, set is_free, const uint8_t* null_words,
+                    uint64_t allowed) except -1:
+    """Give every key its old slot, and chain the free ones in their old order."""
+    cdef uint32_t slot, previous = NO_SLOT
+    cdef uint64_t nulls, hash, mask = 15
+    cdef Py_ssize_t i = 0
+    cdef int j
+    cdef CellC[MAX_WIDTH] key
+    cdef list row
+    while 2 * <uint64_t> used > mask + 1:
+        mask = 2 * mask + 1
+    self.allocate(used)
+    memset(self.live, 0, used)
+    self.rehash(mask)
+    for slot in range(used):
+        if slot in is_free:
+            continue
+        nulls = 0
+        if null_words is not NULL:
+            memcpy(&nulls, null_words + 8 * i, 8)
+        row = [column[i] for column in columns]
+        for j in range(self.width):
+            if self.codes[j] == STRING or self.codes[j] == OBJECT:
+                key[j].o = <void*> row[j]
+            else:
+                key[j].bits = row[j]
+        i += 1
+        try:
+            if nulls & ~allowed or lookup(self, key, nulls, &hash) != NO_SLOT:
+                raise ValueError("snapshot is damaged: a key comes twice")
+        except TypeError as error:
+            raise ValueError(f"snapshot is damaged: {error}") from error
+        self.free_slot = slot
+        self.hashes[slot] = NO_SLOT
+        add(self, key, nulls, hash)
+        self.used = slot + 1
+    self.used = used
+    self.free_slot = NO_SLOT
+    for previous in reversed(free_slots):
+        self.hashes[previous] = self.free_slot
+        self.free_slot = previous
+    return 0

@@ -1,0 +1,36 @@
+# The snapshot format: typed values in a byte string, little-endian, no pickle. A writer appends; a reader checks every
+# length against what is left and raises ValueError on a torn or foreign snapshot, before anything is changed.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from siddhi._core.event cimport EventC, EventPool, Layout
+
+cdef class SnapshotWriter:
+    cdef uint8_t* data
+    cdef Py_ssize_t size
+    cdef Py_ssize_t capacity
+    cdef uint8_t* reserve(self, Py_ssize_t n) except NULL
+    cdef int put_bool(self, bint value) except -1
+    cdef int put_u32(self, uint32_t value) except -1
+    cdef int put_i64(self, int64_t value) except -1
+    cdef int put_f64(self, double value) except -1
+    cdef int put_bytes(self, const void* data, Py_ssize_t n) except -1   # raw, no length
+    cdef int put_object(self, object value) except -1    # None bool int float str bytes tuple list dict set of such
+    cdef int put_event(self, const EventC* event, Layout layout) except -1
+    cdef int put_events(self, EventC** events, Py_ssize_t n, Layout layout) except -1   # column-wise, compact
+    cpdef bytes getvalue(self)
+
+cdef class SnapshotReader:
+    cdef const uint8_t* data
+    cdef Py_ssize_t position
+    cdef Py_ssize_t size
+    cdef object source                                   # keeps the bytes alive
+    cdef const uint8_t* take(self, Py_ssize_t n) except NULL
+    cdef bint get_bool(self) except? -1
+    cdef uint32_t get_u32(self) except? 0xffffffff
+    cdef int64_t get_i64(self) except? -1
+    cdef double get_f64(self) except? -1.0
+    cdef object get_object(self)
+    cdef EventC* get_event(self, EventPool pool) except NULL             # refs == 1, the caller owns it
+    cdef Py_ssize_t get_events(self, EventPool pool, EventC*** events) except -1   # array by PyMem_Malloc, freed by caller
+    cpdef bint at_end(self)

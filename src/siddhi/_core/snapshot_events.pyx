@@ -1,0 +1,374 @@
+"""Events as columns of a snapshot."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from siddhi._core.event cimport BOOL, FLOAT, INT, OBJECT, RESET, STRING, acquire, release
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(PyObject* text)
+    Py_ssize_t PyUnicode_GET_LENGTH(PyObject* text)
+    void* PyUnicode_DATA(PyObject* text)
+    object PyUnicode_AsEncodedString(PyObject* text, const char* encoding, const char* errors)
+
+cdef enum:
+    MIXED = 255             # in place of the one type of all events: a type for each follows
+    PLAIN = 0               # a string column: every string written out
+    DISTINCT = 1            # the distinct ones written out, then an index for each event
+    MAX_DISTINCT = 65535
+    WORTH_DISTINCT = 8      # fewer strings than this are not looked at for repetitions
+
+
+cdef int damaged(str why) except -1:
+    raise ValueError(f"snapshot is damaged: {why}")
+
+
+cdef inline bint is_null(const EventC* event, int position) noexcept:
+    return (event.body[position >> 6] >> (position & 63)) & 1
+
+
+# --- writing
+
+cdef int write_events(SnapshotWriter writer, const EventC** events, Py_ssize_t n, Layout layout) except -1:
+    cdef Py_ssize_t i
+    cdef int position
+    cdef uint8_t* out
+    if n > <Py_ssize_t> 0xffffffff:
+        raise OverflowError(f"{n} events are too many for one part of a snapshot")
+    writer.put_u32(<uint32_t> n)
+    writer.put_u32(layout.width)
+    writer.put_bytes(layout.codes, layout.width)
+    if n == 0:
+        return 0
+    write_types(writer, events, n)
+    out = writer.reserve(8 * n)
+    for i in range(n):
+        memcpy(out + 8 * i, &events[i].timestamp, 8)
+    for position in range(layout.width):
+        write_nulls(writer, events, n, position)
+        if layout.codes[position] == STRING:
+            write_strings(writer, events, n, layout.words + position, position)
+        elif layout.codes[position] == OBJECT:
+            for i in range(n):
+                if not is_null(events[i], position):
+                    writer.put_object(<object> <PyObject*> events[i].body[layout.words + position])
+        else:
+            write_numbers(writer, events, n, layout.words + position, position, layout.codes[position])
+    return 0
+
+
+cdef int write_types(SnapshotWriter writer, const EventC** events, Py_ssize_t n) except -1:
+    cdef Py_ssize_t i
+    cdef uint8_t* out
+    for i in range(1, n):
+        if events[i].type != events[0].type:
+            writer.reserve(1)[0] = MIXED
+            out = writer.reserve(n)
+            for i in range(n):
+                out[i] = events[i].type
+            return 0
+    writer.reserve(1)[0] = events[0].type
+    return 0
+
+
+cdef int write_nulls(SnapshotWriter writer, const EventC** events, Py_ssize_t n, int position) except -1:
+    cdef Py_ssize_t i
+    cdef bint found = False
+    cdef uint8_t* out
+    for i in range(n):
+        if is_null(events[i], position):
+            found = True
+            break
+    writer.put_bool(found)
+    if found:
+        out = writer.reserve((n + 7) // 8)
+        memset(out, 0, (n + 7) // 8)
+        for i in range(n):
+            out[i >> 3] |= <uint8_t> (is_null(events[i], position) << (i & 7))
+    return 0
+
+
+cdef int write_numbers(SnapshotWriter writer, const EventC** events, Py_ssize_t n, int cell, int position,
+                       int code) except -1:
+    # The bytes of a null are written as zeros: the same state gives the same snapshot.
+    cdef Py_ssize_t i
+    cdef uint8_t* out
+    cdef uint64_t wide
+    cdef uint32_t narrow
+    if code == BOOL:
+        out = writer.reserve((n + 7) // 8)
+        memset(out, 0, (n + 7) // 8)
+        for i in range(n):
+            if not is_null(events[i], position) and (<const int32_t*> &events[i].body[cell])[0]:
+                out[i >> 3] |= <uint8_t> (1 << (i & 7))
+    elif code == INT or code == FLOAT:
+        out = writer.reserve(4 * n)
+        for i in range(n):
+            narrow = 0 if is_null(events[i], position) else (<const uint32_t*> &events[i].body[cell])[0]
+            memcpy(out + 4 * i, &narrow, 4)
+    else:
+        out = writer.reserve(8 * n)
+        for i in range(n):
+            wide = 0 if is_null(events[i], position) else events[i].body[cell]
+            memcpy(out + 8 * i, &wide, 8)
+    return 0
+
+
+cdef int write_strings(SnapshotWriter writer, const EventC** events, Py_ssize_t n, int cell, int position) except -1:
+    cdef Py_ssize_t i, n_distinct = -1
+    cdef uint8_t* out
+    cdef PyObject** texts = <PyObject**> PyMem_Malloc(n * sizeof(PyObject*))
+    cdef uint16_t* indexes = <uint16_t*> PyMem_Malloc(n * sizeof(uint16_t))
+    try:
+        if texts is NULL or indexes is NULL:
+            raise MemoryError
+        for i in range(n):
+            texts[i] = NULL if is_null(events[i], position) else <PyObject*> events[i].body[cell]
+        if n >= WORTH_DISTINCT:
+            n_distinct = find_distinct(texts, n, indexes)
+        if n_distinct < 0:
+            writer.reserve(1)[0] = PLAIN
+            write_texts(writer, texts, n)
+        else:
+            writer.reserve(1)[0] = DISTINCT
+            writer.put_u32(<uint32_t> n_distinct)
+            write_texts(writer, texts, n_distinct)
+            if n_distinct > 256:
+                writer.put_bytes(indexes, 2 * n)
+            else:
+                out = writer.reserve(n)
+                for i in range(n):
+                    out[i] = <uint8_t> indexes[i]
+    finally:
+        PyMem_Free(texts)
+        PyMem_Free(indexes)
+    return 0
+
+
+cdef Py_ssize_t find_distinct(PyObject** texts, Py_ssize_t n, uint16_t* indexes) except -2:
+    """Number the distinct strings, by identity, and move them to the front of `texts`; -1: not worth it, all is as it was.
+
+    Events share the string objects they arrived with or were grouped by, so identity finds the repetitions that matter;
+    what is read back shares them again. A null gets index 0.
+    """
+    cdef Py_ssize_t i, limit = min(n // 2, <Py_ssize_t> MAX_DISTINCT), n_distinct = 0
+    cdef uint64_t mask = 15, at
+    while <Py_ssize_t> mask < 2 * limit:
+        mask = 2 * mask + 1
+    cdef PyObject** distinct = <PyObject**> PyMem_Malloc((limit + 1) * sizeof(PyObject*))
+    cdef uint32_t* table = <uint32_t*> PyMem_Calloc(mask + 1, sizeof(uint32_t))     # index + 1; 0: free
+    try:
+        if distinct is NULL or table is NULL:
+            raise MemoryError
+        for i in range(n):
+            if texts[i] is NULL:
+                indexes[i] = 0
+                continue
+            at = ((<uint64_t> texts[i] >> 4) * <uint64_t> 0x9E3779B97F4A7C15 >> 32) & mask
+            while table[at] != 0 and distinct[table[at] - 1] != texts[i]:
+                at = (at + 1) & mask
+            if table[at] == 0:
+                if n_distinct == limit:
+                    return -1
+                distinct[n_distinct] = texts[i]
+                n_distinct += 1
+                table[at] = <uint32_t> n_distinct
+            indexes[i] = <uint16_t> (table[at] - 1)
+        memcpy(texts, distinct, n_distinct * sizeof(PyObject*))
+        return n_distinct
+    finally:
+        PyMem_Free(distinct)
+        PyMem_Free(table)
+
+
+cdef int write_texts(SnapshotWriter writer, PyObject** texts, Py_ssize_t n) except -1:
+    """Lengths in bytes, then the bytes; NULL is written as an empty string."""
+    cdef Py_ssize_t i, next_encoded = 0, longest = 0, total = 0
+    cdef uint8_t width
+    cdef uint8_t* out
+    cdef uint32_t length
+    cdef bytes one
+    cdef list encoded = []                  # of those that are not ASCII, in order
+    cdef uint32_t* lengths = <uint32_t*> PyMem_Malloc(max(1, n) * sizeof(uint32_t))
+    try:
+        if lengths is NULL:
+            raise MemoryError
+        for i in range(n):
+            if texts[i] is NULL:
+                lengths[i] = 0
+                continue
+            if PyUnicode_IS_ASCII(texts[i]):
+                longest = max(longest, PyUnicode_GET_LENGTH(texts[i]))
+                lengths[i] = <uint32_t> PyUnicode_GET_LENGTH(texts[i])
+            else:
+                one = PyUnicode_AsEncodedString(texts[i], "utf-8", "surrogatepass")
+                encoded.append(one)
+                longest = max(longest, PyBytes_GET_SIZE(one))
+                lengths[i] = <uint32_t> PyBytes_GET_SIZE(one)
+            total += lengths[i]
+        if longest > <Py_ssize_t> 0xffffffff:
+            raise OverflowError(f"a string of {longest} bytes is too long for a snapshot")
+        width = 1 if longest < 0x100 else 2 if longest < 0x10000 else 4
+        writer.reserve(1)[0] = width
+        out = writer.reserve(n * width)
+        for i in range(n):
+            memcpy(out + i * width, &lengths[i], width)
+        out = writer.reserve(total)
+        for i in range(n):
+            length = lengths[i]
+            if length == 0:
+                continue
+            if PyUnicode_IS_ASCII(texts[i]):
+                memcpy(out, PyUnicode_DATA(texts[i]), length)
+            else:
+                one = encoded[next_encoded]
+                next_encoded += 1
+                memcpy(out, PyBytes_AS_STRING(one), length)
+            out += length
+    finally:
+        PyMem_Free(lengths)
+    return 0
+
+
+# --- reading
+
+cdef Py_ssize_t read_events(SnapshotReader reader, EventPool pool, EventC*** events) except -1:
+    cdef Py_ssize_t i, n, n_acquired = 0
+    cdef int position
+    cdef const uint8_t* place
+    cdef Layout layout = pool.layout
+    cdef EventC** found
+    events[0] = NULL
+    n = reader.get_u32()
+    if <int> reader.get_u32() != layout.width:
+        damaged("its events have another number of attributes")
+    place = reader.take(layout.width)
+    for position in range(layout.width):
+        if place[position] != layout.codes[position]:
+            damaged(f"its events have another type of attribute '{layout.names[position]}'")
+    if n > (reader.size - reader.position) // 8:
+        damaged(f"{n} events announced at {reader.position}, {reader.size - reader.position} bytes left")
+    found = <EventC**> PyMem_Malloc(max(1, n) * sizeof(EventC*))
+    if found is NULL:
+        raise MemoryError
+    try:
+        for i in range(n):
+            found[i] = acquire(pool)
+            n_acquired += 1
+            memset(found[i].body, 0, 8 * layout.words)
+        if n > 0:
+            read_columns(reader, found, n, layout)
+    except BaseException:
+        for i in range(n_acquired):
+            release(pool, found[i])
+        PyMem_Free(found)
+        raise
+    events[0] = found
+    return n
+
+
+cdef int read_columns(SnapshotReader reader, EventC** events, Py_ssize_t n, Layout layout) except -1:
+    cdef Py_ssize_t i
+    cdef int position, cell
+    cdef object value
+    cdef uint8_t type = reader.take(1)[0]
+    cdef const uint8_t* place = reader.take(n) if type == MIXED else NULL
+    for i in range(n):
+        events[i].type = type if place is NULL else place[i]
+        if events[i].type > RESET:
+            damaged(f"{events[i].type} is no type of an event")
+    place = reader.take(8 * n)
+    for i in range(n):
+        memcpy(&events[i].timestamp, place + 8 * i, 8)
+    for position in range(layout.width):
+        cell = layout.words + position
+        if reader.get_bool():
+            place = reader.take((n + 7) // 8)
+            for i in range(n):
+                events[i].body[position >> 6] |= <uint64_t> ((place[i >> 3] >> (i & 7)) & 1) << (position & 63)
+        if layout.codes[position] == STRING:
+            read_strings(reader, events, n, cell, position)
+        elif layout.codes[position] == OBJECT:
+            for i in range(n):
+                if not is_null(events[i], position):
+                    value = reader.get_object()
+                    Py_INCREF(value)
+                    events[i].body[cell] = <uint64_t> <PyObject*> value
+        else:
+            read_numbers(reader, events, n, cell, layout.codes[position])
+    return 0
+
+
+cdef int read_numbers(SnapshotReader reader, EventC** events, Py_ssize_t n, int cell, int code) except -1:
+    cdef Py_ssize_t i
+    cdef const uint8_t* place
+    if code == BOOL:
+        place = reader.take((n + 7) // 8)
+        for i in range(n):
+            (<int32_t*> &events[i].body[cell])[0] = (place[i >> 3] >> (i & 7)) & 1
+    elif code == INT or code == FLOAT:
+        place = reader.take(4 * n)
+        for i in range(n):
+            memcpy(&events[i].body[cell], place + 4 * i, 4)
+    else:
+        place = reader.take(8 * n)
+        for i in range(n):
+            memcpy(&events[i].body[cell], place + 8 * i, 8)
+    return 0
+
+
+cdef int read_strings(SnapshotReader reader, EventC** events, Py_ssize_t n, int cell, int position) except -1:
+    cdef uint8_t mode = reader.take(1)[0]
+    cdef Py_ssize_t i, index, n_texts = n
+    cdef const uint8_t* place
+    cdef list texts
+    cdef object text
+    if mode > DISTINCT:
+        damaged(f"{mode} is no form of a column of strings")
+    if mode == DISTINCT:
+        n_texts = reader.get_u32()
+        if n_texts > MAX_DISTINCT:
+            damaged(f"{n_texts} distinct strings")
+    texts = read_texts(reader, n_texts)
+    place = reader.take(n if n_texts <= 256 else 2 * n) if mode == DISTINCT else NULL
+    for i in range(n):
+        if is_null(events[i], position):
+            continue
+        if mode == PLAIN:
+            index = i
+        elif n_texts <= 256:
+            index = place[i]
+        else:
+            index = place[2 * i] | <Py_ssize_t> place[2 * i + 1] << 8
+        if index >= n_texts:
+            damaged(f"string {index} of {n_texts}")
+        text = texts[index]
+        Py_INCREF(text)
+        events[i].body[cell] = <uint64_t> <PyObject*> text
+    return 0
+
+
+cdef list read_texts(SnapshotReader reader, Py_ssize_t n):
+    cdef Py_ssize_t i
+    cdef uint8_t width = reader.take(1)[0]
+    cdef uint32_t length
+    cdef const uint8_t* lengths
+    cdef const uint8_t* place
+    cdef list texts = []
+    if width != 1 and width != 2 and width != 4:
+        damaged(f"{width} is no width of a length")
+    lengths = reader.take(n * width)
+    for i in range(n):
+        length = 0
+        memcpy(&length, lengths + i * width, width)
+        place = reader.take(length)
+        try:
+            texts.append(PyUnicode_DecodeUTF8(<char*> place, length, "surrogatepass"))
+        except UnicodeDecodeError as error:
+            raise ValueError(f"snapshot is damaged: {error}") from error
+    return texts
