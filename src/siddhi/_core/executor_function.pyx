@@ -1,0 +1,128 @@
+"""Scalar functions by name, and the small ones: UUID, currentTimeMillis, createSet, sizeOfSet.
+
+The others stand by subject: executor_convert, executor_function_choice, executor_function_type.
+"""
+
+from cpython.set cimport PyAnySet_Check, PySet_GET_SIZE
+from libc.math cimport NAN
+from libc.stdint cimport int32_t, int64_t
+
+from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
+from siddhi._core.executor cimport (
+    NULL_VALUE, VALUE, ExecC, Executor, FrameC, box, eval_fn, new_executor, now_ms,
+)
+from siddhi._core.executor_function_object cimport lend, new_object_executor
+
+from collections.abc import Set
+from uuid import uuid4
+
+from siddhi._core.executor import make_event_timestamp
+from siddhi._core.executor_convert import make_convert
+from siddhi._core.executor_function_choice import make_coalesce, make_extreme, make_if_then_else
+from siddhi._core.executor_function_type import make_cast, make_instance_of
+
+
+# --- sets
+
+cdef object SINGLE_NAN = NAN
+
+
+cdef int new_set(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
+    cdef CellC value
+    cdef object element = box(x.left.fn(x.left, e, f, &value), x.slot, &value)
+    # Python finds a NaN in a set by identity only.
+    if element != element:
+        element = SINGLE_NAN
+    return lend(x, {element}, out)
+
+
+def make_create_set(Executor operand not None):
+    """A new set that holds the value, which may be null."""
+    cdef Executor executor = new_object_executor(
+        <eval_fn> new_set, OBJECT, (operand,), f"createSet({operand.description})")
+    executor.c.slot = operand.type
+    return executor
+
+
+cdef int size_of_set(const ExecC* x, EventC* e, FrameC* f, int32_t* out) except -1:
+    cdef void* value
+    if x.left.fn(x.left, e, f, &value) == NULL_VALUE:
+        out[0] = 0
+    elif PyAnySet_Check(<object> value):
+        out[0] = <int32_t> PySet_GET_SIZE(<object> value)
+    elif isinstance(<object> value, Set):
+        out[0] = len(<object> value)
+    else:
+        raise TypeError(f"sizeOfSet() wants a set, but got {<object> value!r}")
+    return VALUE
+
+
+def make_size_of_set(Executor operand not None):
+    """How many elements a set has; 0 for null. Evaluation raises TypeError where the object is no set."""
+    return new_executor(<eval_fn> size_of_set, INT, (operand,), f"sizeOfSet({operand.description})")
+
+
+# --- identity and time
+
+cdef int random_uuid(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
+    return lend(x, str(uuid4()), out)
+
+
+def make_uuid():
+    """A random UUID as text, a new one at every evaluation."""
+    return new_object_executor(<eval_fn> random_uuid, STRING, (), "UUID()")
+
+
+cdef int clock_of_app(const ExecC* x, EventC* e, FrameC* f, int64_t* out) noexcept:
+    out[0] = now_ms(f)
+    return VALUE
+
+
+def make_current_time_millis():
+    """The app's clock in ms since the epoch: the playback clock, or the system's."""
+    return new_executor(<eval_fn> clock_of_app, LONG, (), "currentTimeMillis()")
+
+
+# --- all by name: (arguments, type of the result) -> Executor
+
+FUNCTIONS = {
+    "UUID": lambda arguments, type: make_uuid(),
+    "cast": lambda arguments, type: make_cast(arguments[0], type),
+    "coalesce": lambda arguments, type: make_coalesce(arguments),
+    "convert": lambda arguments, type: make_convert(arguments[0], type),
+    "createSet": lambda arguments, type: make_create_set(*arguments),
+    "currentTimeMillis": lambda arguments, type: make_current_time_millis(),
+    "default": lambda arguments, type: make_coalesce(arguments, "default"),
+    "eventTimestamp": lambda arguments, type: make_event_timestamp(),
+    "ifThenElse": lambda arguments, type: make_if_then_else(*arguments),
+    "instanceOfBoolean": lambda arguments, type: make_instance_of(*arguments, BOOL),
+    "instanceOfDouble": lambda arguments, type: make_instance_of(*arguments, DOUBLE),
+    "instanceOfFloat": lambda arguments, type: make_instance_of(*arguments, FLOAT),
+    "instanceOfInteger": lambda arguments, type: make_instance_of(*arguments, INT),
+    "instanceOfLong": lambda arguments, type: make_instance_of(*arguments, LONG),
+    "instanceOfString": lambda arguments, type: make_instance_of(*arguments, STRING),
+    "maximum": lambda arguments, type: make_extreme("maximum", arguments),
+    "minimum": lambda arguments, type: make_extreme("minimum", arguments),
+    "sizeOfSet": lambda arguments, type: make_size_of_set(*arguments),
+}
+
+
+def make_function(str native not None, tuple arguments not None, int type):
+    """A scalar function.
+
+    Args:
+        native: its name, one of FUNCTIONS.
+        arguments: executors, of types the function takes. cast and convert have their target in `type`; a second
+            argument, which names it, is not looked at. eventTimestamp is the form without argument.
+        type: TypeCode of the result.
+
+    Raises:
+        LookupError: no function has that name.
+    """
+    make = FUNCTIONS.get(native)
+    if make is None:
+        raise LookupError(f"the core has no function '{native}'")
+    cdef Executor executor = make(arguments, type)
+    if executor.type != type:
+        raise TypeError(f"function '{native}' gives type code {executor.type}, not {type}")
+    return executor
