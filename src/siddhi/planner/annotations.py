@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from siddhi.errors import SiddhiParserError
 from siddhi.planner.problems import creation_error, duplicate_annotation
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.span import Node
+from siddhi.query_compiler import parse_time
 
 __all__ = ["boolean", "duration_ms", "only", "positive", "required"]
-
-_UNITS_MS = {
-    "millisec": 1,
-    "millisecond": 1,
-    "sec": 1_000,
-    "second": 1_000,
-    "min": 60_000,
-    "minute": 60_000,
-    "hour": 3_600_000,
-    "day": 86_400_000,
-    "week": 604_800_000,
-    "month": 2_592_000_000,
-    "year": 31_536_000_000,
-}
-_PIECE = re.compile(r"\s*(\d+)\s*([A-Za-z]+)\s*")
 
 
 def only(annotations: tuple[Annotation, ...], name: str) -> Annotation | None:
@@ -95,17 +80,11 @@ def duration_ms(annotation: Annotation, key: str, value: str, at: Node) -> int:
     Raises:
         SiddhiAppCreationError: it is something else.
     """
-    total = 0
-    position = 0
-    while position < len(value):
-        piece = _PIECE.match(value, position)
-        unit = None if piece is None else piece.group(2).lower()
-        factor = None if unit is None else _UNITS_MS.get(unit, _UNITS_MS.get(unit.removesuffix("s")))
-        if piece is None or factor is None:
-            break
-        total += int(piece.group(1)) * factor
-        position = piece.end()
-    if position < len(value) or total <= 0:
+    try:
+        total = parse_time(value)
+    except SiddhiParserError:
+        total = 0
+    if total <= 0:
         raise creation_error(
             "E315",
             f"'{key}' of @{annotation.name} is no duration: '{value}'",

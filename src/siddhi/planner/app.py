@@ -12,11 +12,13 @@ from siddhi.planner.batches import plan_batches
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.definitions import plan_definitions
 from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
+from siddhi.planner.outputs import target_label
 from siddhi.planner.partitions import plan_partition
 from siddhi.planner.problems import duplicate_name
 from siddhi.planner.queries import plan_query
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.query import Partition, Query
+from siddhi.query_api.selection import InsertInto
 
 __all__ = ["plan"]
 
@@ -44,7 +46,7 @@ def plan(app: SiddhiApp, *, registry: Registry | None = None, source: str | None
 
 def _plan(app: SiddhiApp, registry: Registry) -> Plan:
     settings = plan_app_annotations(app)
-    catalog = Catalog(registry)
+    catalog = Catalog(registry, _filled(app))
     plan_definitions(app, catalog)
     names = _Names(app)
     executions: list[QueryPlan | PartitionPlan] = []
@@ -69,6 +71,17 @@ def _plan(app: SiddhiApp, registry: Registry) -> Plan:
         executions=tuple(executions),
         batches=plan_batches(catalog, executions, settings.playback is not None),
     )
+
+
+def _filled(app: SiddhiApp) -> set[str]:
+    """The streams that queries insert into."""
+    queries = [
+        query
+        for execution in app.executions
+        for query in ((execution,) if isinstance(execution, Query) else execution.queries)
+    ]
+    outputs = (query.output for query in queries)
+    return {target_label(output) or "" for output in outputs if isinstance(output, InsertInto)}
 
 
 class _Names:

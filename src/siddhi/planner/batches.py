@@ -57,55 +57,58 @@ def plan_batches(
     for unit in units:
         for label in unit.reads:
             readers.setdefault(label, []).append(unit)
-    timed_windows = {name for name, window in catalog.windows.items() if window.window.window.clock_driven}
-    clock = [unit for unit in units if unit.timed] if playback else []
+    # What a clock that events drive may start between two rows, whichever stream they are sent to.
+    timed_windows = [name for name, window in catalog.windows.items() if window.window.window.clock_driven]
+    started = [*catalog.triggers, *timed_windows] if playback else []
+    timed_units = [unit for unit in units if unit.timed] if playback else []
     plans: list[BatchPlan] = []
-    for label, stream in catalog.streams.items():
+    clean: set[str] = set()
+    for label in catalog.streams:
         if label.startswith(("!", "anonymous-")):
             continue
-        starts = [label, *(catalog.triggers if playback else ()), *(timed_windows if playback else ())]
-        reached = _reach(starts, clock, readers)
-        timers = playback and (any(unit.timed for unit in reached) or bool(timed_windows) or bool(catalog.triggers))
-        reason = _obstacle(label, reached, timers)
-        plans.append(BatchPlan(stream.id, not reason, reason))
+        reason = ""
+        if label not in clean:
+            reached = _reach([label, *started], timed_units, readers)
+            reason = _obstacle(label, reached, bool(started or timed_units))
+            if not reason:
+                # What is downstream of a stream without obstacle has none either.
+                clean.update(target for unit in reached for target in unit.writes)
+        plans.append(BatchPlan(label, not reason, reason))
     return tuple(plans)
 
 
 def _obstacle(label: str, reached: list[_Unit], timers: bool) -> str:
     """Why rows must go one by one; empty where they need not."""
-    if len(reached) < 2:
-        return _shared_content(reached)
-    if timers:
-        names = ", ".join(unit.name for unit in reached if unit.timed) or "the app"
+    if timers and len(reached) > 1:
+        names = ", ".join(unit.name for unit in reached if unit.timed) or "triggers and windows"
         return f"timers ({names}) may be due between rows, and {len(reached)} queries are in reach"
     fed: dict[str, str] = {}
     for unit in reached:
-        if len([read for read in unit.reads if read == label or read in _written(reached)]) > 1:
-            return f"{unit.name} reads more than one stream in reach"
         for target in dict.fromkeys(unit.writes):
             if target in fed:
                 return f"{fed[target]} and {unit.name} both write to '{target}'"
             if target == label:
                 return f"{unit.name} writes to '{target}' again"
             fed[target] = unit.name
+    for unit in reached:
+        if len(unit.reads) > 1 and sum(read == label or read in fed for read in unit.reads) > 1:
+            return f"{unit.name} reads more than one stream in reach"
     return _shared_content(reached)
 
 
 def _shared_content(reached: list[_Unit]) -> str:
     """A table or window that is written and read in one pass."""
+    writers: dict[str, str] = {}
     for unit in reached:
         for name in sorted(unit.changes):
-            user = next((other for other in reached if name in other.uses), None)
-            if user is not None:
-                return f"{unit.name} writes '{name}', which {user.name} reads"
-            other = next((other for other in reached if other is not unit and name in other.changes), None)
-            if other is not None:
-                return f"{unit.name} and {other.name} both write to '{name}'"
+            if name in writers:
+                return f"{writers[name]} and {unit.name} both write to '{name}'"
+            writers[name] = unit.name
+    for unit in reached:
+        for name in sorted(unit.uses):
+            if name in writers:
+                return f"{writers[name]} writes '{name}', which {unit.name} reads"
     return ""
-
-
-def _written(units: Iterable[_Unit]) -> set[str]:
-    return {target for unit in units for target in unit.writes}
 
 
 def _reach(labels: Iterable[str], timed: list[_Unit], readers: dict[str, list[_Unit]]) -> list[_Unit]:

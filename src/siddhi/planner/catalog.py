@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from siddhi.errors import SiddhiAppError
 from siddhi.extension.registry import Registry
 from siddhi.planner.nodes import (
     NamedWindowPlan,
@@ -38,8 +39,10 @@ class Source:
 class Catalog:
     """The definitions of one app. Dictionaries keep build order."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, filled: Iterable[str] = ()) -> None:
+        """``filled``: every stream some query inserts into, for hints about those that are read too early."""
         self.registry = registry
+        self.filled = frozenset(filled)
         self.streams: dict[str, StreamPlan] = {}
         self.tables: dict[str, TablePlan] = {}
         self.windows: dict[str, NamedWindowPlan] = {}
@@ -61,7 +64,8 @@ class Catalog:
             if label in inner:
                 kind = SourceKind.INNER if self.inner is not None else SourceKind.STREAM
                 return Source(kind, label, inner[label].attributes)
-            raise unknown_definition("inner stream", label, [key for key in inner if key.startswith("#")], at)
+            known = [key for key in inner if key.startswith("#")]
+            raise self._too_early(label, unknown_definition("inner stream", label, known, at))
         if is_fault:
             label = f"!{name}"
             if label in self.streams:
@@ -74,7 +78,13 @@ class Catalog:
             return Source(SourceKind.STREAM, name, self.streams[name].attributes)
         if name in self.tables:
             return Source(SourceKind.TABLE, name, self.tables[name].attributes)
-        raise unknown_definition("stream, table or window", name, self.source_names(), at)
+        raise self._too_early(name, unknown_definition("stream, table or window", name, self.source_names(), at))
+
+    def _too_early(self, label: str, error: SiddhiAppError) -> SiddhiAppError:
+        """Say so where a later query would fill the stream."""
+        if label in self.filled:
+            error.hint = f"a query further down fills '{label}': put it in front of this one, or define the stream"
+        return error
 
     def source_names(self) -> list[str]:
         """The names of everything that can be read outside of a partition."""

@@ -14,7 +14,7 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import a_type, creation_error
 from siddhi.query_api import expression as api
 from siddhi.query_api.expression import CompareOperator
 from siddhi.query_api.span import Node
@@ -62,7 +62,7 @@ def arithmetic(node: api.Math, left: TypedExpression, right: TypedExpression) ->
                 hint = "if the text holds a number, convert it: convert(..., 'double')"
             raise creation_error(
                 "E310",
-                f"'{node.operator.value}' works on numbers, not on a {operand.type} "
+                f"'{node.operator.value}' works on numbers, not on {a_type(operand.type)} "
                 f"({left.type} {node.operator.value} {right.type})",
                 written if written.span is not None else node,
                 hint,
@@ -112,7 +112,7 @@ def negation(node: api.Not, operand: TypedExpression) -> TypedExpression:
     if operand.type is not AttributeType.BOOL:
         raise creation_error(
             "E311",
-            f"'not' works on a bool, not on a {operand.type}",
+            f"'not' works on a bool, not on {a_type(operand.type)}",
             node,
             "'not' binds tighter than any operator: write not (...)",
         )
@@ -122,7 +122,7 @@ def negation(node: api.Not, operand: TypedExpression) -> TypedExpression:
 def require_bool(what: str, expression: TypedExpression, at: Node) -> TypedExpression:
     """The expression, which must be a condition."""
     if expression.type is not AttributeType.BOOL:
-        raise creation_error("E311", f"{what} must be a bool, but this is a {expression.type}", at)
+        raise creation_error("E311", f"{what} must be a bool, but this is {a_type(expression.type)}", at)
     return expression
 
 
@@ -132,7 +132,9 @@ def _require_bools(
     for operand, place in zip(operands, written, strict=True):
         if operand.type is not AttributeType.BOOL:
             raise creation_error(
-                "E311", f"'{word}' works on bools, not on a {operand.type}", place if place.span is not None else node
+                "E311",
+                f"'{word}' works on bools, not on {a_type(operand.type)}",
+                place if place.span is not None else node,
             )
 
 

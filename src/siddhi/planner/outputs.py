@@ -9,7 +9,7 @@ from siddhi.planner.catalog import same_schema
 from siddhi.planner.expressions import OUTPUT_SLOT, Attr, Const, TypedExpression
 from siddhi.planner.nodes import Action, OutputPlan, SetPlan, SourceKind, TablePlan
 from siddhi.planner.operators import widen
-from siddhi.planner.problems import creation_error, different_schema, unknown_attribute, unknown_definition
+from siddhi.planner.problems import a_type, creation_error, different_schema, unknown_attribute, unknown_definition
 from siddhi.planner.resolver import Resolver
 from siddhi.planner.scope import OutputScope, RowScope
 from siddhi.query_api.definition import Attribute
@@ -140,8 +140,8 @@ def _assign_column(table: TablePlan, columns: Sequence[Attribute], column: int, 
     if table.attributes[position].type is not attribute.type:
         raise creation_error(
             "E310",
-            f"'{attribute.name}' of table '{table.id}' is a {table.attributes[position].type}, "
-            f"the output's is a {attribute.type}",
+            f"'{attribute.name}' of table '{table.id}' is {a_type(table.attributes[position].type)}, "
+            f"the output's is {a_type(attribute.type)}",
             at,
             "select a value of the table's type, or say with 'set' what is assigned",
         )
@@ -166,7 +166,7 @@ def _as_type(value: TypedExpression, attribute: Attribute, written: Expression, 
             return Const(attribute.type, value.value)
     raise creation_error(
         "E310",
-        f"'{attribute.name}' is a {attribute.type} and cannot be set to a {value.type}",
+        f"'{attribute.name}' is {a_type(attribute.type)} and cannot be set to {a_type(value.type)}",
         written if written.span is not None else at,
         f"convert it: convert(..., '{attribute.type}')",
     )

@@ -91,7 +91,8 @@ def _first_misfit(
         place = written[position] if position < len(written) and written[position].span is not None else at
         called = f"parameter '{formal.name}' of {metadata.title} '{metadata.full_name}'"
         if not formal.dynamic and not isinstance(argument, Const):
-            return creation_error("E304", f"{called} must be a literal", place, "an expression is not a literal")
+            hint = None if isinstance(argument, Attr) else "write the value itself: what is computed is no literal"
+            return creation_error("E304", f"{called} must be a literal", place, hint)
         if formal.attribute_only and not isinstance(argument, Attr):
             return creation_error("E306", f"{called} must be an attribute of the stream", place)
         if formal.plain and not isinstance(argument, (Attr, Const)):
@@ -122,7 +123,7 @@ def _overload_text(name: str, overload: Overload) -> str:
     parts = [f"{_types_text(parameter)} {parameter.name}" for parameter in overload.parameters]
     if overload.repeat is not Repeat.NO and parts[-1].split(" ", 1)[-1] != "...":
         parts.append("...")
-    return f"{name}({', '.join(parts)})"
+    return f"{name}({', '.join(parts)})" + (", all of one type" if overload.same_type and len(parts) > 1 else "")
 
 
 def _types_text(parameter: Parameter) -> str:

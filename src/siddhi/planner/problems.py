@@ -28,8 +28,10 @@ from siddhi.errors import (
 )
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.span import Node, Span
+from siddhi.types import AttributeType
 
 __all__ = [
+    "a_type",
     "ambiguous_attribute",
     "close_to",
     "creation_error",
@@ -63,6 +65,11 @@ def close_to(name: str, known: Iterable[str]) -> str | None:
 def schema_text(attributes: Iterable[Attribute]) -> str:
     """``(a string, b int)``."""
     return f"({', '.join(f'{attribute.name} {attribute.type}' for attribute in attributes)})"
+
+
+def a_type(type_: AttributeType) -> str:
+    """``a string``, ``an int``."""
+    return f"{'an' if type_ in (AttributeType.INT, AttributeType.OBJECT) else 'a'} {type_}"
 
 
 def creation_error(code: str, message: str, at: Node | Span | None, hint: str | None = None) -> SiddhiAppCreationError:

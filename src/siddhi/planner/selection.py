@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from siddhi.errors import AttributeNotExistError
 from siddhi.planner.expressions import Attr, TypedExpression
 from siddhi.planner.nodes import OrderPlan, OutputColumn, SelectMode, SelectorPlan
-from siddhi.planner.problems import creation_error, duplicate_attribute, unsupported_type
+from siddhi.planner.problems import a_type, creation_error, duplicate_attribute, unsupported_type
 from siddhi.planner.resolver import Resolver
 from siddhi.planner.scope import OutputScope, Scope
 from siddhi.planner.walk import has_aggregate
@@ -88,7 +88,8 @@ def _mode(grouped: bool, aggregates: bool, per_event: bool) -> SelectMode:
 def _columns(resolver: Resolver, node: Selector, at: Node) -> tuple[OutputColumn, ...]:
     if not node.attributes:
         columns = tuple(OutputColumn(attr.name, attr) for attr in resolver.scope.every_attribute())
-        _refuse_repeated([(column.name, at) for column in columns], "select * gives", "name the attributes you want")
+        place = node if node.span is not None else at
+        _refuse_repeated([(column.name, place) for column in columns], "select * gives", "name the attributes you want")
         return columns
     named = [(_name(attribute), attribute) for attribute in node.attributes]
     _refuse_repeated(named, "select gives", "rename one of them with 'as'")
@@ -136,7 +137,7 @@ def _count(word: str, node: Constant | None) -> int | None:
     if node is None:
         return None
     if node.type not in (AttributeType.INT, AttributeType.LONG) or not isinstance(node.value, int):
-        raise unsupported_type(f"'{word}' takes an int or long literal, not a {node.type}", node)
+        raise unsupported_type(f"'{word}' takes an int or long literal, not {a_type(node.type)}", node)
     if node.value < 0:
         raise creation_error("E319", f"'{word}' cannot be negative ({node.value})", node)
     return node.value
