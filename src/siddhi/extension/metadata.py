@@ -131,6 +131,7 @@ class WindowMetadata(ExtensionMetadata):
         clock_driven: uses timers of the app clock.
         searchable: its content can be joined and queried.
         reads_event: it looks at every attribute of the event, not at its arguments only.
+        takes_condition: its first argument is the text of a condition over the events it holds.
     """
 
     title: ClassVar[str] = "window"
@@ -140,6 +141,7 @@ class WindowMetadata(ExtensionMetadata):
     clock_driven: bool = False
     searchable: bool = True
     reads_event: bool = False
+    takes_condition: bool = False
     tags: frozenset[str] = field(default_factory=frozenset)
 
 

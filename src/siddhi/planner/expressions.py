@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from siddhi.query_api.definition import FunctionDefinition
 
 __all__ = [
+    "FIRST_SLOT",
+    "LAST_SLOT",
     "OUTPUT_SLOT",
+    "TABLE_SLOT",
     "Aggregate",
     "And",
     "Arithmetic",
@@ -40,6 +43,10 @@ OUTPUT_SLOT = -1
 """Slot of the output event: ``having`` and ``order by`` read the attributes the query puts out."""
 TABLE_SLOT = -2
 """Slot of the table row in a condition over a table (``on``, ``set``, ``in``)."""
+FIRST_SLOT = -3
+"""Slot of the oldest event held, in the condition of an expression window."""
+LAST_SLOT = -4
+"""Slot of the newest event held, in the condition of an expression window."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
 from siddhi.planner.calls import resolve_arguments
+from siddhi.planner.expressions import Const
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, StreamFunctionPlan, WindowPlan
 from siddhi.planner.parameters import check_arguments, constants_of
 from siddhi.planner.problems import creation_error, duplicate_attribute, unknown_extension
 from siddhi.planner.resolver import Resolver
 from siddhi.planner.scope import SourceScope
+from siddhi.planner.window_condition import plan_window_condition
 from siddhi.query_api.expression import FunctionCall
 from siddhi.query_api.input import Filter, Handler, StreamFunction, WindowHandler
 from siddhi.query_api.span import Node
@@ -65,7 +67,14 @@ def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: No
         raise unknown_extension("window", _full_name(node), catalog.registry.names(WindowMetadata), place)
     arguments = resolve_arguments(Resolver(catalog, scope), node)
     check_arguments(window, arguments, node.arguments, place)
-    return WindowPlan(window, arguments)
+    condition = None
+    first = arguments[0] if arguments else None
+    if window.takes_condition and isinstance(first, Const):
+        written = node.arguments[0]
+        condition = plan_window_condition(
+            catalog, scope.attributes, str(first.value), written if written.span is not None else place
+        )
+    return WindowPlan(window, arguments, condition)
 
 
 def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: StreamFunction) -> StreamFunctionPlan:

@@ -92,10 +92,15 @@ class TablePlan:
 
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
-    """A window with its checked arguments: constants, or expressions where the parameter may be dynamic."""
+    """A window with its checked arguments: constants, or expressions where the parameter may be dynamic.
+
+    ``condition`` is that of an expression window given as a literal: it reads the event at hand in slot 0, the oldest
+    and newest events held in FIRST_SLOT and LAST_SLOT.
+    """
 
     window: WindowMetadata
     arguments: tuple[TypedExpression, ...]
+    condition: TypedExpression | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +164,9 @@ class SingleInputPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinPlan:
-    """Slots 0 and 1 are left and right. The condition and the selection read both."""
+    """Slots 0 and 1 are left and right. The condition and the selection read both; handlers and window arguments of a
+    side read their own source only, in slot 0. The matches of one event that leaves a window are one chunk for the
+    selection."""
 
     left: SingleInputPlan
     right: SingleInputPlan

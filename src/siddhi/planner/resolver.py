@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from siddhi.planner.calls import call
-from siddhi.planner.expressions import InTable, IsNull, IsNullEvent, TypedExpression
+from siddhi.planner.expressions import Call, Const, InTable, IsNull, IsNullEvent, TypedExpression
 from siddhi.planner.operators import (
     arithmetic,
     comparison,
@@ -58,7 +58,18 @@ def _variable(resolve: Resolver, node: api.Variable) -> TypedExpression:
 
 
 def _math(resolve: Resolver, node: api.Math) -> TypedExpression:
-    return arithmetic(node, resolve(node.left), resolve(node.right))
+    """Arithmetic; an object next to a number is taken for a number of that type."""
+    left, right = resolve(node.left), resolve(node.right)
+    if left.type is AttributeType.OBJECT and right.type.is_numeric:
+        left = _taken_for(resolve, left, right.type)
+    elif right.type is AttributeType.OBJECT and left.type.is_numeric:
+        right = _taken_for(resolve, right, left.type)
+    return arithmetic(node, left, right)
+
+
+def _taken_for(resolve: Resolver, operand: TypedExpression, type_: AttributeType) -> TypedExpression:
+    cast = resolve.catalog.registry.function(None, "cast")
+    return operand if cast is None else Call(type_, cast, (operand, Const(AttributeType.STRING, type_.value)))
 
 
 def _compare(resolve: Resolver, node: api.Compare) -> TypedExpression:
