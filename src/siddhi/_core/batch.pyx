@@ -1,0 +1,389 @@
+"""Columns out: events collected into typed arrays, handed out as numpy arrays, lists, Arrow or Python values."""
+
+cimport cython
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_FULL, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
+)
+from cpython.float cimport PyFloat_FromDouble
+from cpython.long cimport PyLong_FromLongLong
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.math cimport NAN
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.string cimport memchr, memset
+
+import difflib
+
+from siddhi._core.batch_arrow cimport ExportC, export_array, export_schema
+from siddhi._core.event cimport (
+    BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
+)
+
+cdef enum:
+    FIRST_CAPACITY = 16
+
+cdef Py_ssize_t[7] WIDTHS = [sizeof(void*), 4, 8, 4, 8, 1, sizeof(void*)]      # by TypeCode
+cdef const char* FORMATS[7]     # of the buffer protocol, by TypeCode
+FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
+cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
+cdef enum:
+    HTML_ROWS = 20
+
+
+@cython.final
+cdef class BatchBuilder:
+    """Collects events of one layout; :meth:`EventBatch` objects are made of its arrays without a copy."""
+
+    def __cinit__(self, Layout layout not None):
+        self.layout = layout
+        self.next_capacity = FIRST_CAPACITY
+        self.make_columns()
+
+    def __dealloc__(self):
+        free_columns(self.layout, self.timestamps, self.data, self.valid, self.size)
+
+    def __len__(self):
+        return self.size
+
+    cdef int make_columns(self) except -1:
+        self.timestamps = NULL
+        self.size = self.capacity = 0
+        self.data = <void**> PyMem_Calloc(max(1, self.layout.width), sizeof(void*))
+        self.valid = <uint8_t**> PyMem_Calloc(max(1, self.layout.width), sizeof(uint8_t*))
+        if self.data is NULL or self.valid is NULL:
+            raise MemoryError
+        return 0
+
+    cdef int grow(self) except -1:
+        cdef Py_ssize_t capacity = max(2 * self.capacity, self.next_capacity)
+        self.resize(capacity)
+        self.capacity = capacity
+        return 0
+
+    cdef int resize(self, Py_ssize_t capacity) except -1:
+        cdef int i
+        cdef void* memory = PyMem_Realloc(self.timestamps, capacity * sizeof(int64_t))
+        if memory is NULL:
+            raise MemoryError
+        self.timestamps = <int64_t*> memory
+        for i in range(self.layout.width):
+            memory = PyMem_Realloc(self.data[i], capacity * WIDTHS[self.layout.codes[i]])
+            if memory is NULL:
+                raise MemoryError
+            self.data[i] = memory
+            memory = PyMem_Realloc(self.valid[i], capacity)
+            if memory is NULL:
+                raise MemoryError
+            self.valid[i] = <uint8_t*> memory
+        return 0
+
+    cdef int append(self, const EventC* event) except -1:
+        cdef Py_ssize_t row = self.size
+        cdef const uint8_t* codes = self.layout.codes
+        cdef const CellC* cells = <const CellC*> &event.body[self.layout.words]
+        cdef void** data
+        cdef uint8_t** valid
+        cdef int i, code
+        if row == self.capacity:
+            self.grow()
+        data = self.data
+        valid = self.valid
+        self.timestamps[row] = event.timestamp
+        for i in range(self.layout.width):
+            if (event.body[i >> 6] >> (i & 63)) & 1:
+                valid[i][row] = 0
+                continue
+            valid[i][row] = 1
+            code = codes[i]
+            if code == DOUBLE or code == LONG:
+                (<int64_t*> data[i])[row] = cells[i].l
+            elif code == STRING or code == OBJECT:
+                Py_INCREF(<object> cells[i].o)
+                (<void**> data[i])[row] = cells[i].o
+            elif code == BOOL:
+                (<uint8_t*> data[i])[row] = cells[i].i != 0
+            else:
+                (<int32_t*> data[i])[row] = cells[i].i
+        self.size = row + 1
+        return 0
+
+    def append_row(self, timestamp, row):
+        """Collect one row of Python values.
+
+        Raises:
+            ValueError: a value does not fit its attribute, or there are too few or too many; nothing is collected.
+        """
+        cdef EventC* event
+        cdef int i
+        cdef Py_ssize_t n_bytes = sizeof(EventC) + 8 * (self.layout.words + self.layout.width)
+        values = tuple(row)
+        if len(values) != self.layout.width:
+            raise ValueError(f"a row of {self.layout.width} values is needed, not of {len(values)}")
+        event = <EventC*> PyMem_Calloc(1, n_bytes)
+        if event is NULL:
+            raise MemoryError
+        try:
+            event.timestamp = timestamp
+            for i in range(self.layout.width):
+                cell_from_python(event, self.layout, i, values[i])
+            self.append(event)
+        finally:
+            for i in range(self.layout.n_objects):
+                if event.body[self.layout.objects[i]] != 0:
+                    Py_DECREF(<object> <PyObject*> event.body[self.layout.objects[i]])
+            PyMem_Free(event)
+
+    def take_batch(self):
+        """Everything collected so far as an :class:`EventBatch`; the builder is empty again."""
+        return self.take()
+
+    cdef EventBatch take(self):
+        cdef EventBatch batch = EventBatch.__new__(EventBatch)
+        cdef int64_t* timestamps
+        cdef void** data
+        cdef uint8_t** valid
+        cdef Py_ssize_t size
+        if 4 * self.size < self.capacity and self.capacity > FIRST_CAPACITY:
+            self.resize(max(1, self.size))
+        timestamps, data, valid, size = self.timestamps, self.data, self.valid, self.size
+        self.make_columns()
+        batch.layout = self.layout
+        batch.ts, batch.data, batch.valid, batch.size = timestamps, data, valid, size
+        self.next_capacity = max(<Py_ssize_t> FIRST_CAPACITY, size)
+        return batch
+
+
+cdef void free_columns(Layout layout, int64_t* timestamps, void** data, uint8_t** valid, Py_ssize_t size) noexcept:
+    cdef int i
+    cdef Py_ssize_t row
+    PyMem_Free(timestamps)
+    if data is not NULL and valid is not NULL:
+        for i in range(layout.width):
+            if layout.codes[i] == STRING or layout.codes[i] == OBJECT:
+                for row in range(size):
+                    if valid[i][row]:
+                        Py_DECREF(<object> (<PyObject**> data[i])[row])
+            PyMem_Free(data[i])
+            PyMem_Free(valid[i])
+    PyMem_Free(data)
+    PyMem_Free(valid)
+
+
+@cython.final
+cdef class BatchBuffer:
+    """A column as a read-only buffer."""
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("a batch is shared by its receivers: copy the array to change it")
+        view.buf = self.values
+        view.obj = self
+        view.len = self.shape * self.stride
+        view.itemsize = self.stride
+        view.readonly = 1
+        view.ndim = 1
+        view.format = <char*> FORMATS[self.code] if flags & PyBUF_FORMAT else NULL
+        view.shape = &self.shape if flags & PyBUF_ND else NULL
+        view.strides = &self.stride if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
+        view.suboffsets = NULL
+        view.internal = NULL
+
+
+cdef object view_of(EventBatch batch, void* values, int code):
+    """A numpy array over memory of the batch."""
+    cdef BatchBuffer buffer
+    import numpy
+    if batch.size == 0:
+        return numpy.empty(0, dtype=numpy.dtype(FORMATS[code].decode()))
+    buffer = BatchBuffer.__new__(BatchBuffer)
+    buffer.batch = batch
+    buffer.values = values
+    buffer.code = code
+    buffer.shape = batch.size
+    buffer.stride = WIDTHS[code]
+    return numpy.asarray(buffer)
+
+
+@cython.final
+cdef class EventBatch:
+    """Events as columns, in the order they were emitted. ``len()`` is their number.
+
+    ``batch["price"]`` is a numpy array: int32, int64, float32, float64 and bool columns without nulls are read-only views of
+    the batch's memory (which lives as long as any of them); with nulls they are masked arrays (``numpy.ma``) over NaN, 0 or
+    False. Strings and objects are arrays of Python objects, None for null.
+
+    The batch exports itself through the Arrow PyCapsule interface, so ``pyarrow.record_batch(batch)`` and
+    ``polars.DataFrame(batch)`` work; timestamps are not among the columns.
+    """
+
+    def __dealloc__(self):
+        free_columns(self.layout, self.ts, self.data, self.valid, self.size)
+
+    def __init__(self):
+        raise TypeError("batches are made by the engine")
+
+    def __len__(self):
+        return self.size
+
+    @property
+    def names(self):
+        """Names of the columns."""
+        return self.layout.names
+
+    @property
+    def types(self):
+        """SiddhiQL types of the columns: ``"string"``, ``"int"``, ..."""
+        return tuple([TYPE_NAMES[code] for code in self.layout.types])
+
+    @property
+    def timestamps(self):
+        """Time of each event in ms since the epoch, a read-only int64 array."""
+        return view_of(self, self.ts, LONG)
+
+    cdef int position_of(self, object name) except -1:
+        cdef int i
+        for i in range(self.layout.width):
+            if self.layout.names[i] == name:
+                return i
+        close = difflib.get_close_matches(name, self.layout.names, 1) if isinstance(name, str) else []
+        raise KeyError(f"no column {name!r} in this batch of {', '.join(self.layout.names) or 'no columns'}"
+                       + (f": did you mean {close[0]!r}?" if close else ""))
+
+    cdef bint has_nulls(self, int position) noexcept:
+        return self.size > 0 and memchr(self.valid[position], 0, self.size) is not NULL
+
+    cdef object value(self, int position, Py_ssize_t row):
+        cdef int code = self.layout.codes[position]
+        cdef const void* data = self.data[position]
+        if not self.valid[position][row]:
+            return None
+        if code == STRING or code == OBJECT:
+            return <object> (<PyObject**> data)[row]
+        if code == DOUBLE:
+            return PyFloat_FromDouble((<const double*> data)[row])
+        if code == LONG:
+            return PyLong_FromLongLong((<const int64_t*> data)[row])
+        if code == INT:
+            return PyLong_FromLongLong((<const int32_t*> data)[row])
+        if code == FLOAT:
+            return PyFloat_FromDouble((<const float*> data)[row])
+        return (<const uint8_t*> data)[row] != 0
+
+    def __getitem__(self, name):
+        """A column as a numpy array, see the class.
+
+        Raises:
+            KeyError: no such column.
+        """
+        cdef int position = self.position_of(name)
+        cdef int code = self.layout.codes[position]
+        import numpy
+        if code == STRING or code == OBJECT:
+            array = numpy.empty(self.size, dtype=object)
+            self.copy_objects(position, array)
+            return array
+        if not self.has_nulls(position):
+            return view_of(self, self.data[position], code)
+        self.clear_nulls(position)
+        mask = ~view_of(self, self.valid[position], BOOL)
+        return numpy.ma.MaskedArray(view_of(self, self.data[position], code), mask=mask, copy=False)
+
+    cdef int copy_objects(self, int position, object array) except -1:
+        """Into a new array of this length, which is full of None."""
+        cdef Py_buffer view
+        cdef PyObject** cells
+        cdef PyObject** objects = <PyObject**> self.data[position]
+        cdef Py_ssize_t row
+        PyObject_GetBuffer(array, &view, PyBUF_FULL)
+        cells = <PyObject**> view.buf
+        for row in range(self.size):
+            if self.valid[position][row]:
+                Py_INCREF(<object> objects[row])
+                Py_DECREF(<object> cells[row])
+                cells[row] = objects[row]
+        PyBuffer_Release(&view)
+        return 0
+
+    cdef int clear_nulls(self, int position) noexcept:
+        """Give the bytes of nulls a meaning that arithmetic on the plain array survives: NaN, 0 or False."""
+        cdef int code = self.layout.codes[position]
+        cdef Py_ssize_t row, width = WIDTHS[code]
+        cdef const uint8_t* valid = self.valid[position]
+        for row in range(self.size):
+            if not valid[row]:
+                if code == DOUBLE:
+                    (<double*> self.data[position])[row] = NAN
+                elif code == FLOAT:
+                    (<float*> self.data[position])[row] = <float> NAN
+                else:
+                    memset(<char*> self.data[position] + row * width, 0, width)
+        return 0
+
+    def column(self, name):
+        """A column as a list of Python values, None for null.
+
+        Raises:
+            KeyError: no such column.
+        """
+        cdef int position = self.position_of(name)
+        cdef Py_ssize_t row
+        return [self.value(position, row) for row in range(self.size)]
+
+    def __iter__(self):
+        """The events' values, one tuple after another."""
+        cdef Py_ssize_t row
+        cdef int i
+        for row in range(self.size):
+            yield tuple([self.value(i, row) for i in range(self.layout.width)])
+
+    def to_pylist(self):
+        """The events' values as a list of dicts."""
+        return [dict(zip(self.layout.names, row)) for row in self]
+
+    def to_pydict(self):
+        """The columns as lists of Python values, by name."""
+        return {name: self.column(name) for name in self.layout.names}
+
+    cdef int describe(self, ExportC* out) except -1:
+        out.layout = <PyObject*> self.layout
+        out.owner = <PyObject*> self
+        out.size = self.size
+        out.data = self.data
+        out.valid = self.valid
+        return 0
+
+    def __arrow_c_schema__(self):
+        """The columns' types, an Arrow struct.
+
+        Raises:
+            TypeError: there is a column of objects.
+        """
+        cdef ExportC export
+        self.describe(&export)
+        return export_schema(&export)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        """The columns as an Arrow struct array, numbers without a copy. ``requested_schema`` is not looked at.
+
+        Raises:
+            TypeError: there is a column of objects.
+            ValueError: a string can't be written as UTF-8.
+        """
+        cdef ExportC export
+        self.describe(&export)
+        return export_schema(&export), export_array(&export)
+
+    def __repr__(self):
+        columns = ", ".join([f"{name} {kind}" for name, kind in zip(self.names, self.types)])
+        return f"EventBatch({self.size} event{'' if self.size == 1 else 's'}: {columns})"
+
+    def _repr_html_(self):
+        from html import escape
+        from itertools import islice
+        head = "".join([f"<th>{escape(name)}<br><small>{kind}</small></th>" for name, kind in zip(self.names, self.types)])
+        body = "".join(
+            [f"<tr><td>{self.ts[row]}</td>" + "".join([f"<td>{escape(str(value))}</td>" for value in values]) + "</tr>"
+             for row, values in enumerate(islice(self, HTML_ROWS))])
+        more = f"<p>{self.size - HTML_ROWS} more</p>" if self.size > HTML_ROWS else ""
+        return f"<table><thead><tr><th>timestamp</th>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

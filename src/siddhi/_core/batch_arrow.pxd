@@ -1,0 +1,14 @@
+# Columns out through the Arrow C data interface.
+
+from cpython.object cimport PyObject
+from libc.stdint cimport uint8_t
+
+cdef struct ExportC:             # what is exported; borrowed for the call
+    PyObject* layout
+    PyObject* owner              # keeps `data` alive: the exported arrays hold on to it
+    Py_ssize_t size
+    void** data                  # as in EventBatch
+    uint8_t** valid
+
+cdef object export_schema(const ExportC* source)     # PyCapsule "arrow_schema"
+cdef object export_array(const ExportC* source)      # PyCapsule "arrow_array"

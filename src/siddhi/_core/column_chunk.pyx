@@ -1,0 +1,53 @@
+"""Pieces of columns, and the memory made for those that can't be used as they lie."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_ITEM
+
+
+@cython.final
+cdef class Memory:
+    """A block of bytes that lives as long as this object."""
+
+    def __dealloc__(self):
+        PyMem_Free(self.data)
+
+
+cdef Memory allocate(Py_ssize_t n_bytes):
+    cdef Memory memory = Memory.__new__(Memory)
+    memory.data = PyMem_Malloc(max(1, n_bytes))
+    if memory.data is NULL:
+        raise MemoryError
+    return memory
+
+
+@cython.final
+cdef class ColumnChunk:
+    """A typed array with an optional validity bitmap; see the declaration for its fields."""
+
+    def __len__(self):
+        return self.length
+
+
+cdef ColumnChunk new_chunk(int kind, str type_name, Py_ssize_t length, const void* values, object owner):
+    """A chunk without nulls."""
+    cdef ColumnChunk chunk = ColumnChunk.__new__(ColumnChunk)
+    chunk.kind = kind
+    chunk.type_name = type_name
+    chunk.length = length
+    chunk.values = values
+    chunk.owner = owner
+    return chunk
+
+
+cdef ColumnChunk chunk_of_objects(tuple values, str type_name):
+    """Python objects, kept alive by the tuple; None is null."""
+    cdef Py_ssize_t i, n = len(values)
+    cdef Memory memory = allocate(n * sizeof(void*))
+    cdef void** out = <void**> memory.data
+    cdef PyObject* value
+    for i in range(n):
+        value = PyTuple_GET_ITEM(values, i)
+        out[i] = NULL if value is <PyObject*> None else <void*> value
+    return new_chunk(KIND_OBJECTS, type_name, n, out, (memory, values))
