@@ -6,6 +6,7 @@ import math
 import struct
 from typing import NamedTuple
 
+from siddhi.errors import SiddhiParserError
 from siddhi.query_api import (
     And,
     Compare,
@@ -40,7 +41,7 @@ class Slot(NamedTuple):
     """What stands before the dot of a reference: ``S``, ``e1[0]``, ``#S``, ``!S``."""
 
     source: str
-    index: EventIndex | None = None
+    at: EventIndex | None = None
     is_inner: bool = False
     is_fault: bool = False
     function_id: str | None = None
@@ -48,59 +49,74 @@ class Slot(NamedTuple):
 
 
 class ExpressionBuilder:
-    """One method per rule; ``begin`` and ``end`` are offsets in the text, the rest are the built children."""
+    """One method per rule, called with the values of the rule's children.
+
+    ``begin`` and ``end`` are the offsets of the rule's text; the parser sets them before each call.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.text = source.text
+        self.begin = 0
+        self.end = 0
 
-    def span(self, begin: int, end: int) -> Span:
-        return self.source.span(begin, end)
+    @property
+    def here(self) -> Span:
+        """The place of the rule that is being built."""
+        return self.source.span(self.begin, self.end)
 
-    def single_expression(self, begin: int, end: int, expression: Expression) -> Expression:
+    @property
+    def text(self) -> str:
+        """The text of the rule that is being built."""
+        return self.source.text[self.begin : self.end]
+
+    def error(self, message: str, *, code: str, hint: str | None = None, span: Span | None = None) -> SiddhiParserError:
+        """A syntax error at a place; by default at the rule that is being built."""
+        return SiddhiParserError(message, code=code, span=span or self.here, source=self.source.text, hint=hint)
+
+    def single_expression(self, expression: Expression) -> Expression:
         return expression
 
-    def parenthesised(self, begin: int, end: int, expression: Expression) -> Expression:
+    def parenthesised(self, expression: Expression) -> Expression:
         return expression
 
     # ---- operators
 
-    def or_(self, begin: int, end: int, left: Expression, right: Expression) -> Expression:
-        return Or(left, right, span=self.span(begin, end))
+    def or_(self, left: Expression, right: Expression) -> Expression:
+        return Or(left, right, span=self.here)
 
-    def and_(self, begin: int, end: int, left: Expression, right: Expression) -> Expression:
-        return And(left, right, span=self.span(begin, end))
+    def and_(self, left: Expression, right: Expression) -> Expression:
+        return And(left, right, span=self.here)
 
-    def in_(self, begin: int, end: int, expression: Expression, table: str) -> Expression:
-        return In(expression, table, span=self.span(begin, end))
+    def in_(self, expression: Expression, table: str) -> Expression:
+        return In(expression, table, span=self.here)
 
-    def compare(self, begin: int, end: int, left: Expression, operator: str, right: Expression) -> Expression:
-        return Compare(COMPARE[operator], left, right, span=self.span(begin, end))
+    def compare(self, left: Expression, operator: str, right: Expression) -> Expression:
+        return Compare(COMPARE[operator], left, right, span=self.here)
 
-    def math(self, begin: int, end: int, left: Expression, operator: str, right: Expression) -> Expression:
-        return Math(MATH[operator], left, right, span=self.span(begin, end))
+    def math(self, left: Expression, operator: str, right: Expression) -> Expression:
+        return Math(MATH[operator], left, right, span=self.here)
 
-    def not_(self, begin: int, end: int, expression: Expression) -> Expression:
-        return Not(expression, span=self.span(begin, end))
+    def not_(self, expression: Expression) -> Expression:
+        return Not(expression, span=self.here)
 
-    def is_null(self, begin: int, end: int, expression: Expression) -> Expression:
-        return IsNull(expression, span=self.span(begin, end))
+    def is_null(self, expression: Expression) -> Expression:
+        return IsNull(expression, span=self.here)
 
-    def is_null_stream(self, begin: int, end: int, slot: Slot) -> Expression:
-        return IsNullStream(slot.source, slot.index, slot.is_inner, slot.is_fault, span=self.span(begin, end))
+    def is_null_stream(self, slot: Slot) -> Expression:
+        return IsNullStream(slot.source, slot.at, slot.is_inner, slot.is_fault, span=self.here)
 
     # ---- literals
 
-    def number(self, begin: int, end: int, *parts: str) -> Expression:
+    def number(self, *parts: str) -> Expression:
         text = "".join(parts)  # the sign may stand apart from the digits
         suffix = text[-1].lower()
-        span = self.span(begin, end)
+        span = self.here
         if suffix == "f":
-            return Constant(self._single(text, begin, end), AttributeType.FLOAT, span=span)
+            return Constant(self._single(text), AttributeType.FLOAT, span=span)
         if suffix == "d" or not text.lstrip("+-").rstrip("lL").isdigit():
             value = float(text.rstrip("dD"))
             if math.isinf(value):
-                raise self.source.error(f"the double {text} is out of range", begin, end, code="E102")
+                raise self.error(f"the double {text} is out of range", code="E102")
             return Constant(value, AttributeType.DOUBLE, span=span)
         is_long = suffix == "l"
         number = int(text.rstrip("lL"))
@@ -109,26 +125,26 @@ class ExpressionBuilder:
             fits_long = -LONG_LIMIT <= number < LONG_LIMIT
             hint = f"write {text}L for a long (64 bits)" if not is_long and fits_long else None
             kind = "long (64 bits)" if is_long else "int (32 bits)"
-            raise self.source.error(f"the number {text} does not fit {kind}", begin, end, code="E102", hint=hint)
+            raise self.error(f"the number {text} does not fit {kind}", code="E102", hint=hint)
         return Constant(number, AttributeType.LONG if is_long else AttributeType.INT, span=span)
 
-    def _single(self, text: str, begin: int, end: int) -> float:
+    def _single(self, text: str) -> float:
         """The IEEE single nearest to the literal."""
         try:
             value: float = struct.unpack("f", struct.pack("f", float(text[:-1])))[0]
         except OverflowError:
             value = math.inf
         if math.isinf(value):
-            raise self.source.error(f"the float {text} is out of range", begin, end, code="E102")
+            raise self.error(f"the float {text} is out of range", code="E102")
         return value
 
-    def text_(self, begin: int, end: int, value: str) -> Expression:
-        return Constant(value, AttributeType.STRING, span=self.span(begin, end))
+    def text_(self, value: str) -> Expression:
+        return Constant(value, AttributeType.STRING, span=self.here)
 
-    def bool_(self, begin: int, end: int, word: str) -> Expression:
-        return Constant(word.lower() == "true", AttributeType.BOOL, span=self.span(begin, end))
+    def bool_(self, word: str) -> Expression:
+        return Constant(word.lower() == "true", AttributeType.BOOL, span=self.here)
 
-    def time(self, begin: int, end: int, *parts: str) -> int:
+    def time(self, *parts: str) -> int:
         """``<int> <unit>`` pieces, coarsest first, as milliseconds."""
         total = 0
         previous = None
@@ -138,72 +154,66 @@ class ExpressionBuilder:
             if previous is not None and order.index(unit) <= order.index(previous):
                 hint = "write the coarsest unit first, each unit once: 1 hour 25 min 30 sec"
                 message = f"'{unit}' can't follow '{previous}' in a time"
-                raise self.source.error(message, begin, end, code="E103", hint=hint)
+                raise self.error(message, code="E103", hint=hint)
             previous = unit
             total += int(digits) * MILLISECONDS[unit]
         if total >= LONG_LIMIT:
-            raise self.source.error("the time does not fit long (64 bits of milliseconds)", begin, end, code="E102")
+            raise self.error("the time does not fit long (64 bits of milliseconds)", code="E102")
         return total
 
-    def duration(self, begin: int, end: int, milliseconds: int) -> int:
+    def duration(self, milliseconds: int) -> int:
         return milliseconds
 
-    def time_constant(self, begin: int, end: int, milliseconds: int) -> Expression:
-        return Constant(milliseconds, AttributeType.LONG, is_time=True, span=self.span(begin, end))
+    def time_constant(self, milliseconds: int) -> Expression:
+        return Constant(milliseconds, AttributeType.LONG, is_time=True, span=self.here)
 
     # ---- calls and references
 
-    def call(
-        self, begin: int, end: int, namespace: str | None, name: str, arguments: tuple[Expression, ...] | None
-    ) -> FunctionCall:
-        span = self.span(begin, end)
+    def call(self, namespace: str | None, name: str, arguments: tuple[Expression, ...] | None) -> FunctionCall:
+        span = self.here
         if arguments is None:
             return FunctionCall(name, (), namespace, star=True, span=span)
         return FunctionCall(name, arguments, namespace, span=span)
 
-    def arguments(self, begin: int, end: int, *expressions: Expression) -> tuple[Expression, ...]:
+    def arguments(self, *expressions: Expression) -> tuple[Expression, ...]:
         return expressions
 
-    def all_attributes(self, begin: int, end: int, star: str) -> None:
+    def all_attributes(self) -> None:
         """``f(*)``: told from ``f()`` by None."""
 
-    def variable(self, begin: int, end: int, name: str) -> Variable:
-        return Variable(name, span=self.span(begin, end))
+    def variable(self, name: str) -> Variable:
+        return Variable(name, span=self.here)
 
-    def qualified(self, begin: int, end: int, slot: Slot, name: str) -> Variable:
+    def qualified(self, slot: Slot, name: str) -> Variable:
         return Variable(
             name,
             slot.source,
-            slot.index,
+            slot.at,
             slot.is_inner,
             slot.is_fault,
             slot.function_id,
             slot.function_index,
-            span=self.span(begin, end),
+            span=self.here,
         )
 
-    def plain_qualifier(
-        self, begin: int, end: int, source: str | Slot, function: tuple[str, EventIndex | None] | None = None
-    ) -> Slot:
+    def plain_qualifier(self, source: str | Slot, function: tuple[str, EventIndex | None] | None = None) -> Slot:
         slot = source if isinstance(source, Slot) else Slot(source)
         return slot if function is None else slot._replace(function_id=function[0], function_index=function[1])
 
-    def indexed_slot(self, begin: int, end: int, source: str, index: EventIndex) -> Slot:
+    def indexed_slot(self, source: str, index: EventIndex) -> Slot:
         return Slot(source, index)
 
-    def inner_slot(self, begin: int, end: int, source: str, index: EventIndex | None) -> Slot:
+    def inner_slot(self, source: str, index: EventIndex | None) -> Slot:
         return Slot(source, index, is_inner=True)
 
-    def fault_slot(self, begin: int, end: int, source: str, index: EventIndex | None) -> Slot:
+    def fault_slot(self, source: str, index: EventIndex | None) -> Slot:
         return Slot(source, index, is_fault=True)
 
-    def function_qualifier(
-        self, begin: int, end: int, name: str, index: EventIndex | None
-    ) -> tuple[str, EventIndex | None]:
+    def function_qualifier(self, name: str, index: EventIndex | None) -> tuple[str, EventIndex | None]:
         return name, index
 
-    def absolute_index(self, begin: int, end: int, digits: str) -> EventIndex:
+    def absolute_index(self, digits: str) -> EventIndex:
         return EventIndex(int(digits))
 
-    def last_index(self, begin: int, end: int, back: str | None) -> EventIndex:
+    def last_index(self, back: str | None) -> EventIndex:
         return EventIndex(0 if back is None else int(back), from_last=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from siddhi.errors import SiddhiParserError
@@ -35,7 +36,7 @@ from siddhi.query_api import (
     Trigger,
     WindowHandler,
 )
-from siddhi.query_api.span import Node
+from siddhi.query_api.span import Span
 from siddhi.query_compiler.build_expressions import ExpressionBuilder
 
 __all__ = ["InputBuilder", "SourceName"]
@@ -47,6 +48,7 @@ class SourceName(NamedTuple):
     name: str
     is_inner: bool = False
     is_fault: bool = False
+    span: Span | None = None  # where it carries a sign, which is not allowed everywhere
 
 
 class Chain(NamedTuple):
@@ -54,16 +56,14 @@ class Chain(NamedTuple):
 
     elements: tuple[Element, ...]
     sign: str | None
-    begin: int
-    end: int
+    span: Span
 
 
 class Every(NamedTuple):
     """``every element``."""
 
     element: Element
-    begin: int
-    end: int
+    span: Span
 
 
 class Counted(NamedTuple):
@@ -81,47 +81,44 @@ class InputBuilder(ExpressionBuilder):
 
     # ---- sources and their handlers
 
-    def source_name(self, begin: int, end: int, name: str) -> SourceName:
+    def source_name(self, name: str) -> SourceName:
         return SourceName(name)
 
-    def inner_source(self, begin: int, end: int, name: str) -> SourceName:
-        return SourceName(name, is_inner=True)
+    def inner_source(self, name: str) -> SourceName:
+        return SourceName(name, is_inner=True, span=self.here)
 
-    def fault_source(self, begin: int, end: int, name: str) -> SourceName:
-        return SourceName(name, is_fault=True)
+    def fault_source(self, name: str) -> SourceName:
+        return SourceName(name, is_fault=True, span=self.here)
 
-    def basic(self, begin: int, end: int, source: SourceName, handlers: tuple[Handler, ...]) -> SingleInput:
+    def basic(self, source: SourceName, handlers: tuple[Handler, ...]) -> SingleInput:
         windows = [handler for handler in handlers if isinstance(handler, WindowHandler)]
         if len(windows) > 1:
             hint = "insert into a stream and put the second window on that"
-            raise self.refused(windows[1], "a source can have one window only", "E109", hint)
+            raise self.error("a source can have one window only", code="E109", hint=hint, span=windows[1].span)
         return SingleInput(
             source.name,
             handlers,
             is_inner=source.is_inner,
             is_fault=source.is_fault,
-            span=self.span(begin, end),
+            span=self.here,
         )
 
-    def refused(self, node: Node, message: str, code: str, hint: str | None = None) -> SiddhiParserError:
-        return SiddhiParserError(message, code=code, span=node.span, source=self.text, hint=hint)
-
-    def handlers(self, begin: int, end: int, *handlers: Handler) -> tuple[Handler, ...]:
+    def handlers(self, *handlers: Handler) -> tuple[Handler, ...]:
         return handlers
 
-    def filter(self, begin: int, end: int, condition: Expression) -> Handler:
-        return Filter(condition, span=self.span(begin, end))
+    def filter(self, condition: Expression) -> Handler:
+        return Filter(condition, span=self.here)
 
-    def stream_function(self, begin: int, end: int, call: FunctionCall) -> Handler:
-        return StreamFunction(call, span=self.span(begin, end))
+    def stream_function(self, call: FunctionCall) -> Handler:
+        return StreamFunction(call, span=self.here)
 
-    def window_handler(self, begin: int, end: int, call: FunctionCall) -> Handler:
-        return WindowHandler(call, span=self.span(begin, end))
+    def window_handler(self, call: FunctionCall) -> Handler:
+        return WindowHandler(call, span=self.here)
 
     # ---- patterns and sequences
 
-    def chain_input(self, begin: int, end: int, chain: Chain, within: int | None) -> Input:
-        span = self.span(begin, end)
+    def chain_input(self, chain: Chain, within: int | None) -> Input:
+        span = self.here
         first = chain.elements[0]
         if chain.sign is None and within is None and isinstance(first, StreamState) and first.reference is None:
             return first.input
@@ -129,32 +126,36 @@ class InputBuilder(ExpressionBuilder):
         state = self.chain_state(chain, sign, every=True)
         return Sequence(state, within, span=span) if sign == SEQUENCE else Pattern(state, within, span=span)
 
-    def chain(self, begin: int, end: int, *parts: Element | str) -> Chain:
+    def chain(self, *parts: Element | str) -> Chain:
         signs = {part for part in parts if isinstance(part, str)}
         if len(signs) > 1:
-            raise self.mixed(begin, end)
+            raise self.mixed(self.here)
         elements = tuple(part for part in parts if not isinstance(part, str))
-        return Chain(elements, signs.pop() if signs else None, begin, end)
+        return Chain(elements, signs.pop() if signs else None, self.here)
 
-    def group(self, begin: int, end: int, chain: Chain) -> Chain:
+    def group(self, chain: Chain) -> Chain:
         return chain
 
-    def every_state(self, begin: int, end: int, element: Element) -> Every:
-        return Every(element, begin, end)
+    def every_state(self, element: Element) -> Every:
+        return Every(element, self.here)
 
-    def mixed(self, begin: int, end: int) -> SiddhiParserError:
+    def mixed(self, span: Span) -> SiddhiParserError:
         hint = "'->' means some time later, ',' means the very next event; feed the output of one query to the other"
-        return self.source.error("a pattern and a sequence can't be mixed", begin, end, code="E110", hint=hint)
+        return self.error("a pattern and a sequence can't be mixed", code="E110", hint=hint, span=span)
 
     def chain_state(self, chain: Chain, sign: str, *, every: bool) -> State:
         """The state of a chain, with all the checks the grammar leaves open; ``every`` says if it may occur inside."""
         if chain.sign not in (None, sign):
-            raise self.mixed(chain.begin, chain.end)
+            raise self.mixed(chain.span)
         states = tuple(
             self.element_state(element, sign, every=every and (sign == PATTERN or element is chain.elements[0]))
             for element in chain.elements
         )
-        return states[0] if len(states) == 1 else NextState(states, span=self.span(chain.begin, chain.end))
+        for before, after in pairwise(states):
+            if _is_absence(before) and _is_absence(after):
+                hint = "write 'not A for 1 sec and not B for 1 sec', or let an event come between them"
+                raise self.error("an absence can't follow an absence", code="E110", hint=hint, span=after.span)
+        return states[0] if len(states) == 1 else NextState(states, span=chain.span)
 
     def element_state(self, element: Element, sign: str, *, every: bool) -> State:
         if isinstance(element, Every):
@@ -164,36 +165,37 @@ class InputBuilder(ExpressionBuilder):
         if isinstance(element, Counted):
             if sign == PATTERN and element.is_sign:
                 hint = "a sequence has at least two elements: S+, T; in a pattern write S<1:>, S<0:> or S<0:1>"
-                raise self.refused(element.state, "'*', '+' and '?' count in sequences only", "E110", hint)
+                raise self.error(
+                    "'*', '+' and '?' count in sequences only", code="E110", hint=hint, span=element.state.span
+                )
             return element.state
         if isinstance(element, AbsentState) and element.for_ms is None:
             hint = "say how long nothing may come: not S for 5 sec; or combine it: not S and T"
-            raise self.refused(element, "this 'not' needs 'for' and a time", "E110", hint)
+            raise self.error("this 'not' needs 'for' and a time", code="E110", hint=hint, span=element.span)
         return element
 
     def repeated(self, element: Every, sign: str, *, allowed: bool) -> State:
-        span = self.span(element.begin, element.end)
         inner = element.element
         if not allowed:
             where = "only in front of a whole sequence" if sign == SEQUENCE else "not inside another 'every'"
             message = f"'every' may stand {where}"
-            raise self.source.error(message, element.begin, element.end, code="E110")
+            raise self.error(message, span=element.span, code="E110")
         if sign == SEQUENCE and isinstance(inner, Chain) and inner.sign is not None:
             message = "'every' can't repeat a group of a sequence"
             hint = "without parentheses 'every' starts the whole sequence at each event"
-            raise self.source.error(message, element.begin, element.end, code="E110", hint=hint)
-        return EveryState(self.element_state(inner, sign, every=False), span=span)
+            raise self.error(message, span=element.span, code="E110", hint=hint)
+        return EveryState(self.element_state(inner, sign, every=False), span=element.span)
 
-    def logical_state(self, begin: int, end: int, *parts: Element | str) -> State:
+    def logical_state(self, *parts: Element | str) -> State:
         operators = {part.lower() for part in parts if isinstance(part, str)}
         if len(operators) > 1:
             message = "'and' and 'or' can't be mixed in one element of a pattern"
-            raise self.source.error(message, begin, end, code="E110")
+            raise self.error(message, code="E110")
         operator = LogicalOperator(operators.pop())
         states: list[State] = []
         for part in parts:
             if isinstance(part, Counted):
-                raise self.refused(part.state, "a count can't be combined with 'and' or 'or'", "E110")
+                raise self.error("a count can't be combined with 'and' or 'or'", code="E110", span=part.state.span)
             if isinstance(part, State):
                 states.append(part)
         # Without a time, absence is known only when an event of another operand comes.
@@ -201,59 +203,60 @@ class InputBuilder(ExpressionBuilder):
         for state in states:
             if isinstance(state, AbsentState) and state.for_ms is None and not has_present:
                 hint = "say how long nothing may come: not S for 5 sec"
-                raise self.refused(state, "this 'not' needs 'for' and a time", "E110", hint)
-        return LogicalState(operator, tuple(states), span=self.span(begin, end))
+                raise self.error("this 'not' needs 'for' and a time", code="E110", hint=hint, span=state.span)
+        return LogicalState(operator, tuple(states), span=self.here)
 
-    def stream_state(self, begin: int, end: int, reference: str | None, source: SingleInput) -> State:
-        return StreamState(source, reference, span=self.span(begin, end))
+    def stream_state(self, reference: str | None, source: SingleInput) -> State:
+        return StreamState(source, reference, span=self.here)
 
-    def absent_state(
-        self, begin: int, end: int, reference: str | None, source: SingleInput, milliseconds: int | None
-    ) -> State:
+    def absent_state(self, reference: str | None, source: SingleInput, milliseconds: int | None) -> State:
         if reference is not None:
             message = "an event that does not come can't have a reference"
-            raise self.source.error(message, begin, end, code="E110", hint=f"leave '{reference}=' out")
+            raise self.error(message, code="E110", hint=f"leave '{reference}=' out")
         self.without_window(source)
-        return AbsentState(source, milliseconds, span=self.span(begin, end))
+        return AbsentState(source, milliseconds, span=self.here)
 
     def without_window(self, source: SingleInput) -> None:
         if source.window is not None:
             hint = "put the window on a query before this one"
-            raise self.refused(source.window, "the elements of a pattern or sequence can't have a window", "E109", hint)
+            raise self.error(
+                "the elements of a pattern or sequence can't have a window",
+                code="E109",
+                hint=hint,
+                span=source.window.span,
+            )
 
-    def count_state(self, begin: int, end: int, state: StreamState, count: tuple[int, int, bool]) -> Counted:
+    def count_state(self, state: StreamState, count: tuple[int, int, bool]) -> Counted:
         low, high, is_sign = count
         if 0 <= high < low:
-            raise self.source.error(f"the count <{low}:{high}> is empty", begin, end, code="E110")
-        return Counted(CountState(state, low, high, span=self.span(begin, end)), is_sign)
+            raise self.error(f"the count <{low}:{high}> is empty", code="E110")
+        return Counted(CountState(state, low, high, span=self.here), is_sign)
 
-    def zero_or_more(self, begin: int, end: int, sign: str) -> tuple[int, int, bool]:
+    def zero_or_more(self) -> tuple[int, int, bool]:
         return 0, -1, True
 
-    def one_or_more(self, begin: int, end: int, sign: str) -> tuple[int, int, bool]:
+    def one_or_more(self) -> tuple[int, int, bool]:
         return 1, -1, True
 
-    def zero_or_one(self, begin: int, end: int, sign: str) -> tuple[int, int, bool]:
+    def zero_or_one(self) -> tuple[int, int, bool]:
         return 0, 1, True
 
-    def exactly(self, begin: int, end: int, count: str) -> tuple[int, int, bool]:
+    def exactly(self, count: str) -> tuple[int, int, bool]:
         return int(count), int(count), False
 
-    def between(self, begin: int, end: int, low: str, high: str) -> tuple[int, int, bool]:
+    def between(self, low: str, high: str) -> tuple[int, int, bool]:
         return int(low), int(high), False
 
-    def at_least(self, begin: int, end: int, low: str) -> tuple[int, int, bool]:
+    def at_least(self, low: str) -> tuple[int, int, bool]:
         return int(low), -1, False
 
-    def at_most(self, begin: int, end: int, high: str) -> tuple[int, int, bool]:
+    def at_most(self, high: str) -> tuple[int, int, bool]:
         return 0, int(high), False
 
     # ---- joins
 
     def join(
         self,
-        begin: int,
-        end: int,
         left: SingleInput,
         left_word: str | None,
         kind: JoinType,
@@ -264,36 +267,36 @@ class InputBuilder(ExpressionBuilder):
     ) -> Input:
         if left_word and right_word:
             hint = "mark the side whose events alone shall trigger the join"
-            raise self.source.error("'unidirectional' can mark one side only", begin, end, code="E106", hint=hint)
+            raise self.error("'unidirectional' can mark one side only", code="E106", hint=hint)
         trigger = Trigger.LEFT if left_word else Trigger.RIGHT if right_word else Trigger.BOTH
         within, per = within_per or ((), None)
-        return JoinInput(left, right, kind, trigger, on, within, per, span=self.span(begin, end))
+        return JoinInput(left, right, kind, trigger, on, within, per, span=self.here)
 
-    def join_side(self, begin: int, end: int, source: SingleInput, alias: str | None) -> SingleInput:
+    def join_side(self, source: SingleInput, alias: str | None) -> SingleInput:
         if source.window is not None and source.handlers[-1] is not source.window:
             hint = "put the filter in front of the window, or into 'on'"
             message = "in a join nothing can stand behind the window"
-            raise self.refused(source.handlers[-1], message, "E109", hint)
-        return source if alias is None else replace(source, alias=alias, span=self.span(begin, end))
+            raise self.error(message, code="E109", hint=hint, span=source.handlers[-1].span)
+        return source if alias is None else replace(source, alias=alias, span=self.here)
 
-    def inner_join(self, begin: int, end: int) -> JoinType:
+    def inner_join(self) -> JoinType:
         return JoinType.INNER
 
-    def left_outer_join(self, begin: int, end: int) -> JoinType:
+    def left_outer_join(self) -> JoinType:
         return JoinType.LEFT_OUTER
 
-    def right_outer_join(self, begin: int, end: int) -> JoinType:
+    def right_outer_join(self) -> JoinType:
         return JoinType.RIGHT_OUTER
 
-    def full_outer_join(self, begin: int, end: int) -> JoinType:
+    def full_outer_join(self) -> JoinType:
         return JoinType.FULL_OUTER
 
-    def bare_outer_join(self, begin: int, end: int) -> JoinType:
+    def bare_outer_join(self) -> JoinType:
         hint = "write 'left outer join', 'right outer join' or 'full outer join'"
-        raise self.source.error("an outer join needs its side", begin, end, code="E106", hint=hint)
+        raise self.error("an outer join needs its side", code="E106", hint=hint)
 
     def within_per(
-        self, begin: int, end: int, start: Expression, stop: Expression | None, per: Expression
+        self, start: Expression, stop: Expression | None, per: Expression
     ) -> tuple[tuple[Expression, ...], Expression]:
         return ((start,) if stop is None else (start, stop)), per
 
@@ -301,19 +304,19 @@ class InputBuilder(ExpressionBuilder):
 
     def anonymous_query(
         self,
-        begin: int,
-        end: int,
         source: Input,
         selector: Selector | None,
         rate: OutputRate | None,
         event_type: OutputEventType | None,
     ) -> AnonymousInput:
-        span = self.span(begin, end)
+        span = self.here
         output = ReturnOutput(event_type, span=span)
         query = Query(input=source, selector=selector or Selector(), rate=rate, output=output, span=span)
         return AnonymousInput(query, span=span)
 
-    def anonymous_group(
-        self, begin: int, end: int, inner: AnonymousInput, handlers: tuple[Handler, ...]
-    ) -> AnonymousInput:
-        return replace(inner, handlers=inner.handlers + handlers, span=self.span(begin, end))
+    def anonymous_group(self, inner: AnonymousInput, handlers: tuple[Handler, ...]) -> AnonymousInput:
+        return replace(inner, handlers=inner.handlers + handlers, span=self.here)
+
+
+def _is_absence(state: State) -> bool:
+    return isinstance(state.state if isinstance(state, EveryState) else state, AbsentState)

@@ -28,10 +28,12 @@ def compile_grammar(source: str, name: str) -> dict[str, Any]:
     Raises:
         lark.exceptions.GrammarError: the grammar is faulty or not LALR(1).
     """
-    grammar, _ = load_grammar(source, name, [], global_keep_all_tokens=False)
+    # lark's own table builder, below its public parser class; it is not typed
+    read: Any = load_grammar
+    grammar, _ = read(source, name, [], global_keep_all_tokens=False)
     terminals, rules, _ = grammar.compile(list(STARTS), "*")
     # strict: an ambiguity is an error of ours, not something to resolve by chance
-    analyzer = LALR_Analyzer(ParserConf(rules, {}, list(STARTS)), strict=True)
+    analyzer: Any = LALR_Analyzer(ParserConf(rules, {}, list(STARTS)), strict=True)
     analyzer.compute_lalr()
     table = analyzer.parse_table
 
@@ -105,7 +107,6 @@ def _pack_rule(rule: Any) -> list[Any]:
     action = None if helper or passes else str(alias or name)
     as_they_are = layout == list(range(len(rule.expansion)))
     return [name, len(rule.expansion), action, passes, None if as_they_are else layout]
-
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from siddhi.errors import SiddhiAppError
 from siddhi.query_compiler.builder import Builder
-from siddhi.query_compiler.tables import END, Tables, load
 from siddhi.query_compiler.hints import syntax_error
 from siddhi.query_compiler.scanner import Scanner
 from siddhi.query_compiler.source import Source
+from siddhi.query_compiler.tables import END, Tables, load
 from siddhi.query_compiler.variables import substitute
 
 if TYPE_CHECKING:
@@ -78,18 +78,18 @@ def parse_time(text: str) -> int:
 def _tables() -> tuple[Tables, tuple[Callable[..., Any] | None, ...]]:
     """The tables, and the builder's method for every rule."""
     tables = load()
-    return tables, tuple(rule.action and getattr(Builder, rule.action) for rule in tables.rules)
+    return tables, tuple(None if rule.action is None else getattr(Builder, rule.action) for rule in tables.rules)
 
 
 def _run(start: str, text: str) -> object:
     tables, methods = _tables()
     source = Source(text)
     scanner = Scanner(source, tables.keywords, tables.punctuation)
-    builder = Builder(source, frozenset(tables.keywords))
+    builder = Builder(source)
     try:
         return _reduce(tables, methods, tables.starts[start], scanner, builder)
     except SiddhiAppError as error:
-        raise error.located(source=text) from None
+        raise error.located(source=text, app=builder.app_name) from None
 
 
 def _reduce(
@@ -139,7 +139,9 @@ def _reduce(
                 children = _arranged(children, rule.layout)
             method = methods[~action]
             if method is not None:
-                values.append(method(builder, first, max(first, last), *children))
+                builder.begin = first
+                builder.end = last if size else first
+                values.append(method(builder, *children))
             else:
                 values.append(children[0] if rule.passes else children)
             begins.append(first)

@@ -8,16 +8,17 @@ places where both could stand (``not``, ``every``, ``true``, ... at the start of
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from siddhi.errors import SiddhiParserError
+from siddhi.query_compiler.stray import stray_character
 from siddhi.query_compiler.tables import END
-from siddhi.query_compiler.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-__all__ = ["STRICT_WORDS", "Scanner", "Token", "tokens"]
+    from siddhi.query_compiler.source import Source
+
+__all__ = ["Scanner", "shape_at"]
 
 # One alternative always matches, which keeps the skipped part in front of it from being tried in pieces.
 TOKEN = re.compile(
@@ -50,16 +51,6 @@ CLAUSES = frozenset(
     "select insert output update delete return join inner left right full outer unidirectional within".split()
 )
 STATEMENTS = frozenset("define from partition select insert update delete return output".split())
-STRICT_WORDS = frozenset({"app", "raw"})  # keywords of the language that the grammar has no use for
-
-
-class Token(NamedTuple):
-    """``kind`` is a terminal of the grammar; ``begin`` and ``end`` are offsets in the text."""
-
-    kind: str
-    value: str
-    begin: int
-    end: int
 
 
 class Scanner:
@@ -104,9 +95,9 @@ class Scanner:
         if group == "script" and "SCRIPT" in row:
             end = self._position = self._script_end(begin)
             return "SCRIPT", self._text[begin + 1 : end - 1], begin, end
-        if group == "stray" or group == "script":
-            raise self._stray(value, begin)
-        return group, value, begin, end  # numbers: the group is the terminal
+        if group == "stray":
+            raise stray_character(self.source, begin)
+        return group, value, begin, end  # a number, whose group is its terminal, or a brace where no script can stand
 
     def _word(self, keyword: str, row: Mapping[str, int], end: int) -> str:
         """Whether a word that is a keyword in some places is one here."""
@@ -152,12 +143,9 @@ class Scanner:
         return word.lower() == "window" and self._peek(after)[0] == "."
 
     def _peek(self, position: int) -> tuple[str, str, int]:
-        """The token at a position: its group (a sign stands for itself), its text and its end."""
-        match = self._match(self._text, position)
-        assert match is not None
-        group = match.lastgroup or ""
-        value = match[group]
-        return (value if group == "sign" else group), value, match.end()
+        """The shape, text and end of the token at a position."""
+        shape, value, _, end = shape_at(self._text, position)
+        return shape, value, end
 
     def _script_end(self, begin: int) -> int:
         """The offset behind the brace that closes a script; braces in "..." and behind // do not count."""
@@ -168,44 +156,13 @@ class Scanner:
                 return match.end()
         raise self.source.error("this '{' is never closed", begin, begin + 1, code="E101")
 
-    def _stray(self, char: str, begin: int) -> SiddhiParserError:
-        line_end = self._text.find("\n", begin)
-        rest = self._text[begin + 1 : line_end if line_end >= 0 else len(self._text)]
-        if char == "'" and "'" in rest:
-            hint = 'write """...""", which may contain quotes and line breaks'
-            message = "a text in single quotes can contain neither double quotes nor control characters"
-            return self.source.error(message, begin, begin + 2 + rest.index("'"), code="E101", hint=hint)
-        if char in ("'", '"', "`"):
-            hint = 'text over several lines is written """..."""' if char != "`" else None
-            message = f"the text that starts here is not closed by {char} on its line"
-            if char == "`":
-                message = "the name that starts here is not closed by `" if rest[:1] != "`" else "a name can't be empty"
-            return self.source.error(message, begin, begin + 1, code="E101", hint=hint)
-        hints = {
-            "&": "conditions are joined with 'and'",
-            "|": "conditions are joined with 'or'",
-            "$": "a variable is written ${name}",
-            "{": "attributes stand in ( ), filters in [ ], queries of a partition between begin and end",
-            "}": "attributes stand in ( ), filters in [ ], queries of a partition between begin and end",
-        }
-        hint = hints.get(char)
-        if hint is None and char.isalpha():
-            hint = "names are made of the letters a-z, digits and _; write others in back quotes: `größe`"
-        if hint is None and char.isspace():
-            hint = "this kind of white space is not allowed here; use a plain space"
-        shown = char if char.isprintable() else f"U+{ord(char):04X}"
-        return self.source.error(f"unexpected character '{shown}'", begin, begin + 1, code="E101", hint=hint)
 
-
-def tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
-    """All tokens of a text by shape alone (words are not classified): group or sign, text, begin, end."""
-    position = 0
-    while True:
-        match = TOKEN.match(text, position)
-        assert match is not None
-        group = match.lastgroup or ""
-        begin, position = match.span(group)
-        if group == "end":
-            return
-        value = match[group]
-        yield (value if group == "sign" else group), value, begin, position
+def shape_at(text: str, position: int) -> tuple[str, str, int, int]:
+    """The token at a position by its look alone: shape, text, begin, end. The shape of a sign is the sign."""
+    match = TOKEN.match(text, position)
+    assert match is not None
+    shape = match.lastgroup
+    assert shape is not None
+    begin, end = match.span(shape)
+    value = text[begin:end]
+    return (value if shape == "sign" else shape), value, begin, end

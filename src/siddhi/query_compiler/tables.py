@@ -7,7 +7,6 @@ numbers and names only; nothing in it is executed. ``python -m siddhi.query_comp
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +55,8 @@ class Tables:
 
 def load() -> Tables:
     """The tables of the grammar beside this file, from the JSON if it belongs to this grammar."""
+    import hashlib
+
     source = GRAMMAR.read_bytes()
     digest = hashlib.sha256(source).hexdigest()
     data: dict[str, Any] | None = json.loads(TABLES.read_bytes()) if TABLES.exists() else None
