@@ -132,6 +132,7 @@ class WindowMetadata(ExtensionMetadata):
         searchable: its content can be joined and queried.
         reads_event: it looks at every attribute of the event, not at its arguments only.
         takes_condition: its first argument is the text of a condition over the events it holds.
+        takes_cron: its first argument is a cron text.
     """
 
     title: ClassVar[str] = "window"
@@ -142,6 +143,7 @@ class WindowMetadata(ExtensionMetadata):
     searchable: bool = True
     reads_event: bool = False
     takes_condition: bool = False
+    takes_cron: bool = False
     tags: frozenset[str] = field(default_factory=frozenset)
 
 

@@ -82,6 +82,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
         name="cron",
         native="cron",
         overloads=(Overload((_literal("cron.expression", STRING, "a Quartz cron text"),)),),
+        takes_cron=True,
         batch=True,
         clock_driven=True,
         description="Releases what was collected at the times of a cron expression.",

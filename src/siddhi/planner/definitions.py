@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from siddhi.extension.metadata import ScriptLanguageMetadata
 from siddhi.planner.annotations import only, positive, required
 from siddhi.planner.catalog import Catalog, same_schema
-from siddhi.planner.handlers import plan_window
+from siddhi.planner.handlers import check_cron, plan_window
 from siddhi.planner.nodes import (
     AsyncSettings,
     NamedWindowPlan,
@@ -152,6 +152,8 @@ def _add_trigger(catalog: Catalog, definition: TriggerDefinition) -> None:
         raise _other_definition("stream", id_, stream.attributes, definition)
     at = None if definition.at is None else definition.at.strip()
     starts = at is not None and at.lower() == "start"
+    if at is not None and not starts:
+        check_cron(at, definition)
     catalog.triggers[id_] = TriggerPlan(
         id=id_,
         every_ms=definition.every_ms,

@@ -21,7 +21,7 @@ from siddhi.query_api.span import Node
 if TYPE_CHECKING:
     from siddhi.planner.catalog import Catalog
 
-__all__ = ["Handlers", "plan_handlers", "plan_window"]
+__all__ = ["Handlers", "check_cron", "plan_handlers", "plan_window"]
 
 
 @dataclass(slots=True)
@@ -74,7 +74,24 @@ def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: No
         condition = plan_window_condition(
             catalog, scope.attributes, str(first.value), written if written.span is not None else place
         )
+    if window.takes_cron and isinstance(first, Const):
+        check_cron(str(first.value), node.arguments[0] if node.arguments[0].span is not None else place)
     return WindowPlan(window, arguments, condition)
+
+
+def check_cron(text: str, at: Node) -> None:
+    """Refuse a cron text that names no times.
+
+    Raises:
+        SiddhiAppCreationError: it cannot be read.
+    """
+    # Few apps have a cron text, and the calendar takes its time to load.
+    from siddhi.planner.cron import parse_cron
+
+    try:
+        parse_cron(text)
+    except ValueError as error:
+        raise creation_error("E323", str(error.args[0]), at, str(error.args[1])) from error
 
 
 def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: StreamFunction) -> StreamFunctionPlan:

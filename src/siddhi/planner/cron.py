@@ -1,0 +1,211 @@
+"""Cron texts in Quartz's form: ``seconds minutes hours day-of-month month day-of-week [year]``.
+
+A field is ``*``, a value, a range ``a-b`` (which may wrap), a step ``a/n`` or ``a-b/n``, or a list of those; months and
+days of the week have names. One of the two day fields is ``?``. ``L`` is the last day (of the month, or ``6L``: the last
+Friday), ``15W`` the working day nearest to the 15th, ``6#3`` the third Friday.
+"""
+
+from __future__ import annotations
+
+import calendar
+from bisect import bisect_left
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+__all__ = ["CronSchedule", "parse_cron"]
+
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_FIRST_YEAR, _LAST_YEAR = 1970, 2199
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    name: str
+    low: int
+    high: int
+    names: tuple[str, ...] = ()
+
+
+_SECONDS = _Field("seconds", 0, 59)
+_MINUTES = _Field("minutes", 0, 59)
+_HOURS = _Field("hours", 0, 23)
+_DAYS = _Field("day of month", 1, 31)
+_MONTH = _Field("month", 1, 12, _MONTHS)
+_WEEKDAY = _Field("day of week", 1, 7, _WEEKDAYS)
+_YEARS = _Field("year", _FIRST_YEAR, _LAST_YEAR)
+
+
+@dataclass(frozen=True, slots=True)
+class CronSchedule:
+    """The times a cron text names. Values are sorted; ``weekdays`` count from 1 (Sunday).
+
+    ``days`` and ``weekdays`` are None where the field is ``?``; ``special`` is a day rule ``(kind, a, b)``:
+    ``last`` (b days before the end), ``last_working``, ``working`` (nearest to day a), ``last_weekday`` (weekday a),
+    ``nth_weekday`` (the b-th weekday a).
+    """
+
+    seconds: tuple[int, ...]
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: tuple[int, ...] | None
+    months: tuple[int, ...]
+    weekdays: tuple[int, ...] | None
+    years: tuple[int, ...]
+    special: tuple[str, int, int] | None = None
+
+    def next_after(self, time_ms: int, tz: tzinfo | None = None) -> int | None:
+        """The first of the times after ``time_ms``, or None where there is none left.
+
+        Args:
+            time_ms: milliseconds since 1970.
+            tz: the time zone the text speaks of; None: the machine's.
+        """
+        start = datetime.fromtimestamp(time_ms // 1000 + 1, tz)
+        for year in self.years[bisect_left(self.years, start.year) :]:
+            for month in self.months:
+                if (year, month) < (start.year, start.month):
+                    continue
+                for day in self._days_of(year, month):
+                    if (year, month, day) < (start.year, start.month, start.day):
+                        continue
+                    is_first = (year, month, day) == (start.year, start.month, start.day)
+                    found = self._on_day(datetime(year, month, day, tzinfo=tz), start if is_first else None, time_ms)
+                    if found is not None:
+                        return found
+        return None
+
+    def _on_day(self, day: datetime, start: datetime | None, time_ms: int) -> int | None:
+        """The first time of a day that is after ``time_ms``; ``start`` bounds it on the first day."""
+        least = (0, 0, 0) if start is None else (start.hour, start.minute, start.second)
+        for hour in self.hours[bisect_left(self.hours, least[0]) :]:
+            for minute in self.minutes if hour > least[0] else self.minutes[bisect_left(self.minutes, least[1]) :]:
+                later = (hour, minute) > least[:2]
+                for second in self.seconds if later else self.seconds[bisect_left(self.seconds, least[2]) :]:
+                    # Where clocks are set forward a local time may not exist and turn out earlier: take the next.
+                    found = int(day.replace(hour=hour, minute=minute, second=second).timestamp()) * 1000
+                    if found > time_ms:
+                        return found
+        return None
+
+    def _days_of(self, year: int, month: int) -> list[int]:
+        """The days of a month, ascending."""
+        first_weekday, length = calendar.monthrange(year, month)  # Monday is 0
+        weekday_of = [(first_weekday + day + 1) % 7 + 1 for day in range(length)]  # Sunday is 1
+        if self.special is not None:
+            return _special_day(self.special, weekday_of)
+        if self.days is not None:
+            return [day for day in self.days if day <= length]
+        assert self.weekdays is not None
+        return [day for day in range(1, length + 1) if weekday_of[day - 1] in self.weekdays]
+
+
+def parse_cron(text: str) -> CronSchedule:
+    """The schedule a cron text describes.
+
+    Raises:
+        ValueError: with what is wrong and, as a second argument, a hint.
+    """
+    parts = text.split()
+    if len(parts) not in (6, 7):
+        raise ValueError(
+            f"a cron text has 6 or 7 fields, '{text}' has {len(parts)}",
+            "seconds minutes hours day-of-month month day-of-week [year], such as '0 30 9 ? * MON-FRI'",
+        )
+    day_text, weekday_text = parts[3].upper(), parts[5].upper()
+    if (day_text == "?") is (weekday_text == "?"):
+        raise ValueError(
+            f"exactly one of day of month and day of week is '?' in '{text}'", "write '?' for the one that is free"
+        )
+    special = _day_rule(day_text) or _weekday_rule(weekday_text)
+    plain = special is None
+    return CronSchedule(
+        seconds=_values(_SECONDS, parts[0]),
+        minutes=_values(_MINUTES, parts[1]),
+        hours=_values(_HOURS, parts[2]),
+        days=_values(_DAYS, day_text) if plain and day_text != "?" else None,
+        months=_values(_MONTH, parts[4].upper()),
+        weekdays=_values(_WEEKDAY, weekday_text) if plain and weekday_text != "?" else None,
+        years=_values(_YEARS, parts[6] if len(parts) == 7 else "*"),
+        special=special,
+    )
+
+
+def _values(field: _Field, text: str) -> tuple[int, ...]:
+    """The values of a field, ascending."""
+    values: set[int] = set()
+    for piece in text.split(","):
+        span, slash, step_text = piece.partition("/")
+        step = 1
+        if slash:
+            if not (step_text.isascii() and step_text.isdigit()) or int(step_text) == 0:
+                raise ValueError(f"'{piece}' in the {field.name} of a cron text has no step", "write it as 0/15")
+            step = int(step_text)
+        if span in ("*", "") and (span or slash):
+            low, high = field.low, field.high
+        elif "-" in span:
+            left, _, right = span.partition("-")
+            low, high = _value(field, left), _value(field, right)
+        else:
+            low = _value(field, span)
+            high = field.high if slash else low
+        if low > high:
+            high += field.high - field.low + 1
+        size = field.high - field.low + 1
+        values.update((value - field.low) % size + field.low for value in range(low, high + 1, step))
+    return tuple(sorted(values))
+
+
+def _value(field: _Field, text: str) -> int:
+    if text in field.names:
+        return field.names.index(text) + 1
+    if field is _WEEKDAY and text == "L":
+        return field.high
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"'{text}' is no {field.name} of a cron text", _range_hint(field))
+    value = int(text)
+    if not field.low <= value <= field.high:
+        raise ValueError(f"{value} is no {field.name} of a cron text", _range_hint(field))
+    return value
+
+
+def _range_hint(field: _Field) -> str:
+    names = f" or {field.names[0]} to {field.names[-1]}" if field.names else ""
+    return f"{field.name}: {field.low} to {field.high}{names}"
+
+
+def _day_rule(text: str) -> tuple[str, int, int] | None:
+    if text == "L":
+        return ("last", 0, 0)
+    if text == "LW":
+        return ("last_working", 0, 0)
+    if text.startswith("L-"):
+        return ("last", 0, _value(_Field("offset from the last day", 1, 30), text[2:]))
+    if text.endswith("W"):
+        return ("working", _value(_DAYS, text[:-1]), 0)
+    return None
+
+
+def _weekday_rule(text: str) -> tuple[str, int, int] | None:
+    if len(text) > 1 and text.endswith("L"):
+        return ("last_weekday", _value(_WEEKDAY, text[:-1]), 0)
+    if "#" in text:
+        weekday, _, number = text.partition("#")
+        return ("nth_weekday", _value(_WEEKDAY, weekday), _value(_Field("week of the month", 1, 5), number))
+    return None
+
+
+def _special_day(rule: tuple[str, int, int], weekday_of: list[int]) -> list[int]:
+    """The day a rule names in a month with these weekdays, if the month has it."""
+    kind, value, number = rule
+    length = len(weekday_of)
+    if kind == "last":
+        return [length - number] if number < length else []
+    if kind == "nth_weekday":
+        days = [day for day in range(1, length + 1) if weekday_of[day - 1] == value]
+        return days[number - 1 : number]
+    if kind == "last_weekday":
+        return [max(day for day in range(1, length + 1) if weekday_of[day - 1] == value)]
+    wanted = length if kind == "last_working" else min(value, length)
+    working = [day for day in range(1, length + 1) if 2 <= weekday_of[day - 1] <= 6]
+    return [min(working, key=lambda day: (abs(day - wanted), day > wanted))]
