@@ -1,7 +1,6 @@
 """Attribute aggregators: the common object with its array of states, and the choice of the family."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
-from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 
 from siddhi._core.event cimport CellC, EventC, EventPool, Layout, acquire, cell_from_python, release

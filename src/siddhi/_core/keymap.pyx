@@ -5,10 +5,9 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport Py_EQ, PyObject, PyObject_Hash, PyObject_RichCompareBool
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_CheckExact
-from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
-from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING
+from siddhi._core.event cimport BOOL, DOUBLE, INT, LONG, OBJECT, STRING
 from siddhi._core.executor cimport TRUE, VALUE, box, unbox
 
 cdef extern from "siddhi/text.h":
@@ -534,13 +533,13 @@ cdef int write_cell(KeyMap self, uint32_t slot, int i, SnapshotWriter writer) ex
 
 
 cdef int read_keys(KeyMap self, SnapshotReader reader) except -1:
-    cdef uint32_t slot, used, n_free, n_live
+    cdef uint32_t used, n_free, n_live
     cdef uint64_t nulls
     cdef uint64_t allowed = ((<uint64_t> 2) << (self.width - 1)) - 1
     cdef Py_ssize_t i, left
     cdef int j
     cdef const uint8_t* null_words = NULL
-    cdef list free_slots = [], columns = []
+    cdef list free_slots, columns = []
     cdef list column
     if <int> reader.get_u32() != self.width or reader.take(self.width)[:self.width] != self.codes[:self.width]:
         raise ValueError("snapshot is damaged: its keys have other types")
@@ -549,8 +548,7 @@ cdef int read_keys(KeyMap self, SnapshotReader reader) except -1:
     left = reader.size - reader.position
     if n_free > used or n_free > left // 4 or <Py_ssize_t> used - n_free > left:
         raise ValueError(f"snapshot is damaged: {used} keys announced, {left} bytes left")
-    for i in range(n_free):
-        free_slots.append(reader.get_u32())
+    free_slots = [reader.get_u32() for _ in range(n_free)]
     n_live = used - n_free
     is_free = set(free_slots)
     if len(is_free) != n_free or (free_slots and max(free_slots) >= used):

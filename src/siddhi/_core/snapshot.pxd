@@ -32,5 +32,6 @@ cdef class SnapshotReader:
     cdef double get_f64(self) except? -1.0
     cdef object get_object(self)
     cdef EventC* get_event(self, EventPool pool) except NULL             # refs == 1, the caller owns it
-    cdef Py_ssize_t get_events(self, EventPool pool, EventC*** events) except -1   # array by PyMem_Malloc, freed by caller
+    # Events with refs == 1 in an array by PyMem_Malloc; both are the caller's.
+    cdef Py_ssize_t get_events(self, EventPool pool, EventC*** events) except -1
     cpdef bint at_end(self)

@@ -6,7 +6,7 @@ that wrote it, in the same order. Numbers are little-endian. Events are written 
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport memcpy
 
@@ -155,8 +155,8 @@ cdef int put_nested(SnapshotWriter writer, object value, int depth) except -1:
     elif kind is frozenset:
         put_items(writer, TAG_FROZENSET, value, len(value), depth)
     else:
-        raise TypeError(f"a snapshot can't hold a {kind.__module__}.{kind.__qualname__}: it takes None, bool, int, float, "
-                        "str, bytes, tuple, list, dict, set and frozenset")
+        raise TypeError(f"a snapshot can't hold a {kind.__module__}.{kind.__qualname__}: it takes None, bool, int, "
+                        "float, str, bytes, tuple, list, dict, set and frozenset")
     return 0
 
 
@@ -244,13 +244,10 @@ cdef bytes get_raw(SnapshotReader reader):
 
 
 cdef list get_items(SnapshotReader reader, int depth):
-    cdef Py_ssize_t i, n = get_count(reader)
-    cdef list items = []
+    cdef Py_ssize_t n = get_count(reader)
     if depth == MAX_DEPTH:
         damaged(f"values nested deeper than {MAX_DEPTH}")
-    for i in range(n):
-        items.append(get_nested(reader, depth + 1))
-    return items
+    return [get_nested(reader, depth + 1) for _ in range(n)]
 
 
 cdef object get_text(SnapshotReader reader, Py_ssize_t n):

@@ -8,7 +8,9 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from siddhi._core.event cimport BOOL, FLOAT, INT, OBJECT, RESET, STRING, acquire, release
+from siddhi._core.event cimport (
+    BOOL, FLOAT, INT, OBJECT, RESET, STRING, acquire, cell_from_python, event_to_tuple, release,
+)
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(PyObject* text)
@@ -63,16 +65,15 @@ cdef int write_events(SnapshotWriter writer, const EventC** events, Py_ssize_t n
 
 
 cdef int write_types(SnapshotWriter writer, const EventC** events, Py_ssize_t n) except -1:
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, n_same = 1
     cdef uint8_t* out
-    for i in range(1, n):
-        if events[i].type != events[0].type:
-            writer.reserve(1)[0] = MIXED
-            out = writer.reserve(n)
-            for i in range(n):
-                out[i] = events[i].type
-            return 0
-    writer.reserve(1)[0] = events[0].type
+    while n_same < n and events[n_same].type == events[0].type:
+        n_same += 1
+    writer.reserve(1)[0] = events[0].type if n_same == n else MIXED
+    if n_same < n:
+        out = writer.reserve(n)
+        for i in range(n):
+            out[i] = events[i].type
     return 0
 
 
@@ -151,7 +152,7 @@ cdef int write_strings(SnapshotWriter writer, const EventC** events, Py_ssize_t 
 
 
 cdef Py_ssize_t find_distinct(PyObject** texts, Py_ssize_t n, uint16_t* indexes) except -2:
-    """Number the distinct strings, by identity, and move them to the front of `texts`; -1: not worth it, all is as it was.
+    """Number the distinct strings, by identity, and move them to the front of `texts`; -1: not worth it, nothing moved.
 
     Events share the string objects they arrived with or were grouped by, so identity finds the repetitions that matter;
     what is read back shares them again. A null gets index 0.
@@ -372,3 +373,50 @@ cdef list read_texts(SnapshotReader reader, Py_ssize_t n):
         except UnicodeDecodeError as error:
             raise ValueError(f"snapshot is damaged: {error}") from error
     return texts
+
+
+# --- for tests and for debugging
+
+def pack(Layout layout not None, events not None):
+    """Events given as ``(type, timestamp, row)`` in the bytes of a snapshot."""
+    cdef EventPool pool = EventPool(layout)
+    cdef SnapshotWriter writer = SnapshotWriter()
+    cdef Py_ssize_t i, n = 0
+    cdef int position
+    cdef EventC** records = <EventC**> PyMem_Malloc(max(1, len(events)) * sizeof(EventC*))
+    if records is NULL:
+        raise MemoryError
+    try:
+        for type, timestamp, row in events:
+            records[n] = acquire(pool)
+            n += 1
+            memset(records[n - 1].body, 0, 8 * layout.words)
+            records[n - 1].type = type
+            records[n - 1].timestamp = timestamp
+            for position in range(layout.width):
+                cell_from_python(records[n - 1], layout, position, row[position])
+        writer.put_events(records, n, layout)
+    finally:
+        for i in range(n):
+            release(pool, records[i])
+        PyMem_Free(records)
+    return writer.getvalue()
+
+
+def unpack(Layout layout not None, bytes data not None):
+    """What :func:`pack` was given. A pool is made for them; it must end empty, whatever the bytes are."""
+    cdef EventPool pool = EventPool(layout)
+    cdef SnapshotReader reader = SnapshotReader(data)
+    cdef EventC** records = NULL
+    cdef Py_ssize_t i, n
+    try:
+        n = reader.get_events(pool, &records)
+        try:
+            return [(records[i].type, records[i].timestamp, event_to_tuple(records[i], layout)) for i in range(n)]
+        finally:
+            for i in range(n):
+                release(pool, records[i])
+            PyMem_Free(records)
+    finally:
+        if pool.alive:
+            raise AssertionError(f"{pool.alive} records leaked")

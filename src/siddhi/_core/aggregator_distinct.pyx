@@ -1,0 +1,247 @@
+"""The aggregators distinctCount and unionSet: values with the number of times each is held."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memset
+
+from siddhi._core.aggregator cimport Aggregator, found
+from siddhi._core.event cimport BOOL, CURRENT, LONG, OBJECT, CellC, EventC
+from siddhi._core.executor cimport NULL_VALUE, VALUE, ExecC, Executor, FrameC, eval_fn
+from siddhi._core.keymap cimport NO_SLOT, KeyMap
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+
+cdef struct DistinctC:
+    PyObject* values               # a KeyMap of one cell, owned; NULL until something is held
+    int64_t* counts                # [capacity] by slot of the value: how often it is held; owned
+    Py_ssize_t capacity
+
+cdef struct UnionC:
+    PyObject* counts               # a dict from element to how often it is held, owned; NULL until something is held
+
+
+# --- distinctCount: null is a value
+
+cdef int count_distinct(const ExecC* x, EventC* e, FrameC* f, int64_t* out) except -1:
+    cdef CellC value
+    cdef DistinctC* state
+    cdef DistinctAggregator aggregator = <DistinctAggregator> x.value.o
+    cdef int status
+    value.bits = 0
+    status = x.left.fn(x.left, e, f, &value)
+    if aggregator.value_type == BOOL and status != NULL_VALUE:
+        value.i = status
+    if f.type == CURRENT:
+        hold(aggregator, f.group, &value, status == NULL_VALUE)
+    else:
+        let_go(aggregator, f.group, &value, status == NULL_VALUE)
+    state = (<DistinctC**> x.data)[0] + f.group
+    out[0] = (<KeyMap> state.values).size if state.values is not NULL else 0
+    return VALUE
+
+
+cdef int hold(DistinctAggregator aggregator, uint32_t group, const CellC* value, bint is_null) except -1:
+    cdef DistinctC* state = <DistinctC*> aggregator.states + group
+    cdef bint is_new = False
+    cdef uint32_t slot
+    cdef KeyMap values
+    if state.values is NULL:
+        values = KeyMap((aggregator.value_type,))
+        Py_INCREF(values)
+        state.values = <PyObject*> values
+    values = <KeyMap> state.values
+    slot = values.insert(value, is_null, &is_new)
+    # To compare objects may have run anything: the states are found anew.
+    state = <DistinctC*> aggregator.states + group
+    reserve(state, <Py_ssize_t> slot + 1)
+    if is_new:
+        state.counts[slot] = 0
+    state.counts[slot] += 1
+    return 0
+
+
+cdef int let_go(DistinctAggregator aggregator, uint32_t group, const CellC* value, bint is_null) except -1:
+    cdef DistinctC* state = <DistinctC*> aggregator.states + group
+    cdef KeyMap values
+    cdef uint32_t slot
+    if state.values is NULL:
+        return 0
+    values = <KeyMap> state.values
+    slot = values.find(value, is_null)
+    state = <DistinctC*> aggregator.states + group
+    if slot == NO_SLOT or <Py_ssize_t> slot >= state.capacity:
+        return 0
+    state.counts[slot] -= 1
+    if state.counts[slot] == 0:
+        values.remove(slot)
+    return 0
+
+
+cdef inline int reserve(DistinctC* state, Py_ssize_t n) except -1:
+    """Room for n counts."""
+    cdef int64_t* counts
+    cdef Py_ssize_t capacity
+    if n > state.capacity:
+        capacity = max(n, 2 * state.capacity, 8)
+        counts = <int64_t*> PyMem_Realloc(state.counts, capacity * sizeof(int64_t))
+        if counts is NULL:
+            raise MemoryError
+        state.counts = counts
+        state.capacity = capacity
+    return 0
+
+
+cdef class DistinctAggregator(Aggregator):
+    """distinctCount."""
+
+    cdef int value_type
+
+    def __dealloc__(self):
+        cdef Py_ssize_t slot
+        for slot in range(self.capacity):
+            discard(<DistinctC*> self.states + slot)
+
+    cdef int reset(self, uint32_t slot) except -1:
+        cdef DistinctC* state = <DistinctC*> self.states + slot
+        if state.values is not NULL:
+            (<KeyMap> state.values).clear()
+        return 0
+
+    cdef int destroy(self, uint32_t slot) except -1:
+        discard(<DistinctC*> self.states + slot)
+        return 0
+
+    cdef bint is_empty(self, uint32_t slot) noexcept:
+        cdef DistinctC* state = <DistinctC*> self.states + slot
+        return state.values is NULL or (<KeyMap> state.values).size == 0
+
+    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
+        cdef DistinctC* state = <DistinctC*> self.states + slot
+        cdef KeyMap values
+        cdef uint32_t i
+        writer.put_bool(state.values is not NULL)
+        if state.values is not NULL:
+            values = <KeyMap> state.values
+            values.write(writer)
+            for i in range(values.slots()):
+                if values.is_live(i):
+                    writer.put_i64(state.counts[i])
+        return 0
+
+    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+        cdef DistinctC* state = <DistinctC*> self.states + slot
+        cdef KeyMap values = KeyMap((self.value_type,))
+        cdef uint32_t i
+        discard(state)
+        if not reader.get_bool():
+            return 0
+        values.read(reader)
+        reserve(state, values.slots())
+        for i in range(values.slots()):
+            if values.is_live(i):
+                state.counts[i] = reader.get_i64()
+                if state.counts[i] <= 0:
+                    raise ValueError(f"snapshot is damaged: a value held {state.counts[i]} times")
+        Py_INCREF(values)
+        state.values = <PyObject*> values
+        return 0
+
+
+cdef void discard(DistinctC* state) noexcept:
+    cdef PyObject* values = state.values
+    PyMem_Free(state.counts)
+    memset(state, 0, sizeof(DistinctC))
+    if values is not NULL:
+        Py_DECREF(<object> values)
+
+
+# --- unionSet
+
+cdef int union_of_sets(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
+    cdef void* argument = NULL
+    cdef UnionAggregator aggregator = <UnionAggregator> x.value.o
+    cdef int status = x.left.fn(x.left, e, f, &argument)
+    cdef object elements = <object> <PyObject*> argument if status == VALUE else None
+    cdef dict counts
+    if not isinstance(elements, (set, frozenset)):
+        raise TypeError(f"the aggregator unionSet(...) takes a set, not {elements!r}")
+    counts = counts_of((<UnionC**> x.data)[0] + f.group)
+    if f.type == CURRENT:
+        for element in elements:
+            counts[element] = counts.get(element, 0) + 1
+    else:
+        for element in elements:
+            held = counts.get(element, 0)
+            if held > 1:
+                counts[element] = held - 1
+            elif held:
+                del counts[element]
+    aggregator.result = set(counts)
+    out[0] = <void*> aggregator.result
+    return VALUE
+
+
+cdef dict counts_of(UnionC* state):
+    cdef dict counts
+    if state.counts is NULL:
+        counts = {}
+        Py_INCREF(counts)
+        state.counts = <PyObject*> counts
+    return <dict> <object> state.counts
+
+
+cdef class UnionAggregator(Aggregator):
+    """unionSet. The set it yields is a new one each time; the aggregator owns it until it is evaluated again."""
+
+    cdef set result
+
+    def __dealloc__(self):
+        cdef Py_ssize_t slot
+        for slot in range(self.capacity):
+            self.release_counts(<UnionC*> self.states + slot)
+
+    cdef void release_counts(self, UnionC* state) noexcept:
+        cdef PyObject* counts = state.counts
+        state.counts = NULL
+        if counts is not NULL:
+            Py_DECREF(<object> counts)
+
+    cdef int reset(self, uint32_t slot) except -1:
+        self.release_counts(<UnionC*> self.states + slot)
+        return 0
+
+    cdef bint is_empty(self, uint32_t slot) noexcept:
+        cdef UnionC* state = <UnionC*> self.states + slot
+        return state.counts is NULL or not <dict> <object> state.counts
+
+    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
+        return writer.put_object(counts_of(<UnionC*> self.states + slot))
+
+    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+        cdef object counts = reader.get_object()
+        if type(counts) is not dict or not all(type(held) is int and held > 0 for held in counts.values()):
+            raise ValueError("snapshot is damaged: no state of unionSet")
+        self.release_counts(<UnionC*> self.states + slot)
+        counts_of(<UnionC*> self.states + slot).update(counts)
+        return 0
+
+
+def make(str native not None, tuple arguments not None):
+    """``distinctCount(x)`` of anything, ``unionSet(s)`` of a set."""
+    cdef Executor argument = arguments[0]
+    cdef Aggregator aggregator
+    cdef DistinctAggregator distinct
+    if native == "unionSet":
+        if argument.type != OBJECT:
+            raise TypeError("unionSet takes an object")
+        aggregator = UnionAggregator.__new__(UnionAggregator)
+        found(aggregator, <eval_fn> union_of_sets, OBJECT, arguments, native, sizeof(UnionC))
+    else:
+        distinct = DistinctAggregator.__new__(DistinctAggregator)
+        distinct.value_type = argument.type
+        aggregator = distinct
+        found(aggregator, <eval_fn> count_distinct, LONG, arguments, native, sizeof(DistinctC))
+    # A function finds its object here; the pointer lives as long as the object that holds it.
+    aggregator.c.value.o = <void*> aggregator
+    return aggregator
