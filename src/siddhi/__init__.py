@@ -1,0 +1,58 @@
+"""siddhi: streaming SQL and complex event processing in your own process.
+
+    from siddhi import SiddhiManager
+
+    runtime = SiddhiManager().create_siddhi_app_runtime(app_text)
+    runtime.add_callback("Alerts", print)
+    with runtime:
+        runtime.input_handler("Trades").send(("IBM", 700.0, 100))
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from siddhi._core.batch import EventBatch
+from siddhi._core.input import InputHandler
+from siddhi._core.user_event import Event
+from siddhi._version import __version__
+from siddhi.errors import SiddhiError
+from siddhi.runtime.app import SiddhiAppRuntime
+from siddhi.runtime.manager import SiddhiManager
+from siddhi.types import AttributeType
+
+__all__ = [
+    "AttributeType",
+    "Event",
+    "EventBatch",
+    "InputHandler",
+    "SiddhiAppRuntime",
+    "SiddhiError",
+    "SiddhiManager",
+    "__version__",
+    "get_include",
+    "run",
+]
+
+
+def run(app: str) -> SiddhiAppRuntime:
+    """Create an app with a manager of its own and start it.
+
+    Args:
+        app: SiddhiQL text.
+
+    Returns:
+        The running app; ``shutdown()`` it, or use it in a ``with`` statement.
+
+    Raises:
+        SiddhiAppError: the app was refused.
+    """
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    runtime.start()
+    return runtime
+
+
+def get_include() -> str:
+    """Folder of the C headers (``siddhi/event.h``, ``siddhi/arithmetic.h``) for extensions written in C or Cython."""
+    inside = Path(__file__).parent / "include"
+    return str(inside if inside.is_dir() else Path(__file__).parents[2] / "include")

@@ -26,6 +26,7 @@ The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -205,3 +206,11 @@ OnDemandQueryCreationException = OnDemandQueryCreationError
 DefinitionNotExistException = DefinitionNotExistError
 NoPersistenceStoreException = NoPersistenceStoreError
 CannotRestoreSiddhiAppStateException = CannotRestoreStateError
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for the closest known word, or nothing where none is close."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), 1)
+    return f"; did you mean '{close[0]}'?" if close else ""

@@ -2,8 +2,8 @@
 
 min and max over events that expire keep a queue of candidates: a value that comes drops the worse ones before it, a
 value that goes takes the first equal one out of the queue, if there is one. This is Siddhi's rule, and the recorded
-traces have it, also where it forgets a value that is still held: of 3, 1, 3 the first 3 is dropped by the 1, and when it
-goes it takes the second 3 along.
+traces have it, also where it forgets a value that is still held: of 3, 1, 3 the first 3 is dropped by the 1, and when
+it goes it takes the second 3 along.
 Where nothing expires one value is enough. The *Forever* forms look at values that go as well, and lose none.
 
 NaN stands above every number, so one order holds for the queue whatever comes.

@@ -1,9 +1,16 @@
 # Columns out: builders that collect events column by column, and the EventBatch a batch callback is given.
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from siddhi._core.batch_arrow cimport ExportC
 from siddhi._core.event cimport EventC, Layout
+
+cdef struct OutletC:                      # where one cell of a record goes
+    void* data
+    uint8_t* valid
+    int32_t cell                          # body index of the cell and of its null word
+    int32_t word
+    uint64_t bit
 
 cdef class BatchBuilder:
     cdef readonly Layout layout
@@ -12,11 +19,15 @@ cdef class BatchBuilder:
     cdef Py_ssize_t next_capacity         # what the first growth makes room for: the size of the last batch
     cdef int64_t* timestamps              # [capacity] ms
     cdef void** data                      # [width] typed arrays: int32 int64 float double, uint8 for bool, PyObject* owned
-    cdef uint8_t** valid                  # [width] one byte per row: 1 value, 0 null; data of a null is never looked at
+    cdef uint8_t** valid                  # [width] one byte per row: 1 value (what it is before it is written), 0 null
+    cdef OutletC* outlets                 # [width] cells of 8 bytes first, then objects, cells of 4 bytes, bools
+    cdef int[4] ends                      # where each of these four ends
+    cdef int* order                       # [width] which column an outlet belongs to
     cdef int grow(self) except -1
     cdef int make_columns(self) except -1
     cdef int resize(self, Py_ssize_t capacity) except -1
     cdef int append(self, const EventC* event) except -1
+    cdef void append_nulls(self, const EventC* event, Py_ssize_t row) noexcept
     cdef EventBatch take(self)            # everything collected; the builder is empty again
 
 cdef inline int reserve(BatchBuilder builder) except -1:

@@ -10,7 +10,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.math cimport NAN
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memset
 
 import difflib
@@ -23,7 +23,8 @@ from siddhi._core.event cimport (
 cdef enum:
     FIRST_CAPACITY = 16
 
-cdef Py_ssize_t[7] WIDTHS = [sizeof(void*), 4, 8, 4, 8, 1, sizeof(void*)]      # by TypeCode
+cdef Py_ssize_t[7] WIDTHS = [sizeof(void*), 4, 8, 4, 8, 1, sizeof(void*)]      # bytes, by TypeCode
+cdef int[7] GROUPS = [1, 2, 0, 2, 0, 3, 1]     # of outlets: 8 bytes, objects, 4 bytes, bools
 cdef const char* FORMATS[7]     # of the buffer protocol, by TypeCode
 FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
@@ -36,12 +37,28 @@ cdef class BatchBuilder:
     """Collects events of one layout; :meth:`EventBatch` objects are made of its arrays without a copy."""
 
     def __cinit__(self, Layout layout not None):
+        cdef int i, group, n = 0
         self.layout = layout
         self.next_capacity = FIRST_CAPACITY
+        self.outlets = <OutletC*> PyMem_Calloc(max(1, layout.width), sizeof(OutletC))
+        self.order = <int*> PyMem_Calloc(max(1, layout.width), sizeof(int))
+        if self.outlets is NULL or self.order is NULL:
+            raise MemoryError
+        for group in range(4):
+            for i in range(layout.width):
+                if GROUPS[layout.codes[i]] == group:
+                    self.order[n] = i
+                    self.outlets[n].cell = layout.words + i
+                    self.outlets[n].word = i >> 6
+                    self.outlets[n].bit = (<uint64_t> 1) << (i & 63)
+                    n += 1
+            self.ends[group] = n
         self.make_columns()
 
     def __dealloc__(self):
         free_columns(self.layout, self.timestamps, self.data, self.valid, self.size)
+        PyMem_Free(self.outlets)
+        PyMem_Free(self.order)
 
     def __len__(self):
         return self.size
@@ -56,57 +73,73 @@ cdef class BatchBuilder:
         return 0
 
     cdef int grow(self) except -1:
-        cdef Py_ssize_t capacity = max(2 * self.capacity, self.next_capacity)
-        self.resize(capacity)
-        self.capacity = capacity
+        self.resize(max(2 * self.capacity, self.next_capacity))
         return 0
 
     cdef int resize(self, Py_ssize_t capacity) except -1:
-        cdef int i
+        cdef int k, i
+        cdef Py_ssize_t known = min(self.capacity, capacity)
         cdef void* memory = PyMem_Realloc(self.timestamps, capacity * sizeof(int64_t))
         if memory is NULL:
             raise MemoryError
         self.timestamps = <int64_t*> memory
-        for i in range(self.layout.width):
+        for k in range(self.layout.width):
+            i = self.order[k]
             memory = PyMem_Realloc(self.data[i], capacity * WIDTHS[self.layout.codes[i]])
             if memory is NULL:
                 raise MemoryError
-            self.data[i] = memory
+            self.data[i] = self.outlets[k].data = memory
             memory = PyMem_Realloc(self.valid[i], capacity)
             if memory is NULL:
                 raise MemoryError
-            self.valid[i] = <uint8_t*> memory
+            self.valid[i] = self.outlets[k].valid = <uint8_t*> memory
+            memset(self.valid[i] + known, 1, capacity - known)
+        self.capacity = capacity
         return 0
 
     cdef int append(self, const EventC* event) except -1:
         cdef Py_ssize_t row = self.size
-        cdef const uint8_t* codes = self.layout.codes
-        cdef const CellC* cells = <const CellC*> &event.body[self.layout.words]
-        cdef void** data
-        cdef uint8_t** valid
-        cdef int i, code
+        cdef const uint64_t* body = event.body
+        cdef const OutletC* outlet
+        cdef const OutletC* end
+        cdef uint64_t nulls = 0
+        cdef int i
         if row == self.capacity:
             self.grow()
-        data = self.data
-        valid = self.valid
+        for i in range(self.layout.words):
+            nulls |= body[i]
+        if nulls:
+            self.append_nulls(event, row)
         self.timestamps[row] = event.timestamp
-        for i in range(self.layout.width):
-            if (event.body[i >> 6] >> (i & 63)) & 1:
-                valid[i][row] = 0
-                continue
-            valid[i][row] = 1
-            code = codes[i]
-            if code == DOUBLE or code == LONG:
-                (<int64_t*> data[i])[row] = cells[i].l
-            elif code == STRING or code == OBJECT:
-                Py_INCREF(<object> cells[i].o)
-                (<void**> data[i])[row] = cells[i].o
-            elif code == BOOL:
-                (<uint8_t*> data[i])[row] = cells[i].i != 0
-            else:
-                (<int32_t*> data[i])[row] = cells[i].i
+        outlet = self.outlets
+        end = self.outlets + self.ends[0]
+        while outlet is not end:
+            (<uint64_t*> outlet.data)[row] = body[outlet.cell]
+            outlet += 1
+        end = self.outlets + self.ends[1]
+        while outlet is not end:
+            if not nulls or not body[outlet.word] & outlet.bit:
+                Py_INCREF(<object> <PyObject*> body[outlet.cell])
+            (<uint64_t*> outlet.data)[row] = body[outlet.cell]
+            outlet += 1
+        end = self.outlets + self.ends[2]
+        while outlet is not end:
+            (<int32_t*> outlet.data)[row] = (<const CellC*> &body[outlet.cell]).i
+            outlet += 1
+        end = self.outlets + self.ends[3]
+        while outlet is not end:
+            (<uint8_t*> outlet.data)[row] = (<const CellC*> &body[outlet.cell]).i != 0
+            outlet += 1
         self.size = row + 1
         return 0
+
+    cdef void append_nulls(self, const EventC* event, Py_ssize_t row) noexcept:
+        cdef int k
+        cdef const OutletC* outlet
+        for k in range(self.layout.width):
+            outlet = &self.outlets[k]
+            if event.body[outlet.word] & outlet.bit:
+                outlet.valid[row] = 0
 
     def append_row(self, timestamp, row):
         """Collect one row of Python values.

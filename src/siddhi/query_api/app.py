@@ -16,7 +16,7 @@ from siddhi.query_api.definition import (
 from siddhi.query_api.query import Partition, Query
 from siddhi.query_api.span import Node
 
-__all__ = ["SiddhiApp"]
+__all__ = ["AnyDefinition", "SiddhiApp"]
 
 AnyDefinition = (
     StreamDefinition

@@ -14,6 +14,7 @@ from siddhi.errors import DuplicateAttributeError
 from siddhi.query_api import (
     AggregationDefinition,
     Annotation,
+    AnyDefinition,
     Attribute,
     Duration,
     Element,
@@ -33,7 +34,6 @@ from siddhi.query_api import (
     WindowDefinition,
     find_annotation,
 )
-from siddhi.query_api.app import AnyDefinition
 from siddhi.query_compiler.build_inputs import SourceName
 from siddhi.query_compiler.build_queries import QueryBuilder
 from siddhi.query_compiler.checks import check_names

@@ -8,6 +8,7 @@ from typing import Any
 from siddhi.errors import DuplicateAnnotationError, DuplicateDefinitionError, SiddhiAppValidationError
 from siddhi.query_api import (
     Annotation,
+    AnyDefinition,
     Definition,
     FunctionDefinition,
     Partition,
@@ -19,7 +20,6 @@ from siddhi.query_api import (
     WindowDefinition,
     find_annotation,
 )
-from siddhi.query_api.app import AnyDefinition
 from siddhi.query_api.span import Node
 from siddhi.types import AttributeType
 

@@ -120,7 +120,10 @@ def _wanted(expected: frozenset[str], tables: Tables) -> str:
     items = []
     if {"STRING", "NOT", "LPAR"} <= rest:
         rest -= OPERAND
-        items.append("an expression")
+        if "SEMICOLON" in rest:  # behind `insert into S`, where Siddhi 2 had its projection: not what one writes today
+            rest -= {"STAR"}
+        else:
+            items.append("an expression")
     if rest >= NUMBERS:
         rest -= NUMBERS
         items.append("a number")
@@ -184,6 +187,8 @@ def _sign_of_no_number(mistake: Mistake) -> str | None:
 def _semicolons(mistake: Mistake) -> str | None:
     if mistake.shape == ";" and mistake.previous() in (";", ""):
         return "one ';' between two statements is enough"
+    if mistake.word == "select" and mistake.previous(2) == "into":
+        return "'select' stands in front of 'insert into'"
     starts = mistake.word in ("define", "from", "partition", "select") or mistake.shape == "@"
     if starts and "SEMICOLON" in mistake.expected:
         return "is a ';' missing in front of it?"

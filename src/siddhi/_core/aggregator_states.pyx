@@ -1,0 +1,62 @@
+"""States of aggregators that are not grouped: those of a selection without group by, and those in filters."""
+
+from siddhi._core.aggregator cimport Aggregator
+from siddhi._core.context cimport AppContext
+
+
+cdef class AggregatorStates(Processor):
+    """Makes, drops, writes and reads one state per partition slot for each aggregator.
+
+    Args:
+        app: the app's context.
+        aggregators: in order of evaluation.
+    """
+
+    def __init__(self, AppContext app not None, list aggregators not None):
+        self.app = app
+        self.aggregators = aggregators
+        self.live = set()
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef Aggregator aggregator
+        if partition not in self.live:
+            for aggregator in self.aggregators:
+                aggregator.create(partition)
+            self.live.add(partition)
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        cdef Aggregator aggregator
+        if partition in self.live:
+            for aggregator in self.aggregators:
+                aggregator.destroy(partition)
+            self.live.discard(partition)
+        return 0
+
+    cdef int reset_partition(self, unsigned int partition) except -1:
+        cdef Aggregator aggregator
+        for aggregator in self.aggregators:
+            aggregator.reset(partition)
+        return 0
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef Aggregator aggregator
+        writer.put_u32(len(self.live))
+        for partition in sorted(self.live):
+            writer.put_u32(partition)
+            for aggregator in self.aggregators:
+                aggregator.write(partition, writer)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef Aggregator aggregator
+        cdef unsigned int i, n, partition
+        for partition in list(self.live):
+            self.drop(partition)
+        n = reader.get_u32()
+        for i in range(n):
+            partition = reader.get_u32()
+            self.ensure(partition)
+            for aggregator in self.aggregators:
+                aggregator.read(partition, reader)
+        return 0

@@ -1,0 +1,168 @@
+"""Clock, timers and the handling of errors of one app."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+
+from siddhi._core.executor cimport system_ms
+from siddhi._core.lock cimport lock_app, unlock_app
+
+
+cdef int leave() except -1:
+    return -1
+
+
+cdef class Timed:
+    """Something that can be woken at a time."""
+
+    cdef int on_timer(self, int64_t when) except -1:
+        raise TypeError(f"{type(self).__name__} has no timer")
+
+    cdef void abort(self) noexcept:
+        pass
+
+
+cdef class AppContext:
+    """The shared state of an app's operators."""
+
+    def __cinit__(self, str name not None):
+        self.name = name
+        self.lock = AppLock()
+        self.batch_callbacks = []
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n_timers):
+            Py_DECREF(<object> self.timers[i].target)
+        PyMem_Free(self.timers)
+
+    @property
+    def playback(self):
+        """Whether events drive the clock."""
+        return self.frame.playback
+
+    def set_playback(self, bint playback):
+        """Switch the clock's source. Timers queued so far go on under the new one."""
+        with self.lock:
+            if playback and not self.frame.playback:
+                self.frame.clock = 0
+            self.frame.playback = playback
+
+    def set_running(self, bint running):
+        self.running = running
+
+    @property
+    def now(self):
+        """The clock in ms."""
+        return self.frame.clock if self.frame.playback else system_ms()
+
+    @property
+    def next_due(self):
+        """Due time in ms of the earliest timer, or None."""
+        return self.timers[0].when if self.n_timers else None
+
+    def advance_clock(self, int64_t timestamp):
+        """Playback: move the clock to a time (ms) and fire every timer due by then, in time order."""
+        with self.lock:
+            advance(self, timestamp)
+
+    def fire_due(self):
+        """Live mode: fire every timer that is due by the system clock."""
+        cdef int64_t now
+        with self.lock:
+            now = self.frame.clock if self.frame.playback else system_ms()
+            self.fire(now)
+
+    def cancel_timers(self):
+        """Forget all timers."""
+        with self.lock:
+            while self.n_timers:
+                self.n_timers -= 1
+                Py_DECREF(<object> self.timers[self.n_timers].target)
+
+    cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1:
+        cdef TimerC* timers
+        cdef Py_ssize_t i, parent
+        cdef TimerC timer
+        if self.n_timers == self.timer_capacity:
+            timers = <TimerC*> PyMem_Realloc(self.timers, max(16, 2 * self.timer_capacity) * sizeof(TimerC))
+            if timers is NULL:
+                raise MemoryError
+            self.timers = timers
+            self.timer_capacity = max(16, 2 * self.timer_capacity)
+        self.timer_order += 1
+        timer.when = when
+        timer.order = self.timer_order
+        timer.target = <void*> target
+        timer.partition = partition
+        Py_INCREF(target)
+        i = self.n_timers
+        self.n_timers += 1
+        while i > 0:
+            parent = (i - 1) // 2
+            if not earlier(&timer, &self.timers[parent]):
+                break
+            self.timers[i] = self.timers[parent]
+            i = parent
+        self.timers[i] = timer
+        if i == 0 and not self.frame.playback and self.wake is not None:
+            self.wake()
+        return 0
+
+    cdef int fire(self, int64_t now) except -1:
+        cdef TimerC timer
+        cdef Timed target
+        cdef uint32_t partition
+        # A timer's consequences may move the clock (a callback that sends): the outer loop goes on with what is due.
+        while self.n_timers and self.timers[0].when <= now:
+            timer = self.timers[0]
+            self.n_timers -= 1
+            if self.n_timers:
+                sift_down(self.timers, self.n_timers, self.timers[self.n_timers])
+            target = <Timed> timer.target
+            Py_DECREF(target)
+            partition = self.frame.partition
+            self.frame.partition = timer.partition
+            try:
+                target.on_timer(timer.when)
+            except Exception as error:
+                target.abort()
+                self.handle(error, "timer", [])
+            finally:
+                self.frame.partition = partition
+            if self.frame.playback and self.frame.clock > now:
+                now = self.frame.clock
+        return 0
+
+    cdef int report(self, object origin, object events) except -1:
+        try:
+            leave()
+        except Exception as error:
+            self.handle(error, origin, events)
+        return 0
+
+    def handle(self, error, origin, events):
+        """Give an exception to the app's handler; without one it is raised."""
+        if self.on_error is None:
+            raise error
+        self.on_error(error, origin, events)
+
+
+cdef inline bint earlier(const TimerC* a, const TimerC* b) noexcept:
+    return a.when < b.when or (a.when == b.when and a.order < b.order)
+
+
+cdef void sift_down(TimerC* timers, Py_ssize_t n, TimerC timer) noexcept:
+    """Put a timer in at the root of a heap of n whose root is vacant."""
+    cdef Py_ssize_t i = 0, child
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and earlier(&timers[child + 1], &timers[child]):
+            child += 1
+        if not earlier(&timers[child], &timer):
+            break
+        timers[i] = timers[child]
+        i = child
+    timers[i] = timer

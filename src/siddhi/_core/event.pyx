@@ -1,0 +1,238 @@
+"""Pools of event records over slabs, and the way between cells and Python values."""
+
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact, PyFloat_FromDouble
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_FromLongLong
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.unicode cimport PyUnicode_Check
+from libc.string cimport memset
+
+import operator
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object value)
+    bint PyBool_Check(object value)
+
+cdef object index_of = operator.index
+
+_NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool", OBJECT: "object"}
+
+# A slab starts small, so that an app of a thousand queries stays small, and the next ones double up to this many bytes.
+cdef Py_ssize_t FIRST_SLAB_RECORDS = 16
+cdef Py_ssize_t MAX_SLAB_BYTES = 1 << 20
+
+
+cdef class Layout:
+    """Names and types of the cells of a record.
+
+    Args:
+        names: attribute names, in cell order.
+        types: :class:`TypeCode` of each.
+    """
+
+    def __cinit__(self, names, types):
+        cdef int i, n = 0
+        self.names = tuple(names)
+        self.types = tuple(types)
+        self.width = len(self.types)
+        self.words = max(1, (self.width + 63) // 64)
+        self.codes = <uint8_t*> PyMem_Malloc(max(1, self.width))
+        self.objects = <int*> PyMem_Malloc(max(1, self.width) * sizeof(int))
+        if self.codes is NULL or self.objects is NULL:
+            raise MemoryError
+        for i in range(self.width):
+            self.codes[i] = self.types[i]
+            if self.codes[i] == STRING or self.codes[i] == OBJECT:
+                self.objects[n] = self.words + i
+                n += 1
+        self.n_objects = n
+
+    def __dealloc__(self):
+        PyMem_Free(self.codes)
+        PyMem_Free(self.objects)
+
+    cpdef int cell(self, int position):
+        """Body index of a cell."""
+        return self.words + position
+
+    cpdef int null_word(self, int position):
+        """Body index of the word that holds a cell's null bit."""
+        return position >> 6
+
+
+@cython.final
+cdef class EventPool:
+    """Records of one layout. Grows by slabs; ``alive`` counts what is handed out."""
+
+    def __cinit__(self, Layout layout not None):
+        self.layout = layout
+        self.record_bytes = sizeof(EventC) + 8 * (layout.words + layout.width)
+        # The struct ends in a flexible array that Cython counts as one word: the C compiler does not.
+        self.slab_records = FIRST_SLAB_RECORDS
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n_slabs):
+            PyMem_Free(self.slabs[i])
+        PyMem_Free(self.slabs)
+
+    cdef int grow(self) except -1:
+        cdef Py_ssize_t i
+        cdef char* memory
+        cdef EventC* event
+        cdef void** slabs = <void**> PyMem_Realloc(self.slabs, (self.n_slabs + 1) * sizeof(void*))
+        if slabs is NULL:
+            raise MemoryError
+        self.slabs = slabs
+        memory = <char*> PyMem_Malloc(self.slab_records * self.record_bytes)
+        if memory is NULL:
+            raise MemoryError
+        memset(memory, 0, self.slab_records * self.record_bytes)
+        self.slabs[self.n_slabs] = memory
+        self.n_slabs += 1
+        for i in range(self.slab_records - 1, -1, -1):
+            event = <EventC*> (memory + i * self.record_bytes)
+            event.next = self.free
+            self.free = event
+        self.capacity += self.slab_records
+        if 2 * self.slab_records * self.record_bytes <= MAX_SLAB_BYTES:
+            self.slab_records *= 2
+        return 0
+
+    cdef void recycle(self, EventC* event) noexcept:
+        cdef int i
+        cdef PyObject* value
+        cdef uint64_t* cell
+        if event.flags & BORROWED:
+            for i in range(self.layout.n_objects):
+                event.body[self.layout.objects[i]] = 0
+        else:
+            for i in range(self.layout.n_objects):
+                cell = &event.body[self.layout.objects[i]]
+                value = <PyObject*> cell[0]
+                # The cell is emptied first: the object's last breath may run Python code.
+                cell[0] = 0
+                Py_XDECREF(value)
+        event.next = self.free
+        self.free = event
+        self.alive -= 1
+
+    cdef void own(self, EventC* event) noexcept:
+        cdef int i
+        cdef PyObject* value
+        event.flags &= ~BORROWED
+        for i in range(self.layout.n_objects):
+            value = <PyObject*> event.body[self.layout.objects[i]]
+            if value is not NULL:
+                Py_INCREF(<object> value)
+
+
+cdef object cell_to_python(const EventC* event, int word, uint64_t bit, int cell, int code):
+    """The value of a cell as a new Python object."""
+    cdef const CellC* value
+    if event.body[word] & bit:
+        return None
+    value = <const CellC*> &event.body[cell]
+    if code == STRING or code == OBJECT:
+        return <object> value.o
+    if code == DOUBLE:
+        return PyFloat_FromDouble(value.d)
+    if code == LONG:
+        return PyLong_FromLongLong(value.l)
+    if code == INT:
+        return PyLong_FromLongLong(value.i)
+    if code == FLOAT:
+        return PyFloat_FromDouble(value.f)
+    return value.i != 0
+
+
+cdef object event_to_tuple(const EventC* event, Layout layout):
+    """All cells as a tuple."""
+    cdef int i
+    cdef object value, row = PyTuple_New(layout.width)
+    for i in range(layout.width):
+        value = cell_to_python(event, i >> 6, (<uint64_t> 1) << (i & 63), layout.words + i, layout.codes[i])
+        Py_INCREF(value)
+        PyTuple_SET_ITEM(row, i, value)
+    return row
+
+
+cdef int refuse(Layout layout, int position, object value, str why) except -1:
+    raise ValueError(
+        f"attribute '{layout.names[position]}' ({_NAMES[layout.types[position]]}) can't take {value!r}: {why}")
+
+
+cdef int integer_from_python(Layout layout, int position, object value, int64_t low, int64_t high,
+                             int64_t* out) except -1:
+    cdef int overflow = 0
+    if PyBool_Check(value):
+        refuse(layout, position, value, "it is a bool")
+    if not PyLong_CheckExact(value):
+        try:
+            value = index_of(value)
+        except TypeError:
+            refuse(layout, position, value, f"it is a {type(value).__name__}")
+    out[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0 or out[0] < low or out[0] > high:
+        refuse(layout, position, value, "it is out of range")
+    return 0
+
+
+cdef int real_from_python(Layout layout, int position, object value, double* out) except -1:
+    if PyFloat_CheckExact(value):
+        out[0] = PyFloat_AS_DOUBLE(value)
+        return 0
+    if PyBool_Check(value) or PyUnicode_Check(value):
+        refuse(layout, position, value, f"it is a {type(value).__name__}")
+    try:
+        out[0] = PyFloat_AsDouble(value)
+    except TypeError:
+        refuse(layout, position, value, f"it is a {type(value).__name__}")
+    except OverflowError:
+        refuse(layout, position, value, "it is out of range")
+    return 0
+
+
+cdef int cell_from_python(EventC* event, Layout layout, int position, object value) except -1:
+    """Write a Python value into a cell whose null bit is clear and whose object, if any, is NULL.
+
+    Raises:
+        ValueError: the value does not fit the attribute's type; names attribute and value.
+    """
+    cdef CellC* cell = <CellC*> &event.body[layout.words + position]
+    cdef int code = layout.codes[position]
+    cdef int64_t integer
+    cdef double real
+    if value is None:
+        event.body[position >> 6] |= (<uint64_t> 1) << (position & 63)
+        return 0
+    if code == STRING:
+        if not PyUnicode_Check(value):
+            refuse(layout, position, value, f"it is a {type(value).__name__}")
+        Py_INCREF(value)
+        cell.o = <void*> value
+    elif code == DOUBLE:
+        real_from_python(layout, position, value, &cell.d)
+    elif code == LONG:
+        integer_from_python(layout, position, value, <int64_t> (-0x7fffffffffffffff - 1), 0x7fffffffffffffff, &cell.l)
+    elif code == INT:
+        integer_from_python(layout, position, value, -0x80000000, 0x7fffffff, &integer)
+        cell.i = <int32_t> integer
+    elif code == FLOAT:
+        real_from_python(layout, position, value, &real)
+        cell.f = <float> real
+        if (cell.f - cell.f) != 0 and (real - real) == 0:
+            refuse(layout, position, value, "it is out of range")
+    elif code == BOOL:
+        if not PyBool_Check(value):
+            # numpy's bool is not a bool, and says what it is by name only.
+            if type(value).__name__ not in ("bool", "bool_"):
+                refuse(layout, position, value, f"it is a {type(value).__name__}")
+        cell.i = 1 if value else 0
+    else:
+        Py_INCREF(value)
+        cell.o = <void*> value
+    return 0

@@ -1,0 +1,78 @@
+# Expressions as typed closures. An ExecC is a function pointer with its operands; the planner's choice of operator,
+# operand types and operand kinds has become the choice of the function, so evaluating tests no types, boxes nothing and
+# calls no Python.
+#
+# A function writes its value through `out` (typed by the executor's type) and returns how it went:
+#   for every type but bool: VALUE or NULL_VALUE (out untouched)
+#   for bool: FALSE, TRUE or NULL_VALUE (out untouched)
+#   -1: a Python exception is set (Cython passes it on by itself)
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from siddhi._core.event cimport CellC, EventC, Layout
+
+cdef enum:
+    FALSE = 0
+    TRUE = 1
+    VALUE = 1
+    NULL_VALUE = 2
+
+cdef struct FrameC:            # what expressions can see besides the event at hand; one per app
+    EventC** slots             # events of a join or pattern, by slot; entries may be NULL
+    EventC* output             # the output event (having, order by, table conditions)
+    EventC* row                # the table row (table conditions)
+    uint32_t partition         # slot of the partition key at work; 0 outside partitions
+    uint32_t group             # slot of the group at work: where aggregators find their state
+    int32_t type               # CURRENT or EXPIRED: whether aggregators add or take away
+    bint playback
+    int64_t clock              # ms; the app's clock in playback
+
+cdef struct ExecC
+ctypedef int (*eval_fn)(const ExecC* x, EventC* e, FrameC* f, void* out) except -1
+
+cdef struct ExecC:
+    eval_fn fn
+    const ExecC* left
+    const ExecC* right
+    int32_t cell               # body index of a variable operand
+    int32_t word               # body index of its null word
+    uint64_t bit               # its null bit
+    int32_t cell2              # the same for a second variable operand
+    int32_t word2
+    uint64_t bit2
+    CellC value                # constant operand
+    const ExecC** args         # operands of functions
+    int32_t n_args
+    int32_t slot               # event slot of variables of joins and patterns
+    void* data                 # state of aggregators, objects of Python functions
+
+cdef enum ExecutorKind:
+    CONSTANT
+    VARIABLE                   # a cell of the event at hand
+    COMPUTED
+
+cdef class Executor:
+    cdef ExecC c
+    cdef readonly int type             # TypeCode of the value
+    cdef readonly int kind             # ExecutorKind
+    cdef readonly str description      # stable text: operator, type and operand kinds
+    cdef readonly tuple children       # keeps operands (and what `data` points to) alive
+    cdef const ExecC** arguments       # owned array behind c.args
+    cdef int adopt(self, tuple children) except -1
+
+cdef Executor new_executor(eval_fn fn, int type, tuple children, str description)
+
+cdef inline int evaluate_condition(const ExecC* x, EventC* e, FrameC* f) except -1:
+    """TRUE, or FALSE (also for null)."""
+    cdef int answer = x.fn(x, e, f, NULL)
+    return answer if answer != NULL_VALUE else FALSE
+
+cdef int64_t system_ms() noexcept
+
+cdef inline int64_t now_ms(FrameC* f) noexcept:
+    """The app's clock in ms: the playback clock, or the system's."""
+    return f.clock if f.playback else system_ms()
+
+cdef object evaluate_to_python(Executor x, EventC* e, FrameC* f)
+cdef object box(int status, int type, const CellC* value)
+cdef int unbox(object value, int type, CellC* out) except -1

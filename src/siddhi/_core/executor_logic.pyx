@@ -1,0 +1,55 @@
+"""Logic executors: and, or, not, is null. A null operand counts as false; the result is never null."""
+
+from siddhi._core.event cimport BOOL, CellC, EventC
+from siddhi._core.executor cimport (
+    FALSE, NULL_VALUE, TRUE, VARIABLE, ExecC, Executor, FrameC, eval_fn, evaluate_condition, new_executor,
+)
+
+
+cdef int conjunction(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
+    if evaluate_condition(x.left, e, f) == FALSE:
+        return FALSE
+    return evaluate_condition(x.right, e, f)
+
+
+cdef int disjunction(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
+    if evaluate_condition(x.left, e, f) == TRUE:
+        return TRUE
+    return evaluate_condition(x.right, e, f)
+
+
+cdef int negation(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
+    return evaluate_condition(x.left, e, f) == FALSE
+
+
+cdef int value_is_null(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
+    cdef CellC value
+    return x.left.fn(x.left, e, f, &value) == NULL_VALUE
+
+
+cdef int variable_is_null(const ExecC* x, EventC* e, FrameC* f, void* out) noexcept:
+    return (e.body[x.word] & x.bit) != 0
+
+
+def make_and(Executor left not None, Executor right not None):
+    """``left and right``: the right side is evaluated only where the left is true."""
+    return new_executor(<eval_fn> conjunction, BOOL, (left, right), f"and({left.description}, {right.description})")
+
+
+def make_or(Executor left not None, Executor right not None):
+    """``left or right``: the right side is evaluated only where the left is not true."""
+    return new_executor(<eval_fn> disjunction, BOOL, (left, right), f"or({left.description}, {right.description})")
+
+
+def make_not(Executor operand not None):
+    """``not operand``: true for false and for null."""
+    return new_executor(<eval_fn> negation, BOOL, (operand,), f"not({operand.description})")
+
+
+def make_is_null(Executor operand not None):
+    """``operand is null``."""
+    cdef Executor executor = new_executor(<eval_fn> value_is_null, BOOL, (operand,), f"isNull({operand.description})")
+    if operand.kind == VARIABLE:
+        executor.c.fn = <eval_fn> variable_is_null
+        executor.c.word, executor.c.bit = operand.c.word, operand.c.bit
+    return executor

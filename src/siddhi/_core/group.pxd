@@ -1,0 +1,42 @@
+# Group by: keys to slots, and the life of a group's aggregator states.
+#
+# A group lives while a window holds events of it. With a sliding window the slot found for an event is remembered in the
+# event (EventC.group = slot + 1), so that its expiry needs no second look-up. RESET empties the groups of a partition at
+# once; keys keep their slot until the chunk ends, because the last event per group may stand on either side of the RESET.
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from siddhi._core.event cimport EventC
+from siddhi._core.executor cimport FrameC
+from siddhi._core.keymap cimport KeyMap
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+
+cdef struct KeyCellC:
+    int slot                       # event slot (joins, patterns), or -1: the event at hand
+    int cell
+    int word
+    uint64_t bit
+    uint8_t narrow                 # a 4-byte value: its other half means nothing
+
+cdef class GroupBy:
+    cdef readonly KeyMap keys
+    cdef KeyCellC* cells
+    cdef int n_cells
+    cdef bint partitioned          # the partition slot is part of the key
+    cdef bint remembers            # slots are remembered in events
+    cdef list aggregators
+    cdef uint32_t* held            # [capacity] events of the group that have not expired
+    cdef Py_ssize_t capacity
+    cdef uint32_t* dropping        # slots whose last event expired in this chunk
+    cdef Py_ssize_t n_dropping
+    cdef Py_ssize_t dropping_capacity
+    cdef bint swept                # a RESET came in this chunk
+    cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
+    cdef int begin(self, uint32_t slot) except -1
+    cdef bint belongs(self, uint32_t slot, uint32_t partition) noexcept
+    cdef int leave_group(self, uint32_t slot) except -1        # an event of the group expired
+    cdef int reset(self, uint32_t partition) except -1
+    cdef int end_chunk(self) except -1
+    cdef int drop(self, uint32_t slot) except -1
+    cdef int write(self, SnapshotWriter writer) except -1
+    cdef int read(self, SnapshotReader reader) except -1

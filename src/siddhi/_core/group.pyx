@@ -1,0 +1,207 @@
+"""Group by: typed group keys and the life of their aggregator states."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.string cimport memset
+
+from siddhi._core.aggregator cimport Aggregator
+from siddhi._core.event cimport CURRENT, FLOAT, INT, BOOL, CellC, Layout
+from siddhi._core.keymap cimport NO_SLOT
+
+cdef enum:
+    MAX_KEY_CELLS = 64
+
+
+cdef class GroupBy:
+    """Slots of groups.
+
+    Args:
+        layouts: the layout each key cell is read from.
+        positions: the cell's position in it.
+        slots: the event slot it is read from (-1: the event at hand).
+        aggregators: those with a state per group.
+        partitioned: whether groups are per partition key.
+        remembers: whether events come back as EXPIRED through the same query (sliding windows).
+    """
+
+    def __cinit__(self, layouts, positions, slots, list aggregators not None, bint partitioned, bint remembers):
+        cdef int i
+        cdef Layout layout
+        codes = []
+        self.n_cells = len(positions)
+        if self.n_cells + 1 > MAX_KEY_CELLS:
+            raise ValueError(f"more than {MAX_KEY_CELLS - 1} attributes to group by")
+        self.cells = <KeyCellC*> PyMem_Malloc(max(1, self.n_cells) * sizeof(KeyCellC))
+        if self.cells is NULL:
+            raise MemoryError
+        for i in range(self.n_cells):
+            layout = layouts[i]
+            position = positions[i]
+            self.cells[i].slot = slots[i]
+            self.cells[i].cell = layout.cell(position)
+            self.cells[i].word = layout.null_word(position)
+            self.cells[i].bit = (<uint64_t> 1) << (<int> position & 63)
+            self.cells[i].narrow = layout.codes[<int> position] in (INT, FLOAT, BOOL)
+            codes.append(layout.codes[<int> position])
+        self.partitioned = partitioned
+        if partitioned:
+            codes.append(INT)
+        self.keys = KeyMap(codes)
+        self.aggregators = aggregators
+        self.remembers = remembers
+
+    def __dealloc__(self):
+        PyMem_Free(self.cells)
+        PyMem_Free(self.held)
+        PyMem_Free(self.dropping)
+
+    def __len__(self):
+        return self.keys.size
+
+    cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe:
+        """The slot of the event's group, made if it is new. Counts the event in."""
+        cdef CellC key[64]
+        cdef uint64_t nulls = 0
+        cdef int i
+        cdef uint32_t slot
+        cdef bint is_new = False
+        cdef EventC* source
+        cdef KeyCellC* cell
+        if event.group != 0 and self.remembers:
+            return event.group - 1
+        for i in range(self.n_cells):
+            cell = &self.cells[i]
+            source = event if cell.slot < 0 else frame.slots[cell.slot]
+            if source is NULL or source.body[cell.word] & cell.bit:
+                nulls |= (<uint64_t> 1) << i
+                key[i].bits = 0
+            elif cell.narrow:
+                key[i].bits = 0
+                key[i].i = (<CellC*> &source.body[cell.cell]).i
+            else:
+                key[i].bits = source.body[cell.cell]
+        if self.partitioned:
+            key[self.n_cells].bits = 0
+            key[self.n_cells].i = <int> frame.partition
+        slot = self.keys.insert(key, nulls, &is_new)
+        if is_new:
+            self.begin(slot)
+        if frame.type == CURRENT:
+            self.held[slot] += 1
+            if self.remembers:
+                event.group = slot + 1
+        return slot
+
+    cdef int begin(self, uint32_t slot) except -1:
+        cdef Aggregator aggregator
+        cdef uint32_t* held
+        cdef Py_ssize_t capacity
+        if slot >= self.capacity:
+            capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
+            held = <uint32_t*> PyMem_Realloc(self.held, capacity * sizeof(uint32_t))
+            if held is NULL:
+                raise MemoryError
+            memset(held + self.capacity, 0, (capacity - self.capacity) * sizeof(uint32_t))
+            self.held = held
+            self.capacity = capacity
+        self.held[slot] = 0
+        for aggregator in self.aggregators:
+            aggregator.create(slot)
+        return 0
+
+    cdef int leave_group(self, uint32_t slot) except -1:
+        cdef uint32_t* dropping
+        if self.held[slot] > 0:
+            self.held[slot] -= 1
+        if self.held[slot] == 0:
+            if self.n_dropping == self.dropping_capacity:
+                dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
+                if dropping is NULL:
+                    raise MemoryError
+                self.dropping = dropping
+                self.dropping_capacity = max(16, 2 * self.dropping_capacity)
+            self.dropping[self.n_dropping] = slot
+            self.n_dropping += 1
+        return 0
+
+    cdef int reset(self, uint32_t partition) except -1:
+        cdef uint32_t slot
+        cdef Aggregator aggregator
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot) and self.belongs(slot, partition):
+                self.held[slot] = 0
+                for aggregator in self.aggregators:
+                    aggregator.reset(slot)
+        self.swept = True
+        return 0
+
+    cdef bint belongs(self, uint32_t slot, uint32_t partition) noexcept:
+        return not self.partitioned or (
+            <uint32_t> self.keys.keys[<Py_ssize_t> slot * self.keys.width + self.n_cells].i == partition)
+
+    cdef int end_chunk(self) except -1:
+        """Drop the groups that nothing holds any more."""
+        cdef Py_ssize_t i
+        cdef uint32_t slot
+        if self.swept:
+            self.swept = False
+            for slot in range(self.keys.slots()):
+                if self.keys.is_live(slot) and self.held[slot] == 0:
+                    self.drop(slot)
+            self.n_dropping = 0
+        elif self.n_dropping:
+            for i in range(self.n_dropping):
+                slot = self.dropping[i]
+                if self.keys.is_live(slot) and self.held[slot] == 0:
+                    self.drop(slot)
+            self.n_dropping = 0
+        return 0
+
+    cdef int drop(self, uint32_t slot) except -1:
+        cdef Aggregator aggregator
+        for aggregator in self.aggregators:
+            if not aggregator.is_empty(slot):
+                return 0
+        for aggregator in self.aggregators:
+            aggregator.destroy(slot)
+        self.keys.remove(slot)
+        return 0
+
+    def drop_partition(self, uint32_t partition):
+        """Forget every group of a partition slot."""
+        cdef uint32_t slot
+        cdef Aggregator aggregator
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot) and self.belongs(slot, partition):
+                for aggregator in self.aggregators:
+                    aggregator.destroy(slot)
+                self.keys.remove(slot)
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef uint32_t slot
+        cdef Aggregator aggregator
+        self.keys.write(writer)
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                writer.put_u32(self.held[slot])
+                for aggregator in self.aggregators:
+                    aggregator.write(slot, writer)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef uint32_t slot
+        cdef Aggregator aggregator
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                for aggregator in self.aggregators:
+                    aggregator.destroy(slot)
+        self.n_dropping = 0
+        self.swept = False
+        self.keys.clear()
+        self.keys.read(reader)
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                self.begin(slot)
+                self.held[slot] = reader.get_u32()
+                for aggregator in self.aggregators:
+                    aggregator.read(slot, reader)
+        return 0

@@ -1,0 +1,326 @@
+"""The input handler: Python rows and columns become records, and the records are sent.
+
+A row is checked completely before anything is done with it: a refused row leaves the engine as it was.
+"""
+
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.list cimport PyList_CheckExact
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+
+from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_release
+from siddhi._core.column cimport ColumnReader, Columns, read_columns
+from siddhi._core.context cimport AppContext, advance
+from siddhi._core.event cimport (
+    BORROWED, DOUBLE, LONG, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
+)
+from siddhi._core.executor cimport system_ms
+from siddhi._core.junction cimport StreamJunction
+from siddhi._core.lock cimport lock_app, unlock_app
+from siddhi._core.user_event cimport Event
+
+from siddhi.errors import EventError, NotRunningError
+
+cdef extern from "Python.h":
+    bint PyUnicode_CheckExact(object value)
+    bint PyLong_CheckExact(object value)
+    int64_t PyLong_AsLongLong(object value) except? -1
+
+ctypedef int (*send_fn)(StreamJunction junction, EventChunk* chunk) noexcept
+
+cdef enum:
+    BLOCK = 256                    # rows of a batch that are filled at a time: their records stay in the cache
+
+
+cdef int send_checked(StreamJunction junction, EventChunk* chunk) except -1:
+    return junction.send(chunk)
+
+
+cdef send_fn send_unchecked = <send_fn> send_checked
+
+
+@cython.final
+cdef class InputHandler:
+    """Sends events into one stream. Got from ``runtime.input_handler(stream)``; may be used from many threads.
+
+    An app handles one send at a time; a callback may send again, which is handled at once, inside the send it was called
+    from. Before ``start()`` and after ``shutdown()`` sending raises :class:`siddhi.errors.NotRunningError`.
+    """
+
+    cdef AppContext app
+    cdef StreamJunction junction
+    cdef EventPool pool
+    cdef Layout layout
+    cdef int width
+    cdef int words
+
+    def __init__(self, AppContext app not None, StreamJunction junction not None):
+        self.app = app
+        self.junction = junction
+        self.pool = junction.pool
+        self.layout = junction.layout
+        self.width = self.layout.width
+        self.words = self.layout.words
+
+    @property
+    def stream(self):
+        """Name of the stream."""
+        return self.junction.id
+
+    def send(self, row, timestamp=None):
+        """Send one event.
+
+        Args:
+            row: the values, a tuple or list in attribute order (None is null), or an :class:`Event`.
+            timestamp: ms since the epoch. Without it the event is stamped with the system's clock, and in playback the
+                app's clock does not move.
+
+        Raises:
+            EventError: the row does not fit the stream (arity, type or range); nothing has happened.
+            NotRunningError: the app is not running.
+        """
+        cdef EventC* event
+        cdef EventChunk chunk
+        cdef int64_t time
+        cdef int status
+        cdef bint stamped = True
+        if not self.app.running:
+            self.refuse_not_running()
+        if timestamp is None:
+            if isinstance(row, Event):
+                time = (<Event> row).timestamp
+                row = (<Event> row).load()
+            else:
+                time = system_ms()
+                stamped = False
+        elif PyLong_CheckExact(timestamp):
+            time = PyLong_AsLongLong(timestamp)
+        else:
+            time = timestamp
+        lock_app(self.app.lock)
+        try:
+            event = self.read_row(row)
+            event.timestamp = time
+            if stamped and self.app.frame.playback:
+                status = advance_unchecked(self.app, time)
+                if status == -1:
+                    release(self.pool, event)
+                    return self.leave()
+            chunk.head = event
+            chunk.tail = event
+            status = send_unchecked(self.junction, &chunk)
+            release(self.pool, event)
+            if status == -1:
+                return self.leave()
+        finally:
+            unlock_app(self.app.lock)
+
+    cdef object leave(self):
+        """Raise the exception that is set."""
+        leave_with_exception()
+
+    cdef int refuse_not_running(self) except -1:
+        raise NotRunningError(f"Siddhi app '{self.app.name}' is not running, cannot send event to '{self.junction.id}'")
+
+    cdef EventC* read_row(self, row) except NULL:
+        """A record of the row's values; the caller owns it."""
+        cdef int i
+        cdef PyObject* value
+        cdef EventC* event
+        cdef CellC* cell
+        cdef uint8_t code
+        if not PyTuple_CheckExact(row):
+            if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
+                raise EventError(f"stream '{self.junction.id}': a row is a tuple or list of values, not {row!r}")
+            if isinstance(row, Event):
+                row = (<Event> row).load()
+            elif isinstance(row, dict):
+                row = self.row_of_mapping(row)
+            else:
+                row = tuple(row)
+        if PyTuple_GET_SIZE(row) != self.width:
+            raise EventError(
+                f"stream '{self.junction.id}' has {self.width} attributes ({', '.join(self.layout.names)}), "
+                f"the row has {PyTuple_GET_SIZE(row)} values: {row!r}")
+        event = acquire(self.pool)
+        for i in range(self.words):
+            event.body[i] = 0
+        for i in range(self.width):
+            value = <PyObject*> PyTuple_GET_ITEM(row, i)
+            code = self.layout.codes[i]
+            cell = <CellC*> &event.body[self.words + i]
+            # The three commonest cases stand here; cell_from_python knows all.
+            if code == DOUBLE and PyFloat_CheckExact(<object> value):
+                cell.d = PyFloat_AS_DOUBLE(<object> value)
+            elif code == STRING and PyUnicode_CheckExact(<object> value):
+                Py_INCREF(<object> value)
+                cell.o = value
+            else:
+                try:
+                    cell_from_python(event, self.layout, i, <object> value)
+                except Exception as error:
+                    release(self.pool, event)
+                    raise EventError(f"stream '{self.junction.id}': {error}") from None
+        return event
+
+    cdef tuple row_of_mapping(self, dict row):
+        """Values by attribute name, in order; every attribute must be there."""
+        unknown = [name for name in row if name not in self.layout.names]
+        missing = [name for name in self.layout.names if name not in row]
+        if unknown or missing:
+            raise EventError(
+                f"stream '{self.junction.id}' has the attributes {', '.join(self.layout.names)}; the row "
+                + " and ".join(
+                    ([f"lacks {', '.join(missing)}"] if missing else [])
+                    + ([f"has {', '.join(map(str, unknown))}"] if unknown else [])))
+        return tuple([row[name] for name in self.layout.names])
+
+    def send_events(self, events):
+        """Send several events as one chunk (queries see a batch; see reference: arrays).
+
+        Args:
+            events: :class:`Event` objects. In playback the clock moves to the timestamp of the last one first.
+
+        Raises:
+            EventError: one of the rows does not fit the stream, or there are none; nothing has happened.
+            NotRunningError: the app is not running.
+        """
+        cdef EventChunk chunk
+        cdef EventC* record
+        cdef Event event
+        cdef int status
+        if not self.app.running:
+            self.refuse_not_running()
+        events = list(events)
+        if not events:
+            raise EventError(f"stream '{self.junction.id}': no events to send")
+        chunk_clear(&chunk)
+        lock_app(self.app.lock)
+        try:
+            try:
+                for item in events:
+                    if not isinstance(item, Event):
+                        raise EventError(f"stream '{self.junction.id}': expected Event objects, got {item!r}")
+                    event = item
+                    record = self.read_row(event.load())
+                    record.timestamp = event.timestamp
+                    chunk_append(&chunk, record)
+            except BaseException:
+                chunk_release(&chunk, self.pool)
+                raise
+            if self.app.frame.playback and advance_unchecked(self.app, chunk.tail.timestamp) == -1:
+                chunk_release(&chunk, self.pool)
+                return self.leave()
+            status = send_unchecked(self.junction, &chunk)
+            chunk_release(&chunk, self.pool)
+            if status == -1:
+                return self.leave()
+        finally:
+            unlock_app(self.app.lock)
+
+    def send_batch(self, data, timestamp=None):
+        """Send the rows of a table; the results are those of sending them one at a time.
+
+        Args:
+            data: anything that exports Arrow (pyarrow, polars, pandas), a mapping of numpy columns, or a pandas frame.
+                Columns are found by attribute name; others are ignored.
+            timestamp: name of the column with the events' time (ms since the epoch, or a date-time column), or an array
+                of ms. Without it the events are stamped with the system's clock.
+
+        Raises:
+            EventError: a column is missing or does not fit its attribute; nothing has happened.
+            NotRunningError: the app is not running.
+        """
+        cdef Columns columns
+        cdef EventC* block[256]
+        cdef Py_ssize_t start = 0, n, i
+        cdef bint outermost
+        cdef int64_t now = 0
+        cdef EventChunk chunk
+        cdef EventC* event
+        cdef int status = 0
+        if not self.app.running:
+            self.refuse_not_running()
+        try:
+            columns = read_columns(data, self.layout, timestamp)
+        except (ValueError, TypeError) as error:
+            raise EventError(f"stream '{self.junction.id}': {error}") from error
+        lock_app(self.app.lock)
+        outermost = not self.app.in_batch
+        self.app.in_batch = True
+        n = 0
+        try:
+            while start < columns.length:
+                n = min(<Py_ssize_t> BLOCK, columns.length - start)
+                self.fill_block(columns, block, start, n)
+                if columns.timestamps is NULL:
+                    now = system_ms()
+                for i in range(n):
+                    event = block[i]
+                    if columns.timestamps is not NULL:
+                        event.timestamp = columns.timestamps[start + i]
+                        if self.app.frame.playback and event.timestamp > self.app.frame.clock:
+                            status = advance_unchecked(self.app, event.timestamp)
+                    else:
+                        event.timestamp = now
+                    if status == 0:
+                        chunk.head = event
+                        chunk.tail = event
+                        status = send_unchecked(self.junction, &chunk)
+                    if status == -1:
+                        break
+                for i in range(n):
+                    release(self.pool, block[i])
+                n = 0
+                if status == -1:
+                    return self.leave()
+                start += BLOCK
+        finally:
+            if outermost:
+                self.app.in_batch = False
+                waiting = self.app.batch_callbacks
+                self.app.batch_callbacks = []
+                for callback in waiting:
+                    callback.flush()
+            unlock_app(self.app.lock)
+
+    cdef int fill_block(self, Columns columns, EventC** block, Py_ssize_t start, Py_ssize_t n) except -1:
+        """Records of the rows from start on, their objects borrowed from the columns."""
+        cdef Py_ssize_t i
+        cdef int j, word
+        cdef ColumnReader reader
+        for i in range(n):
+            block[i] = acquire(self.pool)
+            block[i].flags = BORROWED
+            for word in range(self.words):
+                block[i].body[word] = 0
+        try:
+            for j in range(self.width):
+                reader = <ColumnReader> columns.readers[j]
+                reader.fill(block, start, n, self.words + j, j >> 6, (<uint64_t> 1) << (j & 63))
+        except BaseException:
+            for i in range(n):
+                release(self.pool, block[i])
+            raise
+        return 0
+
+    def __repr__(self):
+        return f"InputHandler({self.junction.id!r})"
+
+
+cdef int leave_with_exception() except -1:
+    return -1
+
+
+ctypedef int (*advance_fn)(AppContext app, int64_t timestamp) noexcept
+
+
+cdef int advance_checked(AppContext app, int64_t timestamp) except -1:
+    return advance(app, timestamp)
+
+
+cdef advance_fn advance_unchecked = <advance_fn> advance_checked

@@ -1,0 +1,119 @@
+"""Stream junctions."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+
+from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.context cimport leave
+from siddhi._core.event cimport EventC, acquire, cell_from_python
+from siddhi._core.lock cimport lock_app, unlock_app
+from siddhi._core.user_event cimport make_events
+
+ctypedef int (*deliver_fn)(StreamJunction junction, EventChunk* chunk) noexcept
+
+
+cdef int deliver(StreamJunction junction, EventChunk* chunk) except -1:
+    cdef int i = 0
+    cdef Receiver receiver
+    # A receiver may subscribe or unsubscribe while it is called: the bound is read anew, and the one at work kept alive.
+    while i < junction.n:
+        receiver = <Receiver> junction.array[i]
+        receiver.receive(chunk)
+        i += 1
+    return 0
+
+
+# Called as if it could not fail, and its answer looked at: a try block would cost more than a whole filter query.
+cdef deliver_fn deliver_unchecked = <deliver_fn> deliver
+
+
+cdef class StreamJunction:
+    """The junction of one stream.
+
+    Args:
+        app: the app's context.
+        id: name of the stream.
+        layout: names and types of its attributes.
+    """
+
+    def __init__(self, AppContext app not None, str id not None, Layout layout not None):
+        self.app = app
+        self.id = id
+        self.layout = layout
+        self.pool = EventPool(layout)
+        self.receivers = []
+
+    def __dealloc__(self):
+        PyMem_Free(self.array)
+
+    def subscribe(self, Receiver receiver not None):
+        """Add a receiver behind those there are."""
+        self.receivers.append(receiver)
+        self.rebuild()
+
+    def unsubscribe(self, Receiver receiver not None):
+        """Take a receiver out; unknown ones are ignored."""
+        self.receivers = [other for other in self.receivers if other is not receiver]
+        self.rebuild()
+
+    cdef int rebuild(self) except -1:
+        cdef Py_ssize_t i, n = len(self.receivers)
+        cdef void** array = <void**> PyMem_Realloc(self.array, max(1, n) * sizeof(void*))
+        if array is NULL:
+            raise MemoryError
+        self.array = array
+        for i in range(n):
+            self.array[i] = <void*> self.receivers[i]
+        self.n = <int> n
+        return 0
+
+    cdef int send(self, EventChunk* chunk) except -1:
+        cdef EventC* event
+        if self.counting:
+            event = chunk.head
+            while event is not NULL:
+                self.events += 1
+                event = event.next
+        if deliver_unchecked(self, chunk) == -1:
+            return self.fail(chunk)
+        return 0
+
+    cdef int fail(self, EventChunk* chunk) except -1:
+        """Give the exception that is set to the stream's error handling; other than Exceptions pass through."""
+        try:
+            leave()
+        except Exception as error:
+            events = make_events(chunk, self.pool)
+            if self.on_error is not None:
+                self.on_error(error, events)
+            else:
+                self.app.handle(error, self.id, events)
+        return 0
+
+    def send_rows(self, rows):
+        """Send rows as one chunk.
+
+        Args:
+            rows: pairs of timestamp (ms) and values.
+
+        Raises:
+            ValueError: a value does not fit its attribute; nothing was sent.
+        """
+        cdef EventChunk chunk
+        cdef EventC* event
+        cdef int i
+        chunk_clear(&chunk)
+        lock_app(self.app.lock)
+        try:
+            for timestamp, values in rows:
+                event = acquire(self.pool)
+                chunk_append(&chunk, event)
+                event.timestamp = timestamp
+                for i in range(self.layout.words):
+                    event.body[i] = 0
+                for i in range(self.layout.width):
+                    cell_from_python(event, self.layout, i, values[i])
+            if chunk.head is not NULL:
+                self.send(&chunk)
+        finally:
+            chunk_release(&chunk, self.pool)
+            unlock_app(self.app.lock)

@@ -1,0 +1,12 @@
+# Order by over one chunk: a stable sort within runs of equal event type, nulls last in both directions.
+
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport EventC
+
+cdef class ChunkOrder:
+    cdef AppContext app
+    cdef tuple keys                # executors over the output event
+    cdef tuple descending
+    cdef int sort(self, EventChunk* chunk) except -1
+    cdef tuple values(self, EventC* event)

@@ -1,0 +1,57 @@
+"""Order by."""
+
+from siddhi._core.chunk cimport chunk_append, chunk_clear
+from siddhi._core.event cimport EventC
+from siddhi._core.executor cimport Executor, evaluate_to_python
+
+
+cdef class ChunkOrder:
+    """Sorts chunks of output events.
+
+    Args:
+        app: the app's context.
+        keys: executors over the output event, most significant first.
+        descending: one bool per key.
+    """
+
+    def __init__(self, AppContext app not None, tuple keys not None, tuple descending not None):
+        self.app = app
+        self.keys = keys
+        self.descending = descending
+
+    cdef int sort(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef EventC* following
+        cdef list rows, run = []
+        cdef int type
+        if event is NULL or event.next is NULL:
+            return 0
+        rows = []
+        type = event.type
+        # Keys become Python values: ordering whole batches is rare enough to leave it to the best sort there is.
+        while event is not NULL:
+            if event.type != type:
+                rows.extend(self.sorted_run(run))
+                run = []
+                type = event.type
+            run.append((self.values(event), <size_t> event))
+            event = event.next
+        rows.extend(self.sorted_run(run))
+        chunk_clear(chunk)
+        for _, address in rows:
+            following = <EventC*> <size_t> address
+            chunk_append(chunk, following)
+        return 0
+
+    cdef tuple values(self, EventC* event):
+        cdef Executor key
+        self.app.frame.output = event
+        return tuple([evaluate_to_python(key, event, &self.app.frame) for key in self.keys])
+
+    def sorted_run(self, list run):
+        for i in range(len(self.keys) - 1, -1, -1):
+            present = [row for row in run if row[0][i] is not None]
+            absent = [row for row in run if row[0][i] is None]
+            present.sort(key=lambda row, i=i: row[0][i], reverse=self.descending[i])
+            run = present + absent
+        return run

@@ -1,0 +1,32 @@
+# The steps of a query. Events are pushed through: process() takes one event, finish() ends a chunk. Pushing gives the
+# results of handing whole chunks from step to step, without building the chunks in between.
+#
+#   Receiver   takes chunks from a junction; the events stay the junction's and must not be relinked or changed
+#   Processor  process(event): CURRENT or EXPIRED; the event is lent for the call, whoever keeps it retains it
+#              reset(timestamp): forget what was aggregated (RESET)
+#              finish(): the chunk ends here
+
+from libc.stdint cimport int64_t
+
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.context cimport AppContext, Timed
+from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.executor cimport ExecC, Executor
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+
+cdef class Receiver(Timed):
+    cdef int receive(self, EventChunk* chunk) except -1
+
+cdef class Processor(Timed):
+    cdef readonly AppContext app
+    cdef public Processor next
+    cdef int process(self, EventC* event) except -1
+    cdef int reset(self, int64_t timestamp) except -1
+    cdef int finish(self) except -1
+    cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition slot
+    cdef int drop(self, unsigned int partition) except -1          # give the state of a partition slot up
+    cdef int write(self, SnapshotWriter writer) except -1
+    cdef int read(self, SnapshotReader reader) except -1
+
+cdef class FilterProcessor(Processor):
+    cdef Executor condition

@@ -1,0 +1,37 @@
+# Where a query begins: the receiver of its input stream. Filters in front of the window are evaluated on the stream's own
+# record; only events that pass are copied, and only the cells that are read later.
+
+from libc.stdint cimport int32_t, uint64_t
+
+from siddhi._core.context cimport AppContext
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.executor cimport ExecC
+from siddhi._core.processor cimport Processor, Receiver
+
+cdef struct CopyC:                 # one cell of a stage record
+    int32_t source_cell
+    int32_t source_word
+    uint64_t source_bit
+    int32_t cell
+    int32_t word
+    uint64_t bit
+    bint is_object
+
+cdef class StageCopier:
+    cdef readonly EventPool pool   # of the stage's records
+    cdef CopyC* copies
+    cdef int n_copies
+    cdef EventC* copy(self, const EventC* event) except NULL
+
+cdef class QueryEntry(Receiver):
+    cdef readonly AppContext app
+    cdef tuple filters
+    cdef const ExecC** conditions
+    cdef int n_conditions
+    cdef StageCopier copier        # None: the next step reads the stream's record
+    cdef readonly Processor next
+    cdef int run(self, EventChunk* chunk) except -1
+
+cdef class StageProcessor(Processor):      # the same copy behind a stream function
+    cdef StageCopier copier

@@ -1,0 +1,162 @@
+"""The entry of a query: filters on the stream's record, then the copy into the query's own."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from siddhi._core.event cimport OBJECT, STRING, Layout, acquire, release
+from siddhi._core.executor cimport TRUE, Executor, FrameC, evaluate_condition
+
+ctypedef int (*run_fn)(QueryEntry entry, EventChunk* chunk) noexcept
+ctypedef int (*process_fn)(Processor processor, EventC* event) noexcept
+
+
+cdef class StageCopier:
+    """Copies the cells of one layout that a later stage reads into records of that stage.
+
+    Args:
+        source: layout copied from.
+        pool: pool of the stage.
+        positions: for each cell of the stage, its position in the source; -1 leaves the cell null.
+    """
+
+    def __cinit__(self, Layout source not None, EventPool pool not None, positions):
+        cdef int i, n = 0
+        cdef int position
+        cdef CopyC* copy
+        self.pool = pool
+        self.copies = <CopyC*> PyMem_Malloc(max(1, len(positions)) * sizeof(CopyC))
+        if self.copies is NULL:
+            raise MemoryError
+        for i in range(len(positions)):
+            position = positions[i]
+            copy = &self.copies[n]
+            copy.cell = pool.layout.cell(i)
+            copy.word = pool.layout.null_word(i)
+            copy.bit = (<uint64_t> 1) << (i & 63)
+            copy.is_object = pool.layout.codes[i] == STRING or pool.layout.codes[i] == OBJECT
+            if position < 0:
+                # A cell that is always null: its source is a null bit that is always set, that of no cell at all.
+                copy.source_bit = 0
+                copy.source_cell = -1
+            else:
+                copy.source_cell = source.cell(position)
+                copy.source_word = source.null_word(position)
+                copy.source_bit = (<uint64_t> 1) << (position & 63)
+            n += 1
+        self.n_copies = n
+
+    def __dealloc__(self):
+        PyMem_Free(self.copies)
+
+    cdef EventC* copy(self, const EventC* event) except NULL:
+        """A new record of the stage with the event's timestamp, type and cells; the caller owns it."""
+        cdef int i
+        cdef CopyC* cell
+        cdef uint64_t value
+        cdef EventC* stage = acquire(self.pool)
+        stage.timestamp = event.timestamp
+        stage.type = event.type
+        for i in range(self.pool.layout.words):
+            stage.body[i] = 0
+        for i in range(self.n_copies):
+            cell = &self.copies[i]
+            if cell.source_cell < 0 or event.body[cell.source_word] & cell.source_bit:
+                stage.body[cell.word] |= cell.bit
+                continue
+            value = event.body[cell.source_cell]
+            stage.body[cell.cell] = value
+            if cell.is_object:
+                Py_INCREF(<object> <PyObject*> value)
+        return stage
+
+
+cdef int run_checked(QueryEntry entry, EventChunk* chunk) except -1:
+    return entry.run(chunk)
+
+
+cdef int process_checked(Processor processor, EventC* event) except -1:
+    return processor.process(event)
+
+
+cdef run_fn run_unchecked = <run_fn> run_checked
+cdef process_fn process_unchecked = <process_fn> process_checked
+
+
+cdef class QueryEntry(Receiver):
+    """Receives a query's input.
+
+    Args:
+        app: the app's context.
+        filters: conditions over the stream's record, in order.
+        copier: makes the record for what follows; None to pass the stream's own.
+        next: the first step behind the filters.
+    """
+
+    def __init__(self, AppContext app not None, tuple filters not None, StageCopier copier, Processor next not None):
+        cdef int i
+        cdef Executor executor
+        self.app = app
+        self.filters = filters
+        self.n_conditions = len(filters)
+        self.conditions = <const ExecC**> PyMem_Malloc(max(1, self.n_conditions) * sizeof(void*))
+        if self.conditions is NULL:
+            raise MemoryError
+        for i in range(self.n_conditions):
+            executor = filters[i]
+            self.conditions[i] = &executor.c
+        self.copier = copier
+        self.next = next
+
+    def __dealloc__(self):
+        PyMem_Free(self.conditions)
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef int status = run_unchecked(self, chunk)
+        if status == -1:
+            self.next.abort()
+        return status
+
+    cdef int run(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef EventC* stage
+        cdef FrameC* frame = &self.app.frame
+        cdef int i, status
+        cdef bint passed, any_passed = False
+        while event is not NULL:
+            passed = True
+            if self.n_conditions:
+                frame.type = event.type
+                frame.group = frame.partition
+                for i in range(self.n_conditions):
+                    if evaluate_condition(self.conditions[i], event, frame) != TRUE:
+                        passed = False
+                        break
+            if passed:
+                any_passed = True
+                if self.copier is None:
+                    self.next.process(event)
+                else:
+                    stage = self.copier.copy(event)
+                    status = process_unchecked(self.next, stage)
+                    release(self.copier.pool, stage)
+                    if status == -1:
+                        return -1
+            event = event.next
+        if any_passed:
+            return self.next.finish()
+        return 0
+
+
+cdef class StageProcessor(Processor):
+    """Copies an event into the records of the next stage (a window behind a stream function)."""
+
+    def __init__(self, AppContext app not None, StageCopier copier not None):
+        self.app = app
+        self.copier = copier
+
+    cdef int process(self, EventC* event) except -1:
+        cdef EventC* stage = self.copier.copy(event)
+        cdef int status = process_unchecked(self.next, stage)
+        release(self.copier.pool, stage)
+        return status

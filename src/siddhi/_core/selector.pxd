@@ -1,0 +1,67 @@
+# The selector: evaluates the select clause for every CURRENT and EXPIRED event and keeps, chunk by chunk, what the query
+# puts out: each event, the last one, or the last one per group.
+#
+# Output records are made in the pool of the target, so that a stream gets them without another copy. Columns that are
+# plain attributes are copied cell by cell; the others are closures that write straight into the output cell.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+from siddhi._core.aggregator_states cimport AggregatorStates
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.executor cimport ExecC, Executor, eval_fn
+from siddhi._core.group cimport GroupBy
+from siddhi._core.output cimport OutputStage
+from siddhi._core.processor cimport Processor
+
+cdef enum SelectMode:
+    EACH = 0
+    LAST = 1
+    LAST_PER_GROUP = 2
+
+cdef enum ColumnKind:
+    COPY = 0                       # a plain number or bool of the event at hand
+    COPY_OBJECT = 1                # a plain string or object of the event at hand
+    COMPUTE = 2
+    COMPUTE_OBJECT = 3
+    COMPUTE_BOOL = 4
+
+cdef struct ColumnC:
+    const ExecC* x
+    uint8_t kind                   # ColumnKind
+    bint aggregates                # must be evaluated for events that are not put out, too
+    int32_t source_cell
+    int32_t source_word
+    uint64_t source_bit
+    int32_t cell
+    int32_t word
+    uint64_t bit
+
+cdef class Selector(Processor):
+    cdef readonly EventPool pool
+    cdef ColumnC* columns
+    cdef int n_columns
+    cdef tuple executors                 # keeps the columns' executors alive
+    cdef AggregatorStates states         # of the aggregators, where there is no group by
+    cdef bint has_aggregates
+    cdef bint wants_current
+    cdef bint wants_expired
+    cdef Executor having
+    cdef GroupBy groups
+    cdef int mode
+    cdef object ordering                 # ChunkOrder or None
+    cdef Py_ssize_t limit                # -1: none
+    cdef Py_ssize_t offset
+    cdef EventChunk out
+    cdef EventC* last                    # mode LAST
+    cdef EventC** last_of_group          # mode LAST_PER_GROUP, by slot
+    cdef Py_ssize_t group_capacity
+    cdef uint32_t* order                 # slots by first kept appearance in the chunk
+    cdef Py_ssize_t n_order
+    cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
+    cdef readonly OutputStage output
+    cdef int evaluate_unchecked(self, EventC* event, EventC* out) noexcept
+    cdef int update(self, EventC* event) except -1
+    cdef int keep(self, EventC* out, uint32_t slot) except -1
+    cdef int grow(self, uint32_t slot) except -1
+    cdef int arrange(self, EventChunk* chunk) except -1

@@ -1,0 +1,120 @@
+"""Event: the external form of an event."""
+
+cimport cython
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
+
+from siddhi._core.event cimport EXPIRED, event_to_tuple, release, retain
+
+
+@cython.final
+@cython.freelist(64)
+@cython.no_gc_clear
+cdef class Event:
+    """One event: ``timestamp`` (int, ms since the epoch; -1 when it has none), ``data`` (tuple in attribute order) and
+    ``is_expired``. Values are reached by position (``event[0]``) and, for events the engine made, by attribute name
+    (``event["price"]``). Events are immutable and compare by value.
+
+    Args:
+        timestamp: ms since the epoch.
+        data: the values, in attribute order.
+        is_expired: whether the event left a window.
+    """
+
+    def __init__(self, timestamp, data, is_expired=False):
+        self.timestamp = timestamp
+        self.values = tuple(data)
+        self.is_expired = is_expired
+
+    def __dealloc__(self):
+        if self.record is not NULL:
+            release(self.pool, self.record)
+
+    cdef tuple load(self):
+        if self.values is None:
+            self.values = event_to_tuple(self.record, self.pool.layout)
+            self.names = self.pool.layout.names
+            release(self.pool, self.record)
+            self.record = NULL
+            self.pool = None
+        return self.values
+
+    @property
+    def data(self):
+        """The values as a tuple, in attribute order."""
+        return self.load()
+
+    def __getitem__(self, key):
+        cdef tuple values = self.load()
+        if isinstance(key, str):
+            if self.names is None or key not in self.names:
+                raise KeyError(key)
+            return values[self.names.index(key)]
+        return values[key]
+
+    def __len__(self):
+        return len(self.load())
+
+    def __iter__(self):
+        return iter(self.load())
+
+    def to_dict(self):
+        """Values by attribute name.
+
+        Raises:
+            TypeError: the event was not made by the engine and knows no names.
+        """
+        values = self.load()
+        if self.names is None:
+            raise TypeError("this event has no attribute names")
+        return dict(zip(self.names, values))
+
+    def __eq__(self, other):
+        if not isinstance(other, Event):
+            return NotImplemented
+        return (self.timestamp == (<Event> other).timestamp and self.is_expired == (<Event> other).is_expired
+                and self.load() == (<Event> other).load())
+
+    def __hash__(self):
+        return hash((self.timestamp, self.load(), self.is_expired))
+
+    def __repr__(self):
+        values = self.load()
+        if self.names is None:
+            shown = repr(values)
+        else:
+            shown = "(" + ", ".join(f"{name}={value!r}" for name, value in zip(self.names, values)) + ")"
+        return f"Event({self.timestamp}, {shown}{', expired' if self.is_expired else ''})"
+
+    def __reduce__(self):
+        return (Event, (self.timestamp, self.load(), self.is_expired))
+
+
+cdef Event make_event(EventC* record, EventPool pool):
+    cdef Event event = Event.__new__(Event)
+    event.timestamp = record.timestamp
+    event.is_expired = record.type == EXPIRED
+    retain(pool, record)
+    event.record = record
+    event.pool = pool
+    return event
+
+
+cdef list make_events(EventChunk* chunk, EventPool pool):
+    """The events of a chunk, in order."""
+    cdef EventC* record = chunk.head
+    cdef Py_ssize_t n = 0, i = 0
+    cdef Event event
+    cdef list events
+    while record is not NULL:
+        n += 1
+        record = record.next
+    events = PyList_New(n)
+    record = chunk.head
+    while record is not NULL:
+        event = make_event(record, pool)
+        Py_INCREF(event)
+        PyList_SET_ITEM(events, i, event)
+        i += 1
+        record = record.next
+    return events

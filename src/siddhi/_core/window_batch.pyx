@@ -1,0 +1,259 @@
+"""Windows that release whole batches: ``lengthBatch``, ``timeBatch``, ``batch``.
+
+A release is one chunk: the previous batch as EXPIRED (where somebody wants it), RESET, the batch as CURRENT.
+The streaming forms let current events pass at once; a release then is the expired batch and RESET.
+"""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport EventC, EventPool, release, retain
+from siddhi._core.executor cimport now_ms
+from siddhi._core.queue cimport (
+    QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_write,
+)
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window cimport Window, state_of
+
+cdef struct BatchStateC:
+    QueueC current                 # being collected
+    QueueC previous                # released last, where expired events are wanted
+    int64_t boundary               # timeBatch: end of the period, ms
+    bint started                   # timeBatch: the boundary is set
+
+
+
+cdef class BatchWindow(Window):
+    """What the batch windows share.
+
+    Args:
+        keeps_expired: the previous batch is wanted as EXPIRED events, or by joins and on-demand queries.
+        streams_current: current events pass at once.
+    """
+
+    cdef bint keeps_expired
+    cdef bint streams_current
+
+    def __init__(self, AppContext app not None, EventPool pool not None, bint keeps_expired, bint streams_current,
+                 bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.keeps_expired = keeps_expired
+        self.streams_current = streams_current
+        self.setup(sizeof(BatchStateC))
+
+    cdef int expire_previous(self, BatchStateC* state) except -1:
+        cdef int64_t now
+        if state.previous.size:
+            now = now_ms(&self.app.frame)
+            while state.previous.size:
+                self.expire(queue_pop(&state.previous), now)
+        return 0
+
+    cdef int release_batch(self, BatchStateC* state) except -1:
+        """One chunk: previous batch, RESET, current batch; the current batch becomes the previous one."""
+        cdef QueueC batch
+        cdef EventC* event
+        cdef Py_ssize_t i
+        self.expire_previous(state)
+        if state.current.size == 0:
+            return self.next.finish()
+        self.next.reset(queue_first(&state.current).timestamp)
+        if self.streams_current:
+            batch = state.current
+            state.current = state.previous
+            state.previous = batch
+        else:
+            # The batch is taken out first, and put back as the previous one before anything downstream runs.
+            batch = state.current
+            state.current = state.previous
+            state.previous = batch
+            for i in range(state.previous.size):
+                self.next.process(queue_at(&state.previous, i))
+        if not self.keeps_expired:
+            while state.previous.size:
+                event = queue_pop(&state.previous)
+                release(self.pool, event)
+        return self.next.finish()
+
+    cdef int collect(self, BatchStateC* state, EventC* event) except -1:
+        retain(self.pool, event)
+        return queue_push(&state.current, event)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<BatchStateC*> state).current, self.pool)
+        queue_clear(&(<BatchStateC*> state).previous, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        cdef BatchStateC* batch = <BatchStateC*> state
+        queue_write(&batch.current, writer, self.pool)
+        queue_write(&batch.previous, writer, self.pool)
+        writer.put_bool(batch.started)
+        writer.put_i64(batch.boundary)
+        return 0
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        cdef BatchStateC* batch = <BatchStateC*> state
+        queue_read(&batch.current, reader, self.pool)
+        queue_read(&batch.previous, reader, self.pool)
+        batch.started = reader.get_bool()
+        batch.boundary = reader.get_i64()
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class LengthBatchWindow(BatchWindow):
+    """``lengthBatch(n [, stream.current.event])``: n events make a batch."""
+
+    cdef Py_ssize_t length
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Py_ssize_t length, bint keeps_expired,
+                 bint streams_current=False, bint stamps=True):
+        BatchWindow.__init__(self, app, pool, keeps_expired, streams_current, stamps)
+        self.length = length
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        cdef BatchStateC* state = <BatchStateC*> state_of(self)
+        if self.length <= 0:
+            self.next.process(event)
+            retain(self.pool, event)
+            self.expire(event, now_ms(&self.app.frame))
+            return self.next.reset(event.timestamp)
+        if self.streams_current:
+            if state.current.size >= self.length:
+                # The period is over with the event behind it: expired batch, RESET and that event are one chunk.
+                while state.current.size:
+                    self.expire_or_release(queue_pop(&state.current))
+                self.next.reset(event.timestamp)
+            self.collect(state, event)
+            return self.next.process(event)
+        self.collect(state, event)
+        if state.current.size >= self.length:
+            return self.release_batch(state)
+        return 0
+
+    cdef int expire_or_release(self, EventC* event) except -1:
+        if self.keeps_expired:
+            return self.expire(event, now_ms(&self.app.frame))
+        release(self.pool, event)
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class TimeBatchWindow(BatchWindow):
+    """``timeBatch(t [, start] [, stream.current.event])``: periods of t milliseconds of the app's clock.
+
+    The first period ends t after the first event, or at the next boundary aligned to ``start_ms``. A timer fires at every
+    boundary, also of empty periods: a batch expires at the boundary after its own. The boundary is part of the state of
+    each partition key and of snapshots.
+    """
+
+    cdef int64_t duration
+    cdef int64_t start
+    cdef bint aligned
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t duration_ms, start_ms,
+                 bint keeps_expired, bint streams_current=False, bint stamps=True):
+        BatchWindow.__init__(self, app, pool, keeps_expired, streams_current, stamps)
+        self.duration = duration_ms
+        self.aligned = start_ms is not None
+        self.start = start_ms if start_ms is not None else 0
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        cdef BatchStateC* state = <BatchStateC*> state_of(self)
+        cdef int64_t now
+        if not state.started:
+            now = now_ms(&self.app.frame)
+            state.started = True
+            if self.aligned:
+                state.boundary = now + self.duration - (now - self.start) % self.duration
+            else:
+                state.boundary = now + self.duration
+            self.app.schedule(self, state.boundary, self.app.frame.partition)
+        self.collect(state, event)
+        if self.streams_current:
+            return self.next.process(event)
+        return 0
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef BatchStateC* state
+        cdef int64_t timestamp
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <BatchStateC*> state_of(self)
+        if state is NULL:
+            return 0
+        state.boundary = when + self.duration
+        self.app.schedule(self, state.boundary, self.app.frame.partition)
+        if not self.streams_current:
+            return self.release_batch(state)
+        if state.current.size == 0:
+            return 0
+        timestamp = queue_first(&state.current).timestamp
+        while state.current.size:
+            if self.keeps_expired:
+                self.expire(queue_pop(&state.current), now_ms(&self.app.frame))
+            else:
+                release(self.pool, queue_pop(&state.current))
+        self.next.reset(timestamp)
+        return self.next.finish()
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        BatchWindow.read_state(self, state, reader)
+        if (<BatchStateC*> state).started:
+            self.app.schedule(self, (<BatchStateC*> state).boundary, self.app.frame.partition)
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class ChunkBatchWindow(BatchWindow):
+    """``batch([n])``: each arriving chunk is a batch; with n it is cut into pieces of n, each released as its own chunk,
+    the expired batch going with the first piece."""
+
+    cdef Py_ssize_t length
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Py_ssize_t length, bint keeps_expired,
+                 bint stamps=True):
+        BatchWindow.__init__(self, app, pool, keeps_expired, False, stamps)
+        self.length = length
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        return self.collect(<BatchStateC*> state_of(self), event)
+
+    cdef int finish(self) except -1:
+        cdef BatchStateC* state = <BatchStateC*> state_of(self)
+        cdef QueueC batch
+        cdef EventC* event
+        cdef Py_ssize_t i, n = state.current.size
+        if n == 0:
+            return 0
+        if self.length <= 0 or n <= self.length:
+            return self.release_batch(state)
+        # The whole chunk is the next previous batch; only its release is in pieces.
+        self.expire_previous(state)
+        batch = state.current
+        state.current = state.previous
+        state.previous = batch
+        for i in range(n):
+            event = queue_at(&batch, i)
+            if i % self.length == 0:
+                if i:
+                    self.next.finish()
+                self.next.reset(event.timestamp)
+            self.next.process(event)
+        if not self.keeps_expired:
+            while state.previous.size:
+                release(self.pool, queue_pop(&state.previous))
+        return self.next.finish()

@@ -1,0 +1,56 @@
+"""``length(n)``: the last n events."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport EventC, EventPool, acquire, retain
+from siddhi._core.executor cimport now_ms
+from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window cimport Window, state_of
+
+cdef struct LengthStateC:
+    QueueC held
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class LengthWindow(Window):
+    """Keeps the last ``length`` events: when full, the oldest expires before the new one passes, in the same chunk.
+
+    With a length of zero (or less) nothing is held: each event passes, expires at once and is followed by RESET.
+    """
+
+    cdef Py_ssize_t length
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Py_ssize_t length, bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.length = length
+        self.setup(sizeof(LengthStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        cdef LengthStateC* state = <LengthStateC*> state_of(self)
+        if self.length <= 0:
+            self.next.process(event)
+            retain(self.pool, event)
+            # The sender holds the event too, so expire() works on a copy.
+            self.expire(event, now_ms(&self.app.frame))
+            return self.next.reset(event.timestamp)
+        if state.held.size >= self.length:
+            self.expire(queue_pop(&state.held), self.expiry_time())
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        return self.next.process(event)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<LengthStateC*> state).held, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return queue_write(&(<LengthStateC*> state).held, writer, self.pool)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        return queue_read(&(<LengthStateC*> state).held, reader, self.pool)

@@ -1,0 +1,124 @@
+"""``time(t)``: the events of the last t milliseconds of the app's clock."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport EventC, EventPool, retain
+from siddhi._core.executor cimport now_ms
+from siddhi._core.queue cimport QueueC, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window cimport Window, state_of
+
+cdef struct TimeStateC:
+    QueueC held
+    bint scheduled                 # a timer is on its way
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class TimeWindow(Window):
+    """Holds an event until it is ``duration_ms`` old; exactly that old is expired.
+
+    The queue is scanned from the oldest and the scan stops at the first event that is young enough, so a late event
+    expires no earlier than those that came before it. One timer per partition, for the oldest event, is enough: whatever
+    is due when it fires goes in one chunk.
+    """
+
+    cdef int64_t duration
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t duration_ms, bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.duration = duration_ms
+        self.setup(sizeof(TimeStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int expire_due(self, TimeStateC* state, int64_t now) except -1:
+        while state.held.size and queue_first(&state.held).timestamp + self.duration <= now:
+            self.expire(queue_pop(&state.held), now)
+        return 0
+
+    cdef int process(self, EventC* event) except -1:
+        cdef TimeStateC* state = <TimeStateC*> state_of(self)
+        self.expire_due(state, now_ms(&self.app.frame))
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        if not state.scheduled:
+            state.scheduled = True
+            self.app.schedule(self, queue_first(&state.held).timestamp + self.duration, self.app.frame.partition)
+        return self.next.process(event)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef TimeStateC* state
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <TimeStateC*> state_of(self)
+        if state is NULL:
+            return 0
+        state.scheduled = False
+        self.expire_due(state, now_ms(&self.app.frame))
+        if state.held.size:
+            state.scheduled = True
+            self.app.schedule(self, queue_first(&state.held).timestamp + self.duration, self.app.frame.partition)
+        return self.next.finish()
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<TimeStateC*> state).held, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        cdef TimeStateC* time_state = <TimeStateC*> state
+        queue_read(&time_state.held, reader, self.pool)
+        if time_state.held.size:
+            time_state.scheduled = True
+            self.app.schedule(self, queue_first(&time_state.held).timestamp + self.duration, self.app.frame.partition)
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class ExternalTimeWindow(Window):
+    """``externalTime(ts, t)``: like time, but the clock is an attribute of the events, and nothing happens between them.
+
+    On an event with external time T, held events with ``ts + t <= T`` expire before it, from the oldest until the first
+    that is younger, stamped with T.
+
+    Args:
+        position: of the long attribute in the window's records.
+        duration_ms: t.
+    """
+
+    cdef int64_t duration
+    cdef int cell
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int position, int64_t duration_ms,
+                 bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.duration = duration_ms
+        self.cell = pool.layout.cell(position)
+        self.setup(sizeof(TimeStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        cdef TimeStateC* state = <TimeStateC*> state_of(self)
+        cdef int64_t now = <int64_t> event.body[self.cell]
+        while state.held.size and <int64_t> queue_first(&state.held).body[self.cell] + self.duration <= now:
+            self.expire(queue_pop(&state.held), now)
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        return self.next.process(event)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<TimeStateC*> state).held, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        return queue_read(&(<TimeStateC*> state).held, reader, self.pool)

@@ -1,0 +1,1 @@
+"""Running apps: manager, app runtime, assembly, clock, persistence."""

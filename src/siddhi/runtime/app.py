@@ -1,0 +1,409 @@
+"""SiddhiAppRuntime: one running app."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING
+
+from siddhi._core.batch import BatchBuilder
+from siddhi._core.callback import BatchCallback, StreamCallback
+from siddhi._core.context import AppContext
+from siddhi._core.event import Layout
+from siddhi._core.input import InputHandler
+from siddhi._core.junction import StreamJunction
+from siddhi._core.processor import Processor, Receiver
+from siddhi._core.user_event import Event
+from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
+from siddhi.planner.nodes import OnErrorAction, Plan, StreamOrigin
+from siddhi.query_api.definition import StreamDefinition
+from siddhi.runtime.assembly.app import Assembly
+from siddhi.runtime.clock import Heartbeat, TimerThread
+from siddhi.runtime.faults import ExceptionHandler, forward_to_fault_stream, log_error
+from siddhi.runtime.state import SnapshotService, fingerprint_of
+
+if TYPE_CHECKING:
+    from siddhi._core.batch import EventBatch
+    from siddhi.persistence import PersistenceStore
+
+__all__ = ["SiddhiAppRuntime"]
+
+StreamCallbackFunction = Callable[[list[Event]], object]
+QueryCallbackFunction = Callable[[int, "list[Event] | None", "list[Event] | None"], object]
+BatchCallbackFunction = Callable[["EventBatch"], object]
+
+_TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
+
+
+class SiddhiAppRuntime:
+    """One app, ready to run; got from :meth:`SiddhiManager.create_siddhi_app_runtime`.
+
+    A context manager: entering starts the app, leaving shuts it down. Callbacks run on the thread that sends (or on the
+    app's timer thread) and may send again. An exception of a callback, or of processing, goes to the handler given to
+    :meth:`handle_exception_with` (default: the logger ``siddhi``); it never reaches the sender.
+
+    Args:
+        plan: the app's plan.
+        scripts: compiled ``define function`` bodies by name.
+        persistence_store: where :meth:`persist` saves; None: nowhere.
+        on_shutdown: called once, at shutdown.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        scripts: dict[str, Callable[..., object]],
+        *,
+        persistence_store: Callable[[], PersistenceStore | None],
+        on_shutdown: Callable[[SiddhiAppRuntime], None],
+    ) -> None:
+        self._plan = plan
+        self._context = AppContext(plan.name)
+        self._context.on_error = log_error(plan.name)
+        self._assembly = Assembly(plan, self._context, scripts)
+        self._store = persistence_store
+        self._on_shutdown = on_shutdown
+        self._timers = TimerThread(self._context)
+        self._context.wake = self._timers.wake
+        self._heartbeat: Heartbeat | None = None
+        self._heartbeat_settings: tuple[int, int] | None = None
+        self._input_handlers: dict[str, InputHandler] = {}
+        self._callbacks: list[tuple[object, Callable[[], None]]] = []
+        self._state = SnapshotService(self._context, fingerprint_of(plan.app), self._steps())
+        self._state_lock = threading.Lock()
+        self._shut_down = False
+        self._connect_faults()
+        if plan.playback is not None:
+            self.enable_playback(
+                True, idle_time=plan.playback.idle_time_ms, increment=plan.playback.increment_ms
+            )
+
+    # --- life
+
+    @property
+    def name(self) -> str:
+        """The app's name: that of ``@app:name``, or a random one."""
+        return self._plan.name
+
+    @property
+    def plan(self) -> Plan:
+        """What the app was built from."""
+        return self._plan
+
+    @property
+    def is_running(self) -> bool:
+        """Whether events can be sent."""
+        return self._context.running
+
+    def start(self) -> None:
+        """Open the input handlers and start the clock. Starting twice changes nothing.
+
+        Raises:
+            NotRunningError: the app was shut down; create it again.
+        """
+        with self._state_lock:
+            if self._shut_down:
+                raise NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again")
+            if self._context.running:
+                return
+            self._context.set_running(True)
+            self._start_heartbeat()
+
+    def shutdown(self) -> None:
+        """Stop. What windows hold is not flushed. Shutting down twice changes nothing."""
+        with self._state_lock:
+            if self._shut_down:
+                return
+            self._shut_down = True
+        self._context.set_running(False)
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+        self._timers.stop()
+        self._context.cancel_timers()
+        self._on_shutdown(self)
+
+    def __enter__(self) -> SiddhiAppRuntime:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.shutdown()
+
+    # --- events in
+
+    def input_handler(self, stream: str) -> InputHandler:
+        """The handler that sends into a stream; the same one for every call.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+        """
+        handler = self._input_handlers.get(stream)
+        if handler is None:
+            handler = InputHandler(self._context, self._junction(stream))
+            self._input_handlers[stream] = handler
+        return handler
+
+    # --- events out
+
+    def add_callback(self, stream: str, function: StreamCallbackFunction) -> None:
+        """Call ``function(events)`` with every chunk that reaches a stream.
+
+        Args:
+            stream: name of the stream; ``!S`` is the fault stream of S.
+            function: takes a list of :class:`Event`.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+        """
+        junction = self._junction(stream)
+        self._subscribe(function, junction, StreamCallback(self._context, junction.pool, stream, function))
+
+    def add_batch_callback(self, stream: str, function: BatchCallbackFunction) -> None:
+        """Call ``function(batch)`` with the events that reach a stream, as columns.
+
+        A ``send_batch`` is answered with one batch at its end, any other send with one batch per chunk.
+
+        Args:
+            stream: name of the stream.
+            function: takes an :class:`EventBatch`.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+        """
+        junction = self._junction(stream)
+        callback = BatchCallback(self._context, BatchBuilder(junction.layout), stream, function)
+        self._subscribe(function, junction, callback)
+
+    def add_query_callback(self, query: str, function: QueryCallbackFunction) -> None:
+        """Call ``function(timestamp, current, expired)`` with every chunk a query puts out, before it is sent on.
+
+        Args:
+            query: its name, from ``@info(name='...')`` or ``query_<n>``.
+            function: takes the timestamp (ms) of the chunk's last event and two lists of :class:`Event`, each None where
+                there are none.
+
+        Raises:
+            DefinitionNotExistError: there is no such query.
+        """
+        built = self._assembly.queries.get(query)
+        if built is None:
+            raise DefinitionNotExistError(
+                f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
+            )
+        output = built.output
+        with self._context.lock:
+            output.add_callback(function)
+        self._callbacks.append((function, lambda: output.remove_callback(function)))
+
+    def remove_callback(self, function: object) -> None:
+        """Take a function out of every stream and query it was added to.
+
+        Raises:
+            ValueError: it was never added.
+        """
+        found = [remove for added, remove in self._callbacks if added is function]
+        if not found:
+            raise ValueError(f"{function!r} is no callback of app '{self.name}'")
+        with self._context.lock:
+            for remove in found:
+                remove()
+        self._callbacks = [(added, remove) for added, remove in self._callbacks if added is not function]
+
+    def handle_exception_with(self, handler: ExceptionHandler) -> None:
+        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log."""
+        self._context.on_error = handler
+
+    # --- clock
+
+    def enable_playback(
+        self, enabled: bool = True, *, idle_time: int | None = None, increment: int | None = None
+    ) -> None:
+        """Let the timestamps of events drive the app's clock, or go back to the system's clock.
+
+        Args:
+            enabled: whether events drive the clock.
+            idle_time: ms of system time without an event after which the clock moves on by itself; with ``increment``.
+            increment: ms it moves then.
+
+        Raises:
+            ValueError: only one of the two is given.
+        """
+        if (idle_time is None) != (increment is None):
+            raise ValueError("idle_time and increment go together")
+        self._context.set_playback(enabled)
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+            self._heartbeat = None
+        self._heartbeat_settings = (idle_time, increment) if enabled and idle_time and increment else None
+        if self._context.running:
+            self._start_heartbeat()
+
+    def advance_clock(self, timestamp: int) -> None:
+        """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would.
+
+        Raises:
+            ValueError: the app is not in playback.
+        """
+        if not self._context.playback:
+            raise ValueError(f"app '{self.name}' follows the system's clock")
+        self._context.advance_clock(timestamp)
+
+    @property
+    def now(self) -> int:
+        """The app's clock in ms."""
+        return self._context.now
+
+    @property
+    def next_due(self) -> int | None:
+        """When the next timer is due (ms), or None."""
+        return self._context.next_due
+
+    # --- what the app consists of
+
+    @property
+    def stream_definitions(self) -> Mapping[str, StreamDefinition]:
+        """Definitions of all streams, inferred ones included, by name."""
+        return MappingProxyType(
+            {
+                stream.id: StreamDefinition(id=stream.id, attributes=stream.attributes, annotations=stream.annotations)
+                for stream in self._plan.streams.values()
+                if stream.origin is not StreamOrigin.FAULT
+            }
+        )
+
+    @property
+    def query_names(self) -> tuple[str, ...]:
+        """Names of the queries outside partitions, in text order."""
+        return tuple(self._assembly.queries)
+
+    def stream_attributes(self, stream: str) -> list[tuple[str, str]]:
+        """Names and types of a stream's attributes.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+        """
+        return _attributes(self._junction(stream).layout)
+
+    def query_attributes(self, query: str) -> list[tuple[str, str]]:
+        """Names and types of what a query puts out.
+
+        Raises:
+            DefinitionNotExistError: there is no such query.
+        """
+        if query not in self._assembly.queries:
+            raise DefinitionNotExistError(f"app '{self.name}' has no query '{query}'")
+        return _attributes(self._assembly.queries[query].output.pool.layout)
+
+    # --- state
+
+    def snapshot(self) -> bytes:
+        """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code."""
+        return self._state.take()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Replace the state by that of a snapshot of the same app.
+
+        Raises:
+            CannotRestoreStateError: it is damaged, of an unknown version or of another app; the state stays as it was.
+        """
+        self._state.restore(snapshot)
+
+    def persist(self) -> str:
+        """Save a snapshot in the manager's persistence store; returns its revision.
+
+        Raises:
+            NoPersistenceStoreError: the manager has none.
+        """
+        store = self._require_store()
+        last = store.last_revision(self.name)
+        stamp = int(time.time() * 1000)
+        if last is not None:
+            # Revisions order by name: two in one millisecond must not share it.
+            stamp = max(stamp, int(last.split("__", 1)[0]) + 1)
+        revision = f"{stamp}__{self.name}"
+        store.save(self.name, revision, self.snapshot())
+        return revision
+
+    def restore_revision(self, revision: str) -> None:
+        """Restore a saved snapshot.
+
+        Raises:
+            NoPersistenceStoreError: the manager has no store.
+            CannotRestoreStateError: there is no such revision, or it does not fit.
+        """
+        self.restore(self._require_store().load(self.name, revision))
+
+    def restore_last_revision(self) -> str | None:
+        """Restore the newest saved snapshot; returns its revision, or None where there is none.
+
+        Raises:
+            NoPersistenceStoreError: the manager has no store.
+            CannotRestoreStateError: it does not fit.
+        """
+        revision = self._require_store().last_revision(self.name)
+        if revision is not None:
+            self.restore_revision(revision)
+        return revision
+
+    def clear_all_revisions(self) -> None:
+        """Delete every saved snapshot of this app.
+
+        Raises:
+            NoPersistenceStoreError: the manager has no store.
+        """
+        self._require_store().clear_all_revisions(self.name)
+
+    # --- inside
+
+    def _require_store(self) -> PersistenceStore:
+        store = self._store()
+        if store is None:
+            raise NoPersistenceStoreError(
+                f"app '{self.name}' has nowhere to save: call manager.set_persistence_store(...) first"
+            )
+        return store
+
+    def _junction(self, stream: str) -> StreamJunction:
+        junction = self._assembly.junctions.get(stream)
+        if junction is None:
+            raise DefinitionNotExistError(
+                f"app '{self.name}' has no stream '{stream}'{did_you_mean(stream, self._assembly.junctions)}"
+            )
+        return junction
+
+    def _subscribe(self, function: object, junction: StreamJunction, receiver: Receiver) -> None:
+        with self._context.lock:
+            junction.subscribe(receiver)
+        self._callbacks.append((function, lambda: junction.unsubscribe(receiver)))
+
+    def _connect_faults(self) -> None:
+        for stream in self._plan.streams.values():
+            if stream.on_error is OnErrorAction.STREAM:
+                fault = self._assembly.junctions[f"!{stream.id}"]
+                self._assembly.junctions[stream.id].on_error = forward_to_fault_stream(fault)
+
+    def _steps(self) -> dict[str, Processor]:
+        return {
+            f"{query.name}/{step}": processor
+            for query in self._assembly.queries.values()
+            for step, processor in query.stateful.items()
+        }
+
+    def _start_heartbeat(self) -> None:
+        if self._heartbeat_settings is not None and self._heartbeat is None:
+            idle, increment = self._heartbeat_settings
+            self._heartbeat = Heartbeat(self._context, idle, increment)
+
+    def __repr__(self) -> str:
+        state = "running" if self.is_running else "shut down" if self._shut_down else "not started"
+        return f"<SiddhiAppRuntime '{self.name}' ({state})>"
+
+
+def _attributes(layout: Layout) -> list[tuple[str, str]]:
+    return [(name, _TYPE_NAMES[code]) for name, code in zip(layout.names, layout.types, strict=True)]
+
+

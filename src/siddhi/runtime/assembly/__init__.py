@@ -1,0 +1,1 @@
+"""Plan → operators: the only place where the planner and the compiled core meet. One file per kind of node."""

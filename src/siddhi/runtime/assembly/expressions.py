@@ -1,0 +1,169 @@
+"""Typed expressions → executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from siddhi._core.aggregator import Aggregator, make_aggregator
+from siddhi._core.event import Layout
+from siddhi._core.executor import (
+    Executor,
+    make_constant,
+    make_event_timestamp,
+    make_slot_is_null,
+    make_variable,
+)
+from siddhi._core.executor_compare import make_comparison
+from siddhi._core.executor_function import make_function
+from siddhi._core.executor_logic import make_and, make_is_null, make_not, make_or
+from siddhi._core.executor_math import make_arithmetic, make_widen
+from siddhi._core.executor_python import make_python_function
+from siddhi.planner.expressions import (
+    Aggregate,
+    And,
+    Arithmetic,
+    Attr,
+    Call,
+    Comparison,
+    Const,
+    EventReference,
+    InTable,
+    IsNull,
+    IsNullEvent,
+    Not,
+    Or,
+    ScriptCall,
+    TypedExpression,
+    Widen,
+)
+from siddhi.query_api.definition import FunctionDefinition
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.types import type_code
+
+__all__ = ["Cells", "ExpressionBuilder"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Where the attributes of one event slot are found.
+
+    Attributes:
+        layout: of the record.
+        cell_of: cell by attribute position; None: the same number.
+        source: ``"event"`` (the event at hand), ``"output"``, ``"row"`` or the number of an event slot.
+    """
+
+    layout: Layout
+    cell_of: Mapping[int, int] | None = None
+    source: str | int = "event"
+
+    def variable(self, position: int) -> Executor:
+        """The executor that reads an attribute."""
+        cell = position if self.cell_of is None else self.cell_of[position]
+        return make_variable(self.layout, cell, self.source)
+
+
+@dataclass(slots=True)
+class ExpressionBuilder:
+    """Builds the executors of one place of a query.
+
+    Attributes:
+        slots: cells by event slot, OUTPUT_SLOT and TABLE_SLOT among them.
+        scripts: compiled ``define function`` bodies by name.
+        removes: whether EXPIRED events can reach aggregators made here.
+        make_in: builds ``condition in table``; None where tables are not at hand.
+        aggregators: those made, in order of evaluation.
+    """
+
+    slots: Mapping[int, Cells]
+    scripts: Mapping[str, Callable[..., object]]
+    removes: bool = True
+    make_in: Callable[[InTable, ExpressionBuilder], Executor] | None = None
+    aggregators: list[Aggregator] = field(default_factory=list)
+
+    def build(self, node: TypedExpression) -> Executor:
+        """The executor of an expression."""
+        match node:
+            case Const():
+                return make_constant(node.value, type_code(node.type))
+            case Attr():
+                return self._attribute(node)
+            case Widen():
+                return make_widen(self.build(node.operand), type_code(node.type))
+            case Arithmetic():
+                return make_arithmetic(node.operator.value, self.build(node.left), self.build(node.right))
+            case Comparison():
+                return make_comparison(node.operator.value, self.build(node.left), self.build(node.right))
+            case And():
+                return make_and(self.build(node.left), self.build(node.right))
+            case Or():
+                return make_or(self.build(node.left), self.build(node.right))
+            case Not():
+                return make_not(self.build(node.operand))
+            case IsNull():
+                return make_is_null(self.build(node.operand))
+            case IsNullEvent():
+                return self._is_null_event(node)
+            case Call():
+                return self._call(node)
+            case ScriptCall():
+                return self._script(node.definition, node.arguments)
+            case Aggregate():
+                return self._aggregate(node)
+            case InTable():
+                if self.make_in is None:
+                    raise not_supported("'in' is here", None)
+                return self.make_in(node, self)
+        raise TypeError(f"no executor for {type(node).__name__}")
+
+    def build_all(self, nodes: Sequence[TypedExpression]) -> tuple[Executor, ...]:
+        """Executors of several expressions, in order."""
+        return tuple(self.build(node) for node in nodes)
+
+    def with_slots(self, slots: Mapping[int, Cells]) -> ExpressionBuilder:
+        """A builder that sees other slots besides these; aggregators are collected together."""
+        return ExpressionBuilder({**self.slots, **slots}, self.scripts, self.removes, self.make_in, self.aggregators)
+
+    def _attribute(self, node: Attr) -> Executor:
+        if node.index is not None:
+            raise not_supported("indexed references to events are", None)
+        return self.slots[node.slot].variable(node.position)
+
+    def _is_null_event(self, node: IsNullEvent) -> Executor:
+        cells = self.slots[node.slot]
+        if isinstance(cells.source, int) and node.index is None:
+            return make_slot_is_null(cells.source)
+        # The only event of a single input is always there.
+        return make_constant(False, type_code(node.type))
+
+    def _call(self, node: Call) -> Executor:
+        function = node.function
+        if function.native == "eventTimestamp" and node.arguments:
+            reference = node.arguments[0]
+            if isinstance(reference, EventReference):
+                source = self.slots[reference.slot].source
+                return make_event_timestamp(source if isinstance(source, int) else None)
+        arguments = self.build_all(node.arguments)
+        if function.native is not None:
+            return make_function(function.native, arguments, type_code(node.type))
+        return make_python_function(function.implementation, arguments, type_code(node.type), function.full_name)
+
+    def _script(self, definition: FunctionDefinition, arguments: Sequence[TypedExpression]) -> Executor:
+        return make_python_function(
+            self.scripts[definition.id], self.build_all(arguments), type_code(definition.return_type), definition.id
+        )
+
+    def _aggregate(self, node: Aggregate) -> Executor:
+        arguments = self.build_all(node.arguments)
+        aggregator = node.aggregator
+        made = make_aggregator(
+            aggregator.native if aggregator.native is not None else aggregator.implementation,
+            arguments,
+            type_code(node.type),
+            self.removes,
+        )
+        self.aggregators.append(made)
+        return made
+
+

@@ -1,0 +1,103 @@
+"""The selection of a query → selector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from siddhi._core.group import GroupBy
+from siddhi._core.order import ChunkOrder
+from siddhi._core.output import OutputStage
+from siddhi._core.selector import Selector
+from siddhi.planner.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
+from siddhi.planner.liveness import selection_expressions
+from siddhi.planner.nodes import QueryPlan, SelectMode, SelectorPlan
+from siddhi.planner.walk import has_aggregate, walk
+from siddhi.query_api.selection import Order, OutputEventType
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.query import Site
+
+__all__ = ["build_selector", "has_side_effects", "selection_expressions"]
+
+_MODES = {SelectMode.EACH: 0, SelectMode.LAST: 1, SelectMode.LAST_PER_GROUP: 2}
+
+
+def build_selector(
+    plan: QueryPlan,
+    slots: Mapping[int, Cells],
+    output: OutputStage,
+    site: Site,
+    *,
+    removes: bool,
+    remembers: bool,
+) -> Selector:
+    """Build the selector of a query.
+
+    Args:
+        plan: the query.
+        slots: cells of its input events.
+        output: where chunks go; its pool makes the output records.
+        site: where the query stands.
+        removes: EXPIRED events can reach the aggregators.
+        remembers: events come back through the selector when they expire, each at most once.
+    """
+    selection = plan.selector
+    builder = ExpressionBuilder(
+        {**slots, OUTPUT_SLOT: Cells(output.pool.layout, source="output")}, site.scripts, removes=removes
+    )
+    columns = builder.build_all([column.expression for column in selection.columns])
+    having = None if selection.having is None else builder.build(selection.having)
+    ordering = None
+    if selection.order_by:
+        keys = builder.build_all([order.key for order in selection.order_by])
+        ordering = ChunkOrder(site.context, keys, tuple(order.order is Order.DESC for order in selection.order_by))
+    wanted = plan.output.event_type
+    return Selector(
+        site.context,
+        output.pool,
+        columns,
+        [has_aggregate(column.expression) for column in selection.columns],
+        builder.aggregators,
+        _group_by(selection, slots, builder, site, remembers),
+        _MODES[selection.mode],
+        wanted is not OutputEventType.EXPIRED,
+        wanted is not OutputEventType.CURRENT,
+        having,
+        ordering,
+        -1 if selection.limit is None else selection.limit,
+        selection.offset or 0,
+        output,
+    )
+
+
+def _group_by(
+    selection: SelectorPlan, slots: Mapping[int, Cells], builder: ExpressionBuilder, site: Site, remembers: bool
+) -> GroupBy | None:
+    if not selection.group_by:
+        return None
+    cells = [slots[key.slot] for key in selection.group_by]
+    return GroupBy(
+        [cell.layout for cell in cells],
+        [
+            key.position if cell.cell_of is None else cell.cell_of[key.position]
+            for key, cell in zip(selection.group_by, cells, strict=True)
+        ],
+        [cell.source if isinstance(cell.source, int) else -1 for cell in cells],
+        builder.aggregators,
+        site.partitioned,
+        remembers,
+    )
+
+
+def has_side_effects(selection: SelectorPlan) -> bool:
+    """Whether the selection calls Python, so that it must be evaluated even if nobody listens."""
+    return any(_calls_python(expression) for expression in selection_expressions(selection))
+
+
+def _calls_python(expression: TypedExpression) -> bool:
+    return any(
+        isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native is None)
+        for node in walk(expression)
+    )

@@ -1,0 +1,73 @@
+"""Stream function plans → processors."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from siddhi._core.context import AppContext
+from siddhi._core.event import EventPool
+from siddhi._core.executor import Executor
+from siddhi._core.processor import Processor
+from siddhi._core.stream_function import LogFunction, Pol2Cart, PythonStreamFunction
+from siddhi.planner.nodes import StreamFunctionPlan
+from siddhi.types import AttributeType
+
+__all__ = ["build_stream_function"]
+
+_LEVELS = {
+    "TRACE": logging.DEBUG,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+}
+
+
+def build_stream_function(
+    plan: StreamFunctionPlan,
+    context: AppContext,
+    pool: EventPool,
+    arguments: tuple[Executor, ...],
+    first: int,
+) -> Processor:
+    """The processor of a stream function.
+
+    Args:
+        plan: the function with its arguments.
+        context: the app's.
+        pool: of the records that come by.
+        arguments: executors of the arguments.
+        first: cell of the first attribute it appends.
+    """
+    function = plan.function
+    if function.native == "log":
+        return _log(plan, context, pool, arguments)
+    if function.native == "pol2Cart":
+        return Pol2Cart(context, pool, arguments, first)
+    return PythonStreamFunction(context, pool, function.implementation, arguments, first, len(plan.appended))
+
+
+def _log(
+    plan: StreamFunctionPlan, context: AppContext, pool: EventPool, arguments: tuple[Executor, ...]
+) -> Processor:
+    types = [argument.type for argument in plan.arguments]
+    texts = [executor for executor, type_ in zip(arguments, types, strict=True) if type_ is AttributeType.STRING]
+    flag = next((e for e, t in zip(arguments, types, strict=True) if t is AttributeType.BOOL), None)
+    priority = texts[0] if len(texts) == 2 else None
+    message = texts[-1] if texts else None
+    return LogFunction(context, pool, _logger(context.name), priority, message, flag)
+
+
+def _logger(app: str) -> Callable[[str | None, str | None, str | None], None]:
+    logger = logging.getLogger("siddhi")
+
+    def write(priority: str | None, message: str | None, event: str | None) -> None:
+        level = _LEVELS.get((priority or "INFO").upper())
+        if level is None:
+            return  # OFF
+        parts = [part for part in (message, event) if part is not None] or ["Event Arrived"]
+        logger.log(level, "%s: %s", app, ", ".join(parts))
+
+    return write

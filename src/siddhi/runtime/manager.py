@@ -1,0 +1,146 @@
+"""SiddhiManager: creates apps and holds what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from siddhi.extension.registry import Registry, metadata_of, shared_registry
+from siddhi.planner.app import plan as make_plan
+from siddhi.query_api.app import SiddhiApp
+from siddhi.query_compiler.parser import parse
+from siddhi.runtime.app import SiddhiAppRuntime
+
+if TYPE_CHECKING:
+    from siddhi.persistence import PersistenceStore
+
+__all__ = ["SiddhiManager"]
+
+
+class SiddhiManager:
+    """Creates apps; they share its extensions and its persistence store. A context manager: leaving shuts all apps down.
+
+    Args:
+        allow_scripts: whether apps may hold ``define function f[python]`` bodies, which run with all the rights of this
+            process. Give False where the text of apps comes from people you don't trust.
+    """
+
+    def __init__(self, *, allow_scripts: bool = True) -> None:
+        self._allow_scripts = allow_scripts
+        self._registry = Registry(shared_registry())
+        self._runtimes: dict[str, SiddhiAppRuntime] = {}
+        self._persistence_store: PersistenceStore | None = None
+
+    def create_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
+        """Compile, plan and build an app.
+
+        Args:
+            app: SiddhiQL text (with ``${variables}`` taken from the environment), or its object model.
+
+        Returns:
+            The app, not started. The manager keeps one runtime per name: a second app of a name replaces the first in
+            :meth:`runtime`, which goes on running.
+
+        Raises:
+            SiddhiParserError: the text is not SiddhiQL.
+            SiddhiAppValidationError: it contradicts itself.
+            SiddhiAppCreationError: the engine can't build it. All three show place, line and a hint.
+        """
+        runtime = self._create(app)
+        self._runtimes[runtime.name] = runtime
+        return runtime
+
+    def validate_siddhi_app(self, app: str | SiddhiApp) -> None:
+        """Create an app, start it and shut it down again.
+
+        Raises:
+            SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
+        """
+        with self._create(app):
+            pass
+
+    def runtime(self, name: str) -> SiddhiAppRuntime | None:
+        """The app of a name, or None."""
+        return self._runtimes.get(name)
+
+    @property
+    def runtimes(self) -> tuple[SiddhiAppRuntime, ...]:
+        """All apps, in order of creation."""
+        return tuple(self._runtimes.values())
+
+    def set_extension(self, name: str, extension: object) -> None:
+        """Make an extension known to the apps created from now on; one of the same name is replaced.
+
+        Args:
+            name: ``namespace:name`` or ``name``, as apps write it.
+            extension: a function or class declared with a decorator of :mod:`siddhi.extension`.
+
+        Raises:
+            ExtensionError: it declares no extension, or one of another name.
+        """
+        from siddhi.errors import ExtensionError
+
+        declared = tuple(metadata_of(extension))
+        if not any(metadata.full_name == name for metadata in declared):
+            names = ", ".join(metadata.full_name for metadata in declared) or "nothing"
+            raise ExtensionError(f"{extension!r} declares {names}, not '{name}'")
+        for metadata in declared:
+            if metadata.full_name == name:
+                self._registry.register(metadata, replace=True)
+
+    def set_persistence_store(self, store: PersistenceStore | None) -> None:
+        """Where apps save their state; None takes it away."""
+        self._persistence_store = store
+
+    def persist(self) -> dict[str, str]:
+        """Save the state of every app; returns revisions by app name.
+
+        Raises:
+            NoPersistenceStoreError: there is no store.
+        """
+        return {runtime.name: runtime.persist() for runtime in self.runtimes}
+
+    def restore_last_state(self) -> dict[str, str | None]:
+        """Restore every app from its newest revision; returns revisions (None: there was none) by app name.
+
+        Raises:
+            NoPersistenceStoreError: there is no store.
+            CannotRestoreStateError: a revision does not fit its app.
+        """
+        return {runtime.name: runtime.restore_last_revision() for runtime in self.runtimes}
+
+    def shutdown(self) -> None:
+        """Shut all apps down."""
+        for runtime in self.runtimes:
+            runtime.shutdown()
+
+    def __enter__(self) -> SiddhiManager:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.shutdown()
+
+    def _create(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
+        from siddhi.errors import SiddhiAppError
+
+        model = parse(app) if isinstance(app, str) else app
+        try:
+            plan = make_plan(model, registry=self._registry)
+            scripts: dict[str, Callable[..., object]] = {}
+            if plan.functions:
+                from siddhi.runtime.scripts import compile_script
+
+                for name, definition in plan.functions.items():
+                    scripts[name] = compile_script(definition, trusted=self._allow_scripts)
+            return SiddhiAppRuntime(
+                plan, scripts, persistence_store=lambda: self._persistence_store, on_shutdown=self._forget
+            )
+        except SiddhiAppError as error:
+            raise error.located(source=model.source, app=model.name) from error.__cause__
+
+    def _forget(self, runtime: SiddhiAppRuntime) -> None:
+        if self._runtimes.get(runtime.name) is runtime:
+            del self._runtimes[runtime.name]

@@ -1,0 +1,71 @@
+"""Snapshots of an app: every stateful step under a stable name, in one sealed byte string."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+from siddhi._core.context import AppContext
+from siddhi._core.processor import Processor
+from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, seal, unseal
+from siddhi.errors import CannotRestoreStateError
+from siddhi.query_api.app import SiddhiApp
+
+__all__ = ["SnapshotService", "fingerprint_of"]
+
+
+def fingerprint_of(app: SiddhiApp) -> str:
+    """Identifies what an app says: state fits apps of the same fingerprint."""
+    said = repr((app.annotations, app.definitions, app.executions))
+    return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+class SnapshotService:
+    """Takes and restores snapshots of the steps it is given.
+
+    Args:
+        context: of the app; its lock keeps events away meanwhile.
+        fingerprint: of the app's text.
+        steps: the stateful steps by stable name.
+    """
+
+    def __init__(self, context: AppContext, fingerprint: str, steps: Mapping[str, Processor]) -> None:
+        self._context = context
+        self._fingerprint = fingerprint
+        self._steps = dict(steps)
+
+    def take(self) -> bytes:
+        """The state of all steps."""
+        with self._context.lock:
+            writer = SnapshotWriter()
+            writer.put(len(self._steps))
+            for name, step in self._steps.items():
+                writer.put(name)
+                step.save(writer)
+            return seal(writer.getvalue(), self._fingerprint)
+
+    def restore(self, data: bytes) -> None:
+        """Replace the state of all steps; if that fails, the state stays as it was.
+
+        Raises:
+            CannotRestoreStateError: the snapshot is damaged, of an unknown version, or of another app.
+        """
+        with self._context.lock:
+            before = self.take()
+            try:
+                self._load(data)
+            except (ValueError, OverflowError, MemoryError) as error:
+                self._load(before)
+                raise CannotRestoreStateError(f"the state of app '{self._context.name}' was not restored: {error}") from error
+
+    def _load(self, data: bytes) -> None:
+        reader = SnapshotReader(unseal(data, self._fingerprint))
+        self._context.cancel_timers()
+        if reader.get() != len(self._steps):
+            raise ValueError("it holds other elements than the app")
+        for name, step in self._steps.items():
+            if reader.get() != name:
+                raise ValueError(f"it has no state of {name}")
+            step.load(reader)
+        if not reader.at_end():
+            raise ValueError("it has more than the app can take")
