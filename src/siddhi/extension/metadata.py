@@ -91,12 +91,14 @@ class ExtensionMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FunctionMetadata(ExtensionMetadata):
-    """A scalar function. ``deterministic``: same arguments, same answer, no clock and no randomness."""
+    """A scalar function. ``deterministic``: same arguments, same answer, no clock and no randomness. ``reads_clock``:
+    the answer depends on the app's clock."""
 
     title: ClassVar[str] = "function"
 
     returns: ReturnRule
     deterministic: bool = True
+    reads_clock: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

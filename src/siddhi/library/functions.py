@@ -164,6 +164,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload(),),
         returns=AttributeType.LONG,
         deterministic=False,
+        reads_clock=True,
         description="The app's clock in milliseconds since 1970.",
         example="from S select currentTimeMillis() as now insert into O;",
     ),

@@ -1,9 +1,10 @@
-"""Where a batch may run query by query, and where it must go row by row, by which reason.
+"""Where a batch may run query by query, and where it must go row by row, for which reason.
 
 Query by query means that each query takes the whole batch before the next one starts. That gives what rows sent one at a
 time give as long as no two queries that the batch reaches share anything but the stream they read: no table or window
-that one writes and another uses, no stream that two of them feed, no query with two inputs in reach, no timer that would
-fire between the rows. A partition counts as one query: it takes rows in order.
+that one writes and another uses, no stream that two of them feed, no query with two inputs in reach. Under playback rows
+move the clock: then no query in reach may look at it unless it is the only one, and what timers start in between must
+not meet what the batch reaches. A partition counts as one query: it takes rows in order.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from siddhi.planner.catalog import Catalog
-from siddhi.planner.expressions import InTable, TypedExpression
+from siddhi.planner.expressions import Call, InTable, TypedExpression
 from siddhi.planner.liveness import selection_expressions
 from siddhi.planner.nodes import (
     Action,
@@ -42,6 +43,9 @@ class _Unit:
     changes: set[str] = field(default_factory=set)
     """Tables and windows it writes to."""
     timed: bool = False
+    """Timers may start it."""
+    reads_clock: bool = False
+    """What it puts out depends on the clock (windows stamp what expires)."""
 
 
 def plan_batches(
@@ -50,17 +54,18 @@ def plan_batches(
     """One :class:`BatchPlan` per stream that rows can be sent to.
 
     Args:
-        playback: events drive the clock, so that timers may be due between two rows.
+        playback: rows move the clock, so that timers may be due between two of them.
     """
     units = [_unit(execution) for execution in executions]
     readers: dict[str, list[_Unit]] = {}
     for unit in units:
         for label in unit.reads:
             readers.setdefault(label, []).append(unit)
-    # What a clock that events drive may start between two rows, whichever stream they are sent to.
-    timed_windows = [name for name, window in catalog.windows.items() if window.window.window.clock_driven]
-    started = [*catalog.triggers, *timed_windows] if playback else []
-    timed_units = [unit for unit in units if unit.timed] if playback else []
+    timers: list[_Unit] = []
+    if playback:
+        timed_windows = [name for name, window in catalog.windows.items() if window.window.window.clock_driven]
+        timed_units = [unit for unit in units if unit.timed]
+        timers = _reach([*catalog.triggers, *timed_windows], readers, timed_units)
     plans: list[BatchPlan] = []
     clean: set[str] = set()
     for label in catalog.streams:
@@ -68,8 +73,8 @@ def plan_batches(
             continue
         reason = ""
         if label not in clean:
-            reached = _reach([label, *started], timed_units, readers)
-            reason = _obstacle(label, reached, bool(started or timed_units))
+            reached = _reach([label], readers)
+            reason = (_moving_clock(reached) if playback else "") or _meeting(label, reached, timers)
             if not reason:
                 # What is downstream of a stream without obstacle has none either.
                 clean.update(target for unit in reached for target in unit.writes)
@@ -77,11 +82,20 @@ def plan_batches(
     return tuple(plans)
 
 
-def _obstacle(label: str, reached: list[_Unit], timers: bool) -> str:
-    """Why rows must go one by one; empty where they need not."""
-    if timers and len(reached) > 1:
-        names = ", ".join(unit.name for unit in reached if unit.timed) or "triggers and windows"
-        return f"timers ({names}) may be due between rows, and {len(reached)} queries are in reach"
+def _moving_clock(reached: list[_Unit]) -> str:
+    """Why a clock that the rows move is in the way; empty where it is not."""
+    clocked = [unit.name for unit in reached if unit.timed or unit.reads_clock]
+    if len(reached) < 2 or not clocked:
+        return ""
+    return f"rows move the clock, which {', '.join(clocked)} read, and {len(reached)} queries are in reach"
+
+
+def _meeting(label: str, reached: list[_Unit], timers: list[_Unit]) -> str:
+    """Where two of the queries that the batch reaches, or that timers start in between, meet; empty for nowhere."""
+    if not reached:
+        return ""
+    known = {id(unit) for unit in reached}
+    reached = [*reached, *(unit for unit in timers if id(unit) not in known)]
     fed: dict[str, str] = {}
     for unit in reached:
         for target in dict.fromkeys(unit.writes):
@@ -91,8 +105,11 @@ def _obstacle(label: str, reached: list[_Unit], timers: bool) -> str:
                 return f"{unit.name} writes to '{target}' again"
             fed[target] = unit.name
     for unit in reached:
-        if len(unit.reads) > 1 and sum(read == label or read in fed for read in unit.reads) > 1:
-            return f"{unit.name} reads more than one stream in reach"
+        if len(unit.reads) > 1:
+            inputs = [read for read in unit.reads if read == label or read in fed]
+            if len(inputs) > 1:
+                names = list(dict.fromkeys(inputs))
+                return f"{unit.name} reads {' and '.join(map(repr, names))}{' twice' if len(names) == 1 else ''}"
     return _shared_content(reached)
 
 
@@ -111,11 +128,11 @@ def _shared_content(reached: list[_Unit]) -> str:
     return ""
 
 
-def _reach(labels: Iterable[str], timed: list[_Unit], readers: dict[str, list[_Unit]]) -> list[_Unit]:
-    """Every unit that a row of these streams may reach, in order of discovery."""
+def _reach(labels: Iterable[str], readers: dict[str, list[_Unit]], started: Iterable[_Unit] = ()) -> list[_Unit]:
+    """Every unit that events of these streams may reach, and these units, in order of discovery."""
     reached: dict[int, _Unit] = {}
     pending = list(labels)
-    for unit in timed:
+    for unit in started:
         reached[id(unit)] = unit
         pending += unit.writes
     while pending:
@@ -148,9 +165,14 @@ def _add_query(unit: _Unit, query: QueryPlan) -> None:
         if source.kind is SourceKind.WINDOW and isinstance(query.input, JoinPlan):
             unit.uses.add(source.source)
         unit.timed = unit.timed or (source.window is not None and source.window.window.clock_driven)
+        unit.reads_clock = unit.reads_clock or source.window is not None
     unit.timed = unit.timed or (query.rate is not None and not isinstance(query.rate, EventRate))
     for expression in _expressions(query):
-        unit.uses.update(node.table for node in walk(expression) if isinstance(node, InTable))
+        for node in walk(expression):
+            if isinstance(node, InTable):
+                unit.uses.add(node.table)
+            elif isinstance(node, Call):
+                unit.reads_clock = unit.reads_clock or node.function.reads_clock
     output = query.output
     if output.kind in (SourceKind.TABLE, SourceKind.WINDOW):
         unit.changes.add(output.target)

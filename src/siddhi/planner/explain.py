@@ -107,7 +107,9 @@ def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) 
 
 
 def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
-    yield f"query {query.name}" + ("" if query.synchronized is None else f" [synchronized {query.synchronized}]")
+    yield f"query {query.name}" + (
+        "" if query.synchronized is None else f" [synchronized {str(query.synchronized).lower()}]"
+    )
     depth = 1
     for line in _output_lines(query.output, tables):
         yield _STEP * depth + line

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from siddhi.planner.expressions import (
+    TABLE_SLOT,
     Aggregate,
     And,
     Arithmetic,
@@ -73,7 +74,8 @@ def expression_text(expression: TypedExpression, labels: Mapping[int, str]) -> s
     if isinstance(expression, EventReference):
         return labels.get(expression.slot, "event")
     if isinstance(expression, InTable):
-        return f"{text(expression.condition)} in {expression.table}"
+        condition = expression_text(expression.condition, {**labels, TABLE_SLOT: expression.table})
+        return f"({condition}) in {expression.table}"
     name = _callee(expression)
     return f"{name}({', '.join(expression_text(argument, labels) for argument in children(expression))})"
 

@@ -1,0 +1,28 @@
+"""On-demand queries that planning refuses, each against its message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from siddhi.errors import OnDemandQueryCreationError
+from siddhi.planner import plan, plan_on_demand
+from siddhi.query_compiler import parse, parse_on_demand_query
+from tests.conftest import Golden
+
+APP = """
+define stream S (symbol string, price double);
+define table Table (symbol string, price double);
+define window W (symbol string, price double) length(2);
+from S insert into Table;
+"""
+QUERIES = sorted(Path(__file__).parent.glob("*.siddhiql"))
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda path: path.stem)
+def test_message_is_the_golden_one(query: Path, golden: Golden) -> None:
+    text = query.read_text(encoding="utf-8")
+    with pytest.raises(OnDemandQueryCreationError) as caught:
+        plan_on_demand(parse_on_demand_query(text), plan(parse(APP)), source=text)
+    golden(query.with_suffix(".error"), str(caught.value))

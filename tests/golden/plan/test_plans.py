@@ -1,0 +1,22 @@
+"""Plans as text: every app here against the plan beside it. ``pytest tests/golden --accept`` rewrites the plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from siddhi.planner import explain, plan
+from siddhi.query_compiler import parse
+from tests.conftest import Golden
+
+APPS = sorted(Path(__file__).parent.glob("*.siddhi"))
+
+
+@pytest.mark.parametrize("app", APPS, ids=lambda path: path.stem)
+def test_plan_is_the_golden_one(app: Path, golden: Golden) -> None:
+    golden(app.with_suffix(".plan"), explain(plan(parse(app.read_text(encoding="utf-8")))))
+
+
+def test_every_plan_has_its_app() -> None:
+    assert [path.stem for path in sorted(Path(__file__).parent.glob("*.plan"))] == [path.stem for path in APPS]
