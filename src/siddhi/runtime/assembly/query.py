@@ -92,7 +92,7 @@ def build_single_query(
     built = BuiltQuery(plan.name, output)
     chain = _Chain()
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
-    sliding = input_.window is not None and not input_.window.window.emits_reset
+    sliding = input_.window is not None and not input_.window.window.batch
     removes = input_.window is not None and (wants_expired or sliding)
 
     stage = Stage(source.layout)
