@@ -116,7 +116,7 @@ def nearest_double(value: Fraction) -> float:
     try:
         return value.numerator / value.denominator
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def widen(value: Any, source: str, target: str) -> Any:
@@ -159,9 +159,11 @@ def compute(symbol: str, type_: str, a: Any, b: Any) -> Any:
 def compare(symbol: str, a: Any, b: Any) -> bool:
     if a is None or b is None:
         return symbol == "!="
-    return bool({"<": lambda: a < b, "<=": lambda: a <= b, ">": lambda: a > b, ">=": lambda: a >= b}.get(
-        symbol, lambda: (a == b) == (symbol == "==")
-    )())
+    return bool(
+        {"<": lambda: a < b, "<=": lambda: a <= b, ">": lambda: a > b, ">=": lambda: a >= b}.get(
+            symbol, lambda: (a == b) == (symbol == "==")
+        )()
+    )
 
 
 # --- text
@@ -188,7 +190,10 @@ def parse_real(text: str, single: bool) -> float | None:
     decimal = DECIMAL.fullmatch(text)
     hexadecimal = HEXADECIMAL.fullmatch(text)
     if decimal:
-        exact = Fraction(Decimal(decimal[1]))
+        # Beyond 400 digits it is infinite or zero all the same, and need not be written out.
+        digits = Decimal(decimal[1])
+        small = Fraction(digits) if abs(digits.adjusted()) <= 400 else Fraction(0)
+        exact = Fraction(10) ** 400 if digits and digits.adjusted() > 400 else small
     elif hexadecimal and hexadecimal[2] + hexadecimal[3]:
         exact = Fraction(int(hexadecimal[2] + hexadecimal[3], 16)) * Fraction(2) ** (
             int(hexadecimal[4]) - 4 * len(hexadecimal[3])

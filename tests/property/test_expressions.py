@@ -138,9 +138,7 @@ def test_expression(node: Node, row: tuple[Any, ...]) -> None:
 @given(st.data())
 def test_conversion(source: str, target: str, data: st.DataObject) -> None:
     value = data.draw(VALUES[source])
-    found = evaluate(
-        lowered(Call(target, "convert", (Literal(source, value),))), LAYOUT, (None,) * len(ROW)
-    )
+    found = evaluate(lowered(Call(target, "convert", (Literal(source, value),))), LAYOUT, (None,) * len(ROW))
     assert same(found, slow.convert(value, source, target)), (found, slow.convert(value, source, target))
 
 

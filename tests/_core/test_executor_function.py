@@ -1,0 +1,418 @@
+"""Scalar functions: one test per rule."""
+
+from __future__ import annotations
+
+import gc
+import math
+import re
+import sys
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siddhi._core.evaluate import evaluate
+from siddhi._core.event import Layout
+from siddhi._core.executor import make_constant, make_variable
+from siddhi._core.executor_function import FUNCTIONS, make_function
+from siddhi._core.executor_python import make_python_function
+from siddhi.types import AttributeType
+from tests._core.expression_kit import (
+    BOOL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    INT_MAX,
+    INT_MIN,
+    LONG,
+    LONG_MAX,
+    LONG_MIN,
+    NAMES,
+    NUMERIC,
+    OBJECT,
+    STRING,
+    apply,
+    function,
+)
+
+SAMPLES: dict[int, list[Any]] = {
+    STRING: ["a", "b"],
+    INT: [INT_MAX, INT_MIN],
+    LONG: [LONG_MAX, LONG_MIN],
+    FLOAT: [0.5, 1.5],
+    DOUBLE: [0.1, 0.2],
+    BOOL: [True, False],
+    OBJECT: [{1}, "o"],
+}
+TYPES = sorted(SAMPLES)
+
+
+def nothing(type_: int) -> Any:
+    """What a function of a type gives for null."""
+    return False if type_ == BOOL else None
+
+
+def watched(seen: list[Any], type_: int) -> Any:
+    """Wraps an executor so that its evaluations are recorded."""
+    return lambda a: make_python_function(lambda value: (seen.append(value), value)[1], (a,), type_, "watch")
+
+
+# --- coalesce, default
+
+
+@pytest.mark.parametrize("type_", TYPES, ids=NAMES.get)
+def test_coalesce_takes_the_first_that_is_not_null(type_: int) -> None:
+    a, b = SAMPLES[type_]
+
+    def coalesce(*values: Any) -> Any:
+        return function("coalesce", type_, *[(type_, value) for value in values])
+
+    assert coalesce(a) == a
+    assert coalesce(a, b) == a
+    assert coalesce(None, b) == b
+    assert coalesce(None, None, b) == b
+    assert coalesce(None, a, None) == a
+    assert coalesce(None) is nothing(type_)
+    assert coalesce(None, None, None) is nothing(type_)
+
+
+def test_coalesce_evaluates_all_its_arguments() -> None:
+    seen: list[int] = []
+    watch = watched(seen, INT)
+    found = apply(lambda a, b: make_function("coalesce", (watch(a), watch(b)), INT), (INT, 1), (INT, 2))
+    assert (found, seen) == (1, [1, 2])
+
+
+@pytest.mark.parametrize("type_", TYPES, ids=NAMES.get)
+def test_default(type_: int) -> None:
+    a, b = SAMPLES[type_]
+
+    def make(x: Any, y: Any) -> Any:
+        return make_function("default", (x, y), type_)
+
+    assert apply(make, (type_, a), (type_, b), constants=(1,)) == a
+    assert apply(make, (type_, None), (type_, b), constants=(1,)) == b
+
+
+# --- ifThenElse
+
+
+@pytest.mark.parametrize("type_", TYPES, ids=NAMES.get)
+def test_if_then_else(type_: int) -> None:
+    a, b = SAMPLES[type_]
+
+    def choose(condition: bool | None, then: Any, otherwise: Any) -> Any:
+        return function("ifThenElse", type_, (BOOL, condition), (type_, then), (type_, otherwise))
+
+    assert choose(True, a, b) == a
+    assert choose(False, a, b) == b
+    assert choose(None, a, b) == b
+    assert choose(True, None, b) is nothing(type_)
+    assert choose(False, a, None) is nothing(type_)
+
+
+@pytest.mark.parametrize("type_", [INT, BOOL], ids=NAMES.get)
+def test_if_then_else_evaluates_the_chosen_branch_only(type_: int) -> None:
+    for condition, expected in [(True, [0]), (False, [1]), (None, [1])]:
+        seen: list[int] = []
+        watch = watched(seen, type_)
+        apply(
+            lambda c, a, b, watch=watch: make_function("ifThenElse", (c, watch(a), watch(b)), type_),
+            (BOOL, condition),
+            (type_, False if type_ == BOOL else 0),
+            (type_, True if type_ == BOOL else 1),
+        )
+        assert seen == expected
+
+
+# --- instanceOf
+
+CLASSES = {
+    "Boolean": BOOL,
+    "Double": DOUBLE,
+    "Float": FLOAT,
+    "Integer": INT,
+    "Long": LONG,
+    "String": STRING,
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("type_", TYPES[:-1], ids=NAMES.get)
+def test_instance_of_a_typed_value(name: str, type_: int) -> None:
+    assert function(f"instanceOf{name}", BOOL, (type_, SAMPLES[type_][0])) is (CLASSES[name] == type_)
+    assert function(f"instanceOf{name}", BOOL, (type_, None)) is False
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("a", "String"),
+        (True, "Boolean"),
+        (INT_MAX, "Integer"),
+        (INT_MIN, "Integer"),
+        (INT_MAX + 1, "Long"),
+        (LONG_MIN, "Long"),
+        (0.5, "Double"),
+        (np.float32(0.5), "Float"),
+        (np.float64(0.5), "Double"),
+        (np.int32(5), "Integer"),
+        (np.int64(5), "Long"),
+        (np.bool_(True), "Boolean"),
+        (LONG_MAX + 1, None),
+        ({1}, None),
+        (None, None),
+    ],
+)
+def test_instance_of_an_object(value: Any, name: str | None) -> None:
+    found = [each for each in CLASSES if function(f"instanceOf{each}", BOOL, (OBJECT, value))]
+    assert found == ([name] if name else [])
+
+
+def test_instance_of_evaluates_its_argument_even_if_the_answer_is_known() -> None:
+    seen: list[int] = []
+    watch = watched(seen, INT)
+    assert apply(lambda a: make_function("instanceOfString", (watch(a),), BOOL), (INT, 5)) is False
+    assert seen == [5]
+
+
+# --- maximum, minimum
+
+
+@pytest.mark.parametrize("type_", NUMERIC, ids=NAMES.get)
+def test_maximum_and_minimum_skip_nulls(type_: int) -> None:
+    def both(*values: Any) -> tuple[Any, Any]:
+        operands = [(type_, value) for value in values]
+        return function("maximum", type_, *operands), function("minimum", type_, *operands)
+
+    assert both(3, -5, None, 2) == (3, -5)
+    assert both(-1, -5) == (-1, -5)
+    assert both(None, 7) == (7, 7)
+    assert both(7) == (7, 7)
+    assert both(None) == (None, None)
+    assert both(None, None) == (None, None)
+
+
+def test_maximum_of_longs_is_exact() -> None:
+    assert function("maximum", LONG, (LONG, 9007199254740993), (LONG, 1)) == 9007199254740993
+    assert function("minimum", LONG, (LONG, LONG_MAX), (LONG, LONG_MAX - 1)) == LONG_MAX - 1
+
+
+@pytest.mark.parametrize("type_", [FLOAT, DOUBLE], ids=NAMES.get)
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_nan_counts_only_among_nans(name: str, type_: int) -> None:
+    assert function(name, type_, (type_, math.nan), (type_, 1.0)) == 1.0
+    assert function(name, type_, (type_, 1.0), (type_, math.nan)) == 1.0
+    assert math.isnan(function(name, type_, (type_, math.nan), (type_, None)))
+
+
+# --- cast
+
+
+@pytest.mark.parametrize("type_", TYPES[:-1], ids=NAMES.get)
+def test_a_cast_to_the_same_type_changes_nothing(type_: int) -> None:
+    for value in SAMPLES[type_]:
+        assert function("cast", type_, (type_, value), (STRING, NAMES[type_])) == value
+    assert function("cast", type_, (type_, None), (STRING, NAMES[type_])) is nothing(type_)
+
+
+def test_a_cast_widens_int_to_long() -> None:
+    assert function("cast", LONG, (INT, 7), (STRING, "long")) == 7
+    assert function("cast", LONG, (INT, None), (STRING, "long")) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "expected"),
+    [
+        ("a", STRING, "a"),
+        (5, INT, 5),
+        (5, LONG, 5),
+        (LONG_MAX, LONG, LONG_MAX),
+        (np.int64(5), INT, 5),
+        (5, FLOAT, 5.0),
+        (5, DOUBLE, 5.0),
+        (0.1, DOUBLE, 0.1),
+        (0.1, FLOAT, 0.10000000149011612),
+        (np.float32(0.5), DOUBLE, 0.5),
+        (True, BOOL, True),
+        (np.bool_(False), BOOL, False),
+        (None, STRING, None),
+        (None, INT, None),
+        (None, LONG, None),
+        (None, FLOAT, None),
+        (None, DOUBLE, None),
+        (None, BOOL, False),
+    ],
+)
+def test_a_cast_of_an_object_takes_what_it_holds(value: Any, type_: int, expected: Any) -> None:
+    found = function("cast", type_, (OBJECT, value), (STRING, NAMES[type_]))
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (5, STRING),
+        ({1}, STRING),
+        ("5", INT),
+        (5.0, INT),
+        (True, INT),
+        (INT_MAX + 1, INT),
+        (5.0, LONG),
+        (LONG_MAX + 1, LONG),
+        ("0.5", DOUBLE),
+        (True, DOUBLE),
+        ([], FLOAT),
+        (1, BOOL),
+        ("true", BOOL),
+    ],
+)
+def test_a_cast_of_an_object_never_converts(value: Any, type_: int) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"cast(..., '{NAMES[type_]}') got {value!r}")):
+        function("cast", type_, (OBJECT, value), (STRING, NAMES[type_]))
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [(INT, STRING), (INT, DOUBLE), (LONG, INT), (STRING, INT), (BOOL, INT), (STRING, OBJECT)]
+)
+def test_other_casts_are_refused_when_built(source: int, target: int) -> None:
+    with pytest.raises(TypeError, match="never converts"):
+        function("cast", target, (source, None), (STRING, NAMES[target]))
+
+
+# --- sets
+
+
+@pytest.mark.parametrize("type_", TYPES[:-1], ids=NAMES.get)
+def test_create_set_holds_the_value(type_: int) -> None:
+    for value in [*SAMPLES[type_], None]:
+        assert function("createSet", OBJECT, (type_, value)) == {value}
+
+
+def test_create_set_makes_a_new_set_every_time() -> None:
+    layout = Layout(("a",), (INT,))
+    executor = make_function("createSet", (make_variable(layout, 0),), OBJECT)
+    first, second = evaluate(executor, layout, (1,)), evaluate(executor, layout, (1,))
+    assert first == second
+    assert first is not second
+
+
+def test_all_nans_are_one_element() -> None:
+    nans = [function("createSet", OBJECT, (DOUBLE, float("nan"))) for _ in range(2)]
+    assert len(nans[0] | nans[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "size"), [(set(), 0), ({1, 2}, 2), (frozenset("abc"), 3), ({"a": 1}.keys(), 1), (None, 0)]
+)
+def test_size_of_set(value: Any, size: int) -> None:
+    assert function("sizeOfSet", INT, (OBJECT, value)) == size
+
+
+@pytest.mark.parametrize("value", [[1], "abc", 5, {"a": 1}])
+def test_size_of_something_else_fails(value: Any) -> None:
+    with pytest.raises(TypeError, match=r"sizeOfSet\(\) wants a set"):
+        function("sizeOfSet", INT, (OBJECT, value))
+
+
+def test_size_of_a_created_set() -> None:
+    def make(a: Any) -> Any:
+        return make_function("sizeOfSet", (make_function("createSet", (a,), OBJECT),), INT)
+
+    assert apply(make, (STRING, "a")) == 1
+    assert apply(make, (STRING, None)) == 1
+
+
+# --- identity and time
+
+
+def test_uuid_is_new_every_time() -> None:
+    layout = Layout((), ())
+    executor = make_function("UUID", (), STRING)
+    texts = {evaluate(executor, layout, ()) for _ in range(20)}
+    assert len(texts) == 20
+    assert all(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", t) for t in texts)
+
+
+def test_current_time_is_the_apps_clock() -> None:
+    assert function("currentTimeMillis", LONG, clock=1234) == 1234
+    assert function("currentTimeMillis", LONG) > 1_600_000_000_000
+
+
+def test_event_timestamp_is_that_of_the_event_at_hand() -> None:
+    assert function("eventTimestamp", LONG, timestamp=42, clock=1234) == 42
+
+
+# --- the door
+
+
+def test_every_built_in_function_is_there() -> None:
+    from siddhi.library.functions import FUNCTIONS as DECLARED
+
+    assert {each.native for each in DECLARED} == set(FUNCTIONS)
+    assert set(NAMES.values()) == {each.value for each in AttributeType}
+
+
+def test_an_unknown_function_is_refused() -> None:
+    with pytest.raises(LookupError, match="no function 'nonsense'"):
+        make_function("nonsense", (), INT)
+
+
+def test_a_wrong_result_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="'UUID'"):
+        make_function("UUID", (), INT)
+
+
+# --- ownership of results
+
+
+class Thing:
+    pass
+
+
+def test_a_result_lives_until_the_next_evaluation() -> None:
+    layout = Layout(("a",), (INT,))
+    made: list[weakref.ref[Thing]] = []
+
+    def make_thing(_value: int) -> Thing:
+        thing = Thing()
+        made.append(weakref.ref(thing))
+        return thing
+
+    executor = make_python_function(make_thing, (make_variable(layout, 0),), OBJECT, "f")
+    kept = evaluate(executor, layout, (1,))
+    assert made[0]() is kept
+    evaluate(executor, layout, (2,))
+    assert made[0]() is kept
+    assert made[1]() is not None
+    del kept
+    assert made[0]() is None
+    del executor
+    assert made[1]() is None
+
+
+def test_an_executor_that_holds_itself_is_collected() -> None:
+    layout = Layout((), ())
+    box: list[Any] = []
+    executor = make_python_function(lambda: box, (), OBJECT, "f")
+    box.append(executor)
+    thing = Thing()
+    box.append(thing)
+    ref = weakref.ref(thing)
+    evaluate(executor, layout, ())
+    del executor, box, thing
+    gc.collect()
+    assert ref() is None
+
+
+@pytest.mark.parametrize("name", ["coalesce", "default"])
+def test_arguments_and_results_are_neither_lost_nor_leaked(name: str) -> None:
+    layout = Layout(("a",), (STRING,))
+    text = "some text that nobody else has"
+    executor = make_function(name, (make_variable(layout, 0), make_constant("other", STRING)), STRING)
+    before = sys.getrefcount(text)
+    for _ in range(100):
+        assert evaluate(executor, layout, (text,)) == text
+    assert sys.getrefcount(text) == before
