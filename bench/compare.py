@@ -172,7 +172,11 @@ def gate_startup(base: Side, change: Side) -> list[str]:
     except RuntimeError as failure:
         print(f"start-up of the base: {failure}")
         before = {}
-    after = startup.measure(3, change.env)
+    try:
+        after = startup.measure(3, change.env)
+    except RuntimeError as failure:
+        print(f"start-up of the change: {failure}")
+        return ["start-up"]
     for name, ms in after.items():
         was = f"{before[name]:8.1f}" if name in before else f"{'-':>8}"
         print(f"{name:<29}{was} ms {ms:8.1f} ms   budget {startup.BUDGETS_MS.get(name, float('nan')):.0f} ms")
@@ -202,7 +206,9 @@ def main() -> int:
         work = pathlib.Path(folder)
         base = Side("base", _git("rev-parse", options.base).strip(), work / "base")
         change = Side("change", options.change and _git("rev-parse", options.change).strip(), work / "change")
-        for side in (base, change):
+        if base.revision == change.revision:
+            change.target = base.target  # how much noise there is: one build will do
+        for side in (base,) if change.target == base.target else (base, change):
             print(f"building {side.name}: {side.revision or 'the working tree'}", flush=True)
             build(side, work)
         bad = gate_scenarios(base, change, options, work)

@@ -121,6 +121,8 @@ def main() -> int:
     unknown = set(options.apps) - set(APPS)
     if unknown:
         parser.error(f"no such app: {', '.join(sorted(unknown))}")
+    import siddhi  # noqa: F401  if it cannot be imported, say so once
+
     context = multiprocessing.get_context("spawn")
     bad = []
     for name in options.apps or APPS:

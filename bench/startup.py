@@ -94,7 +94,7 @@ def measure(repeat: int = 5, env: dict[str, str] | None = None) -> dict[str, flo
 def _run(command: list[str], env: dict[str, str] | None) -> float:
     done = subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip().splitlines()[-1]}")
     return float(done.stdout)
 
 
@@ -112,7 +112,10 @@ def main() -> int:
     if options.step:
         {"plan": _plan, "create": _create}[options.step]()
         return 0
-    figures = measure(options.repeat)
+    try:
+        figures = measure(options.repeat)
+    except RuntimeError as failure:
+        sys.exit(str(failure))
     late = over_budget(figures)
     if options.json:
         print(json.dumps(figures))
