@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from siddhi.extension import (
+    AggregatorMetadata,
+    ExtensionMetadata,
+    FunctionMetadata,
+    Registry,
+    StreamFunctionMetadata,
+    WindowMetadata,
+    builtin_registry,
+)
+from siddhi.library import built_in
+from siddhi.planner import plan
+from siddhi.query_compiler import parse
+
+NAMES = {
+    FunctionMetadata: (
+        "UUID cast coalesce convert createSet currentTimeMillis default eventTimestamp ifThenElse instanceOfBoolean "
+        "instanceOfDouble instanceOfFloat instanceOfInteger instanceOfLong instanceOfString maximum minimum sizeOfSet"
+    ),
+    AggregatorMetadata: "and avg count distinctCount max maxForever min minForever or stdDev sum unionSet",
+    StreamFunctionMetadata: "log pol2Cart",
+    WindowMetadata: (
+        "batch cron delay expression expressionBatch externalTime externalTimeBatch frequent length lengthBatch "
+        "lossyFrequent session sort time timeBatch timeLength"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NAMES, ids=lambda kind: kind.title)
+def test_exactly_these_are_built_in(kind: type[ExtensionMetadata]) -> None:
+    assert builtin_registry().names(kind) == sorted(NAMES[kind].split())
+
+
+@pytest.mark.parametrize("metadata", tuple(built_in()), ids=lambda metadata: f"{metadata.title} {metadata.name}")
+def test_a_built_in_names_its_kernel_and_says_what_it_does(metadata: ExtensionMetadata) -> None:
+    assert metadata.native == metadata.name
+    assert re.match(r"[A-Z].*\.$", metadata.description)
+
+
+EXAMPLES = [metadata for metadata in built_in() if metadata.example]
+STREAM = (
+    "define stream S (symbol string, name string, nick string, text string, price double, bid double, ask double, "
+    "angle double, distance double, arg {arg}, set object, payload object, symbols object, user string, ts long);\n"
+)
+
+
+@pytest.mark.parametrize("metadata", EXAMPLES, ids=lambda metadata: f"{metadata.title} {metadata.name}")
+def test_its_example_can_be_planned(metadata: ExtensionMetadata) -> None:
+    stream = STREAM.format(arg="bool" if metadata.name in ("and", "or") else "double")
+    plan(parse(stream + metadata.example), registry=Registry(builtin_registry()))
