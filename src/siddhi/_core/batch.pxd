@@ -21,11 +21,13 @@ cdef class BatchBuilder:
     cdef void** data                      # [width] typed arrays: int32 int64 float double, uint8 for bool, PyObject* owned
     cdef uint8_t** valid                  # [width] one byte per row: 1 value (what it is before it is written), 0 null
     cdef OutletC* outlets                 # [width] cells of 8 bytes first, then objects, cells of 4 bytes, bools
-    cdef int[4] ends                      # where each of these four ends
+    cdef int words
+    cdef OutletC* ends[4]                 # where each of these four ends
     cdef int* order                       # [width] which column an outlet belongs to
     cdef int grow(self) except -1
     cdef int make_columns(self) except -1
     cdef int resize(self, Py_ssize_t capacity) except -1
+    cdef int shrink(self) except -1
     cdef int append(self, const EventC* event) except -1
     cdef void append_nulls(self, const EventC* event, Py_ssize_t row) noexcept
     cdef EventBatch take(self)            # everything collected; the builder is empty again

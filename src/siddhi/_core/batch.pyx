@@ -6,7 +6,7 @@ from cpython.buffer cimport (
 )
 from cpython.float cimport PyFloat_FromDouble
 from cpython.long cimport PyLong_FromLongLong
-from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.math cimport NAN
@@ -16,6 +16,7 @@ from libc.string cimport memchr, memset
 import difflib
 
 from siddhi._core.batch_arrow cimport ExportC, export_array, export_schema
+from siddhi._core.column_memory cimport give_block, grow_block, shrink_block
 from siddhi._core.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
@@ -39,6 +40,7 @@ cdef class BatchBuilder:
     def __cinit__(self, Layout layout not None):
         cdef int i, group, n = 0
         self.layout = layout
+        self.words = layout.words
         self.next_capacity = FIRST_CAPACITY
         self.outlets = <OutletC*> PyMem_Calloc(max(1, layout.width), sizeof(OutletC))
         self.order = <int*> PyMem_Calloc(max(1, layout.width), sizeof(int))
@@ -52,7 +54,7 @@ cdef class BatchBuilder:
                     self.outlets[n].word = i >> 6
                     self.outlets[n].bit = (<uint64_t> 1) << (i & 63)
                     n += 1
-            self.ends[group] = n
+            self.ends[group] = self.outlets + n
         self.make_columns()
 
     def __dealloc__(self):
@@ -78,55 +80,54 @@ cdef class BatchBuilder:
 
     cdef int resize(self, Py_ssize_t capacity) except -1:
         cdef int k, i
-        cdef Py_ssize_t known = min(self.capacity, capacity)
-        cdef void* memory = PyMem_Realloc(self.timestamps, capacity * sizeof(int64_t))
-        if memory is NULL:
-            raise MemoryError
-        self.timestamps = <int64_t*> memory
+        self.timestamps = <int64_t*> grow_block(self.timestamps, capacity * sizeof(int64_t))
         for k in range(self.layout.width):
             i = self.order[k]
-            memory = PyMem_Realloc(self.data[i], capacity * WIDTHS[self.layout.codes[i]])
-            if memory is NULL:
-                raise MemoryError
-            self.data[i] = self.outlets[k].data = memory
-            memory = PyMem_Realloc(self.valid[i], capacity)
-            if memory is NULL:
-                raise MemoryError
-            self.valid[i] = self.outlets[k].valid = <uint8_t*> memory
-            memset(self.valid[i] + known, 1, capacity - known)
+            self.data[i] = self.outlets[k].data = grow_block(self.data[i], capacity * WIDTHS[self.layout.codes[i]])
+            self.valid[i] = self.outlets[k].valid = <uint8_t*> grow_block(self.valid[i], capacity)
+            memset(self.valid[i] + self.capacity, 1, capacity - self.capacity)
         self.capacity = capacity
+        return 0
+
+    cdef int shrink(self) except -1:
+        """Give up room that a batch would hold on to for nothing."""
+        cdef int i
+        self.timestamps = <int64_t*> shrink_block(self.timestamps, self.size * sizeof(int64_t))
+        for i in range(self.layout.width):
+            self.data[i] = shrink_block(self.data[i], self.size * WIDTHS[self.layout.codes[i]])
+            self.valid[i] = <uint8_t*> shrink_block(self.valid[i], self.size)
         return 0
 
     cdef int append(self, const EventC* event) except -1:
         cdef Py_ssize_t row = self.size
-        cdef const uint64_t* body = event.body
+        cdef const uint64_t* body = &event.body[0]
         cdef const OutletC* outlet
         cdef const OutletC* end
-        cdef uint64_t nulls = 0
+        cdef uint64_t nulls = body[0]
         cdef int i
         if row == self.capacity:
             self.grow()
-        for i in range(self.layout.words):
+        for i in range(1, self.words):
             nulls |= body[i]
         if nulls:
             self.append_nulls(event, row)
         self.timestamps[row] = event.timestamp
         outlet = self.outlets
-        end = self.outlets + self.ends[0]
+        end = self.ends[0]
         while outlet is not end:
             (<uint64_t*> outlet.data)[row] = body[outlet.cell]
             outlet += 1
-        end = self.outlets + self.ends[1]
+        end = self.ends[1]
         while outlet is not end:
             if not nulls or not body[outlet.word] & outlet.bit:
                 Py_INCREF(<object> <PyObject*> body[outlet.cell])
             (<uint64_t*> outlet.data)[row] = body[outlet.cell]
             outlet += 1
-        end = self.outlets + self.ends[2]
+        end = self.ends[2]
         while outlet is not end:
             (<int32_t*> outlet.data)[row] = (<const CellC*> &body[outlet.cell]).i
             outlet += 1
-        end = self.outlets + self.ends[3]
+        end = self.ends[3]
         while outlet is not end:
             (<uint8_t*> outlet.data)[row] = (<const CellC*> &body[outlet.cell]).i != 0
             outlet += 1
@@ -178,7 +179,7 @@ cdef class BatchBuilder:
         cdef uint8_t** valid
         cdef Py_ssize_t size
         if 4 * self.size < self.capacity and self.capacity > FIRST_CAPACITY:
-            self.resize(max(1, self.size))
+            self.shrink()
         timestamps, data, valid, size = self.timestamps, self.data, self.valid, self.size
         self.make_columns()
         batch.layout = self.layout
@@ -190,15 +191,15 @@ cdef class BatchBuilder:
 cdef void free_columns(Layout layout, int64_t* timestamps, void** data, uint8_t** valid, Py_ssize_t size) noexcept:
     cdef int i
     cdef Py_ssize_t row
-    PyMem_Free(timestamps)
+    give_block(timestamps)
     if data is not NULL and valid is not NULL:
         for i in range(layout.width):
             if layout.codes[i] == STRING or layout.codes[i] == OBJECT:
                 for row in range(size):
                     if valid[i][row]:
                         Py_DECREF(<object> (<PyObject**> data[i])[row])
-            PyMem_Free(data[i])
-            PyMem_Free(valid[i])
+            give_block(data[i])
+            give_block(valid[i])
     PyMem_Free(data)
     PyMem_Free(valid)
 

@@ -7,9 +7,10 @@ from libc.string cimport memset
 
 import difflib
 
-from siddhi._core.column_chunk cimport KIND_I64, KIND_NULLS, ColumnChunk, Memory, allocate, has_value, integer_at
+from siddhi._core.column_chunk cimport KIND_I64, KIND_NULLS, ColumnChunk,  has_value, integer_at
 from siddhi._core.column_convert cimport convert
 from siddhi._core.column_fill cimport fill_cells
+from siddhi._core.column_memory cimport Memory, allocate
 from siddhi._core.column_source cimport ColumnSource, chunks_of, open_source
 from siddhi._core.event cimport BORROWED, LONG, EventC, EventPool, Layout, acquire, event_to_tuple, release
 

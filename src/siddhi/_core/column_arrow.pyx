@@ -10,8 +10,9 @@ from siddhi._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
 from siddhi._core.column_chunk cimport (
     DAYS, KIND_BITS, KIND_F32, KIND_F64, KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_NULLS, KIND_TEXT32, KIND_TEXT64,
     KIND_U8, KIND_U16, KIND_U32, KIND_U64, KIND_VIEWS, MICROSECONDS, MILLISECONDS, NANOSECONDS, NO_TIME, SECONDS,
-    ColumnChunk, Memory, allocate, is_integer, new_chunk,
+    ColumnChunk,  is_integer, new_chunk,
 )
+from siddhi._core.column_memory cimport Memory, allocate
 
 # Arrow's format of a fixed-width or text type: (kind, name, bytes per value, time unit, plain bytes).
 cdef dict FORMATS = {

@@ -30,11 +30,6 @@ cdef enum TimeUnit:
     MICROSECONDS
     NANOSECONDS
 
-cdef class Memory:
-    cdef void* data
-
-cdef Memory allocate(Py_ssize_t n_bytes)
-
 cdef class ColumnChunk:
     cdef int kind
     cdef int unit                    # TimeUnit, where the integers are points in time

@@ -1,25 +1,10 @@
-"""Pieces of columns, and the memory made for those that can't be used as they lie."""
+"""Pieces of columns."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 
-
-@cython.final
-cdef class Memory:
-    """A block of bytes that lives as long as this object."""
-
-    def __dealloc__(self):
-        PyMem_Free(self.data)
-
-
-cdef Memory allocate(Py_ssize_t n_bytes):
-    cdef Memory memory = Memory.__new__(Memory)
-    memory.data = PyMem_Malloc(max(1, n_bytes))
-    if memory.data is NULL:
-        raise MemoryError
-    return memory
+from siddhi._core.column_memory cimport Memory, allocate
 
 
 @cython.final

@@ -1,17 +1,17 @@
 """Columns to the type of their attribute, by the rules of a single row; most are right as they lie and stay there."""
 
-from cpython.mem cimport PyMem_Calloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from siddhi._core.column_chunk cimport (
     DAYS, KIND_BITS, KIND_BYTES, KIND_F32, KIND_F64, KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_NULLS, KIND_OBJECTS,
     KIND_TEXT32, KIND_U8, KIND_U16, KIND_U32, KIND_U64, MICROSECONDS, MILLISECONDS, NANOSECONDS, NO_TIME, SECONDS,
-    ColumnChunk, Memory, allocate, chunk_of_objects, has_value, integer_at, is_integer,
+    ColumnChunk,  chunk_of_objects, has_value, integer_at, is_integer,
     new_chunk,
 )
+from siddhi._core.column_memory cimport Memory, allocate, allocate_zeros
 from siddhi._core.column_text cimport decode_dictionary, decode_text
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python
 
@@ -199,15 +199,11 @@ cdef ColumnChunk decode_values(ColumnChunk chunk, str name, Py_ssize_t first_row
     cdef ColumnChunk entries = chunk.dictionary
     cdef ColumnChunk made
     cdef Py_ssize_t i, n = chunk.length, width = width_of(entries.kind)
-    cdef Memory memory = allocate(n * max(1, width))
-    cdef Memory bits = Memory.__new__(Memory)
-    cdef uint8_t* valid = <uint8_t*> PyMem_Calloc(n // 8 + 1, 1)
+    cdef Memory memory = allocate_zeros(n * width)
+    cdef Memory bits = allocate_zeros(n // 8 + 1)
+    cdef uint8_t* valid = <uint8_t*> bits.data
     cdef char* out = <char*> memory.data
     cdef int64_t index
-    if valid is NULL:
-        raise MemoryError
-    bits.data = valid
-    memset(out, 0, n * max(1, width))
     if entries.kind == KIND_NULLS:
         return new_chunk(KIND_NULLS, chunk.type_name, n, NULL, None)
     for i in range(n):
@@ -290,13 +286,9 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
     # One record takes every value in turn: what a row may hold is written in one place.
     scratch = allocate(sizeof(EventC) + 8 * (layout.words + layout.width))
     event = <EventC*> scratch.data
-    memory = allocate(8 * n)
-    bits = Memory.__new__(Memory)
-    valid = <uint8_t*> PyMem_Calloc(n // 8 + 1, 1)
-    if valid is NULL:
-        raise MemoryError
-    bits.data = valid
-    memset(memory.data, 0, 8 * n)
+    memory = allocate_zeros(8 * n)
+    bits = allocate_zeros(n // 8 + 1)
+    valid = <uint8_t*> bits.data
     for i in range(n):
         if objects[i] is NULL:
             continue

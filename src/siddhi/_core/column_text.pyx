@@ -9,8 +9,9 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcmp, memcpy
 
 from siddhi._core.column_chunk cimport (
-    KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_TEXT32, KIND_TEXT64, KIND_U8, KIND_U16, KIND_U32, ColumnChunk, Memory, allocate, has_value, new_chunk,
+    KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_TEXT32, KIND_TEXT64, KIND_U8, KIND_U16, KIND_U32, ColumnChunk,  has_value, new_chunk,
 )
+from siddhi._core.column_memory cimport Memory, allocate
 
 cdef enum:
     CACHE_SLOTS = 1024          # a power of two; 24 bytes each
@@ -190,7 +191,6 @@ cdef ColumnChunk decode_dictionary(ColumnChunk chunk, str name, Py_ssize_t first
     """
     cdef ColumnChunk entries = chunk.dictionary
     cdef Memory memory = allocate(chunk.length * sizeof(void*))
-    cdef Memory table = Memory.__new__(Memory)
     cdef TextMaker maker = TextMaker(entries.binary, name, first_row)
     cdef PyObject** out = <PyObject**> memory.data
     cdef PyObject** known = <PyObject**> PyMem_Calloc(max(1, entries.length), sizeof(void*))
@@ -198,23 +198,25 @@ cdef ColumnChunk decode_dictionary(ColumnChunk chunk, str name, Py_ssize_t first
     cdef int kind = chunk.kind
     if known is NULL:
         raise MemoryError
-    table.data = known
-    if chunk.length == 0:
-        pass
-    elif kind == KIND_I8:
-        decode_indices(chunk, maker, <const int8_t*> values, known, out)
-    elif kind == KIND_I16:
-        decode_indices(chunk, maker, <const int16_t*> values, known, out)
-    elif kind == KIND_I32:
-        decode_indices(chunk, maker, <const int32_t*> values, known, out)
-    elif kind == KIND_I64:
-        decode_indices(chunk, maker, <const int64_t*> values, known, out)
-    elif kind == KIND_U8:
-        decode_indices(chunk, maker, <const uint8_t*> values, known, out)
-    elif kind == KIND_U16:
-        decode_indices(chunk, maker, <const uint16_t*> values, known, out)
-    elif kind == KIND_U32:
-        decode_indices(chunk, maker, <const uint32_t*> values, known, out)
-    else:
-        decode_indices(chunk, maker, <const uint64_t*> values, known, out)
+    try:
+        if chunk.length == 0:
+            pass
+        elif kind == KIND_I8:
+            decode_indices(chunk, maker, <const int8_t*> values, known, out)
+        elif kind == KIND_I16:
+            decode_indices(chunk, maker, <const int16_t*> values, known, out)
+        elif kind == KIND_I32:
+            decode_indices(chunk, maker, <const int32_t*> values, known, out)
+        elif kind == KIND_I64:
+            decode_indices(chunk, maker, <const int64_t*> values, known, out)
+        elif kind == KIND_U8:
+            decode_indices(chunk, maker, <const uint8_t*> values, known, out)
+        elif kind == KIND_U16:
+            decode_indices(chunk, maker, <const uint16_t*> values, known, out)
+        elif kind == KIND_U32:
+            decode_indices(chunk, maker, <const uint32_t*> values, known, out)
+        else:
+            decode_indices(chunk, maker, <const uint64_t*> values, known, out)
+    finally:
+        PyMem_Free(known)
     return new_chunk(KIND_OBJECTS, chunk.type_name, chunk.length, out, (memory, maker.made))
