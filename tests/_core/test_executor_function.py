@@ -7,6 +7,7 @@ import math
 import re
 import sys
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -396,7 +397,7 @@ def test_a_result_lives_until_the_next_evaluation() -> None:
 def test_an_executor_that_holds_itself_is_collected() -> None:
     layout = Layout((), ())
     box: list[Any] = []
-    executor = make_python_function(lambda: box, (), OBJECT, "f")
+    executor = make_python_function(partial(list, box), (), OBJECT, "f")
     box.append(executor)
     thing = Thing()
     box.append(thing)

@@ -120,7 +120,7 @@ def test_a_failure_names_the_function_and_keeps_its_cause() -> None:
     def fail(_value: int) -> int:
         raise KeyError("k")
 
-    with pytest.raises(RuntimeError, match="^function 'my:fail' failed: KeyError: 'k'$") as caught:
+    with pytest.raises(RuntimeError, match=r"^function 'my:fail' failed: KeyError: 'k'$") as caught:
         apply(lambda a: make_python_function(fail, (a,), INT, "my:fail"), (INT, 1))
     assert isinstance(caught.value.__cause__, KeyError)
 
@@ -137,7 +137,7 @@ def test_a_failing_argument_is_not_blamed_on_the_function() -> None:
     def inner() -> int:
         raise ValueError("inner")
 
-    with pytest.raises(RuntimeError, match="^function 'inner' failed"):
+    with pytest.raises(RuntimeError, match=r"^function 'inner' failed"):
         apply(
             lambda: make_python_function(
                 lambda value: value, (make_python_function(inner, (), INT, "inner"),), INT, "outer"

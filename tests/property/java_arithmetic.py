@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -94,7 +93,7 @@ def wrap(value: int, bits: int) -> int:
     return (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
 
 
-def nearest_single(value: Fraction | int | float) -> float:
+def nearest_single(value: Fraction | float) -> float:
     """The nearest number of single precision; ties to even, too great becomes infinite."""
     if isinstance(value, float):
         if not math.isfinite(value) or value == 0:
@@ -306,7 +305,9 @@ def call(node: Call, row: Sequence[Any]) -> Any:
         return present[0] if present else None
     if name in ("maximum", "minimum"):
         numbers = [value for value in present if value == value] or present
-        return (max if name == "maximum" else min)(numbers, default=None)
+        if not numbers:
+            return None
+        return max(numbers) if name == "maximum" else min(numbers)
     if name == "convert":
         return convert(values[0], types[0], node.type)
     if name == "cast":

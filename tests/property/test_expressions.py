@@ -157,10 +157,7 @@ def test_operator(symbol: str, kinds: str, data: st.DataObject, left: str, right
         nodes[0] = Literal(left, a)
     if kinds == "attribute, literal" and b is not None:
         nodes[1] = Literal(right, b)
-    tree: Node
-    if symbol in "+-*/%":
-        tree = Math(slow.math_type(left, right), symbol, *nodes)
-    else:
-        tree = Compare("bool", symbol, *nodes)
+    arithmetic = symbol in "+-*/%"
+    tree = Math(slow.math_type(left, right), symbol, *nodes) if arithmetic else Compare("bool", symbol, *nodes)
     found = evaluate(lowered(tree), LAYOUT, row)
     assert same(found, slow.evaluate(tree, row)), (found, slow.evaluate(tree, row))

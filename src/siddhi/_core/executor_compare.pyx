@@ -3,12 +3,11 @@
 A comparison is never null: with a null operand ``!=`` is true and everything else false.
 """
 
-from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, STRING, CellC, EventC
 from siddhi._core.executor cimport (
-    CONSTANT, FALSE, NULL_VALUE, TRUE, VARIABLE, ExecC, Executor, FrameC, eval_fn, new_executor,
+    CONSTANT, NULL_VALUE, TRUE, VARIABLE, ExecC, Executor, FrameC, eval_fn, new_executor,
 )
 
 cdef extern from "siddhi/text.h":

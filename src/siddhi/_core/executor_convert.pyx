@@ -10,9 +10,8 @@ from siddhi._core.executor cimport (
     FALSE, NULL_VALUE, TRUE, VALUE, ExecC, Executor, FrameC, eval_fn, evaluate_condition, new_executor,
 )
 from siddhi._core.executor_function_object cimport lend, new_object_executor
-from siddhi._core.java_text cimport (
-    parse_double, parse_float, parse_int, parse_long, text_of_double, text_of_float, text_of_object,
-)
+from siddhi._core.java_number cimport parse_double, parse_float, parse_int, parse_long
+from siddhi._core.java_text cimport text_of_double, text_of_float, text_of_object
 
 from siddhi._core.executor_math import make_widen
 

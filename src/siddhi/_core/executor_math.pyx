@@ -5,8 +5,7 @@ Division and remainder by zero are null for every type; a null operand makes the
 
 from libc.stdint cimport int32_t, int64_t
 
-from siddhi._core.event cimport CellC, EventC
-from siddhi._core.event cimport DOUBLE, FLOAT, INT, LONG
+from siddhi._core.event cimport DOUBLE, FLOAT, INT, LONG, EventC
 from siddhi._core.executor cimport (
     CONSTANT, NULL_VALUE, VALUE, VARIABLE, ExecC, Executor, FrameC, eval_fn, new_executor,
 )
