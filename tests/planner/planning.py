@@ -46,9 +46,8 @@ def typed(expression: str) -> TypedExpression:
 
 def refused(text: str, *, definitions: str = STREAM) -> SiddhiAppError:
     """The error of an app with these definitions."""
-    app = parse(definitions + text)
     with pytest.raises(SiddhiAppError) as caught:
-        plan(app, registry=Registry(builtin_registry()))
+        plan(parse(definitions + text), registry=Registry(builtin_registry()))
     assert caught.value.span is not None
-    assert caught.value.source == app.source
+    assert caught.value.source == definitions + text
     return caught.value
