@@ -12,10 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from siddhi._core.event import TypeCode
 from siddhi._core.keymap import KeyMap
+from tests._core.snapshot_kit import damage_may_be_found
 
 # Few values per type, so that keys come again; of each kind of equality one that a comparison of bits would miss.
 CELLS: dict[TypeCode, st.SearchStrategy[Any]] = {
-    TypeCode.STRING: st.sampled_from(["", "a", "b", "é", "東", "\ud800", "null", "a" * 40]).map(lambda s: (s + "!")[:-1]),
+    TypeCode.STRING: st.sampled_from(["", "a", "b", "é", "東", "\ud800", "null", "a" * 40]).map(
+        lambda s: (s + "!")[:-1]
+    ),
     TypeCode.INT: st.integers(-3, 3) | st.sampled_from([-(2**31), 2**31 - 1]),
     TypeCode.LONG: st.integers(-3, 3) | st.sampled_from([-(2**63), 2**63 - 1, 2**32, -(2**32)]),
     TypeCode.FLOAT: st.sampled_from([0.0, -0.0, 1.5, math.inf, math.nan, -math.nan]),
@@ -114,6 +117,8 @@ def test_null_is_not_the_string_null_nor_zero() -> None:
 
 def test_a_string_is_found_by_its_content_whatever_class_it_has() -> None:
     class Name(str):
+        __slots__ = ()
+
         def __hash__(self) -> int:
             return 1
 
@@ -146,7 +151,7 @@ def test_keys_own_their_objects_and_give_them_up() -> None:
 
 
 def test_strings_are_given_up() -> None:
-    text = "".join(["some ", "text"])
+    text = str(bytes([115, 111]), "ascii")
     before = sys.getrefcount(text)
     keys = KeyMap([TypeCode.STRING, TypeCode.STRING])
     keys.add((text, text))
@@ -235,11 +240,11 @@ def test_changed_bytes_are_read_or_refused(data: st.DataObject) -> None:
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     copy = KeyMap(types)
     copy.add(tuple(None for _ in types))
-    try:
-        copy.load(bytes(content[: data.draw(st.integers(0, len(content)) | st.just(len(content)))]))
-    except ValueError as error:
-        assert "snapshot is damaged" in str(error)
-        assert len(copy) == 0
-    else:
-        assert all(copy.slot_of(key) == slot for slot, key in copy.items().items())
-        copy.add(tuple(None for _ in types))
+    cut = data.draw(st.integers(0, len(content)) | st.just(len(content)))
+    loaded = False
+    with damage_may_be_found():
+        copy.load(bytes(content[:cut]))
+        loaded = True
+    assert loaded or len(copy) == 0
+    assert all(copy.slot_of(key) == slot for slot, key in copy.items().items())
+    copy.add(tuple(None for _ in types))

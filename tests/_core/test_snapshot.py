@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from siddhi._core.event import EventType, Layout, TypeCode
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, seal, unseal
 from siddhi._core.snapshot_events import pack, unpack
+from tests._core.snapshot_kit import damage_may_be_found
 
 TEXT = st.text(st.characters())  # lone surrogates included: json can bring them in
 LEAVES = (
@@ -126,11 +127,9 @@ def test_a_damaged_value_says_what_is_wrong(data: bytes, why: str) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     reader = SnapshotReader(data)
-    try:
+    with damage_may_be_found():
         while not reader.at_end():
             reader.get()
-    except ValueError as error:
-        assert "snapshot is damaged" in str(error)
 
 
 # --- events
@@ -189,7 +188,9 @@ def test_strings_of_every_length(length: int) -> None:
 
 
 def test_events_take_little_more_than_their_data() -> None:
-    layout = Layout(["symbol", "price", "volume", "buy"], [TypeCode.STRING, TypeCode.DOUBLE, TypeCode.INT, TypeCode.BOOL])
+    layout = Layout(
+        ["symbol", "price", "volume", "buy"], [TypeCode.STRING, TypeCode.DOUBLE, TypeCode.INT, TypeCode.BOOL]
+    )
     names = [f"S{i}" for i in range(100)]
     rows = [(0, i, (names[i % 100], i / 7, i, i % 2 == 0)) for i in range(10_000)]
     data = 10_000 * (8 + 1 + 8 + 4 + 1 / 8)  # timestamp, index of one of a hundred symbols, price, volume, bool
@@ -207,7 +208,7 @@ def test_the_same_events_give_the_same_bytes() -> None:
 )
 def test_events_of_another_layout_are_refused(other: Layout) -> None:
     data = pack(Layout(["a"], [TypeCode.INT]), [(0, 0, (1,))])
-    with pytest.raises(ValueError, match="another (number of attributes|type of attribute 'a')"):
+    with pytest.raises(ValueError, match=r"another (number of attributes|type of attribute 'a')"):
         unpack(other, data)
 
 
@@ -220,10 +221,8 @@ def test_changed_bytes_of_events_are_read_or_refused_and_nothing_leaks(
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(content)) | st.just(len(content)))
-    try:
+    with damage_may_be_found():
         unpack(layout, bytes(content[:cut]))  # it checks that its pool ends empty
-    except ValueError as error:
-        assert "snapshot is damaged" in str(error)
 
 
 # --- the seal

@@ -96,7 +96,7 @@ cdef inline void withdraw(QueueC* queue, num value, bint least) noexcept:
     if identical(items[queue.head], value):
         queue.head = (queue.head + 1) & queue.mask
         queue.size -= 1
-    elif better(items[queue.head], value, least):
+    elif not better(value, items[queue.head], least):
         withdraw_inside(queue, value, least)
 
 

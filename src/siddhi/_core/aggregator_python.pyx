@@ -11,14 +11,18 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy, memset
 
+import operator
+
 from siddhi._core.aggregator cimport Aggregator, found
-from siddhi._core.event cimport BOOL, CURRENT, FLOAT, INT, OBJECT, CellC, EventC
+from siddhi._core.event cimport BOOL, CURRENT, FLOAT, INT, LONG, OBJECT, CellC, EventC
 from siddhi._core.executor cimport FALSE, NULL_VALUE, TRUE, VALUE, ExecC, Executor, FrameC, box, eval_fn, unbox
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef struct PythonC:
     PyObject* object               # of the user's class, owned; NULL where the slot has not been created
     int64_t held                   # events added and not removed
+
+cdef object index_of = operator.index
 
 _TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
@@ -161,7 +165,8 @@ cdef int evaluate(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
     if self.type != OBJECT and isinstance(value, bool):
         refuse(self, value)
     try:
-        unbox(value, self.type, &cell)
+        # A float is no whole number, though C would cut it to one.
+        unbox(index_of(value) if self.type == INT or self.type == LONG else value, self.type, &cell)
     except (TypeError, OverflowError) as error:
         raise TypeError(f"aggregator '{self.name}' gave {value!r}, which is no {_TYPE_NAMES[self.type]}") from error
     self.result = value
