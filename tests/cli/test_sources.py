@@ -148,9 +148,8 @@ def test_after_some_bad_lines_the_rest_is_only_counted(file: Any) -> None:
 def test_a_missing_column_is_named_with_the_likely_one(file: Any) -> None:
     path = file("name,n,prize,flag\n")
     assert refusal(path) == (
-        f"{path} has no column 'price' for stream 'S' (did you mean 'prize'?); its columns: name, n, prize, flag"
+        f"{path} has no column 'price' for stream 'S' (columns: name, n, prize, flag); did you mean 'prize'?"
     )
-    assert "did you mean 'N'?" in refusal(file("name,N,price,flag\n"))
 
 
 def test_a_column_that_occurs_twice_is_refused(file: Any) -> None:
@@ -247,7 +246,7 @@ def test_a_bad_json_line_is_named(file: Any, line: str, said: str) -> None:
 
 def test_a_key_no_line_has_is_named_with_the_likely_one(file: Any) -> None:
     message = refusal(file('{"name":"a","n":1,"prize":1,"flag":true}\n', ".jsonl"))
-    assert "has no key 'price' for stream 'S' in its first lines (did you mean 'prize'?)" in message
+    assert "has no column 'price' for stream 'S' (columns: name, n, prize, flag); did you mean 'prize'?" in message
 
 
 def test_an_empty_json_file_has_no_events(file: Any) -> None:

@@ -42,10 +42,12 @@ def departures(flights: pd.DataFrame) -> pd.DataFrame:
 
 def rolling(departures: pd.DataFrame, key: str, span: str) -> pd.DataFrame:
     """With each departure, the departures of its group not older than the span, itself included."""
-    groups = departures.groupby(key)[["time", "dep_delay"]].rolling(span, on="time", closed="right")["dep_delay"]
-    table = pd.DataFrame({"avg_delay": groups.mean(), "max_delay": groups.max(), "departures": groups.count()})
-    table = table.reset_index(level=key, drop=True).sort_index()
-    return departures[["ts", key]].join(table).astype({"departures": "int64", "max_delay": "int32"})
+    parts = [
+        group.set_index("time")["dep_delay"].rolling(span, closed="right").agg(["mean", "count"]).set_axis(group.index)
+        for _, group in departures.groupby(key)
+    ]
+    table = pd.concat(parts).sort_index().set_axis(["avg_delay", "departures"], axis="columns")
+    return departures[["ts", key]].join(table)
 
 
 def assert_same(actual: pd.DataFrame, expected: pd.DataFrame) -> None:

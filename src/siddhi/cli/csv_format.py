@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from .failures import BadInput, did_you_mean
+from .failures import BadInput
 from .schema import ARROW_TYPES, Chunk, InputSchema
-from .text_format import Fault, UnreadableTextError, chunk_of, column_at_fault
+from .text_format import Fault, UnreadableTextError, chunk_of, column_at_fault, missing_column
 
 # A value and what ends it. A quote opens a quoted value only at its beginning; elsewhere it is an ordinary character.
 _CELL = re.compile(rb'(?:"[^"]*(?:""[^"]*)*"(?!")[^,\n]*|[^",\n][^,\n]*)?(,|\n)')
@@ -35,11 +35,7 @@ class CsvFormat:
         self._schema = schema
         for column in schema.columns:
             if column not in self._header:
-                has = ", ".join(self._header) or "none"
-                hint = did_you_mean(column, self._header)
-                raise BadInput(
-                    f"{file} has no column '{column}' for stream '{schema.stream}'{hint}; its columns: {has}"
-                )
+                raise BadInput(missing_column(file, column, schema.stream, self._header))
             if self._header.count(column) > 1:
                 raise BadInput(f"{file} has more than one column '{column}'")
 

@@ -12,8 +12,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import IO, Any
 
 import click
@@ -47,13 +45,6 @@ class ProcessingFailed(click.ClickException):
     """The app raised errors while events flowed."""
 
     exit_code = 5
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return `` (did you mean 'price'?)`` when a known word is close, else nothing."""
-    names = list(known)
-    close = [name for name in names if name.lower() == word.lower()] or get_close_matches(word, names, n=1)
-    return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def reason(error: OSError) -> str:

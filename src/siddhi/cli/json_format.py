@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
-from .failures import BadInput, did_you_mean
+from .failures import BadInput
 from .schema import ARROW_TYPES, Chunk, InputSchema
-from .text_format import Fault, chunk_of, column_at_fault
+from .text_format import Fault, chunk_of, column_at_fault, missing_column
 
 SAMPLE_LINES = 1000
 
@@ -30,11 +30,7 @@ class JsonLinesFormat:
         keys = {key: None for item in objects for key in item}
         for column in schema.columns:
             if objects and column not in keys:
-                has = ", ".join(keys) or "none"
-                hint = did_you_mean(column, keys)
-                raise BadInput(
-                    f"{file} has no key '{column}' for stream '{schema.stream}' in its first lines{hint}; its keys: {has}"
-                )
+                raise BadInput(missing_column(file, column, schema.stream, keys))
         self._times_are_text = any(isinstance(item.get(schema.timestamp or ""), str) for item in objects)
 
     def cut(self, data: bytes) -> int:

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .endpoints import Endpoint
-from .failures import BadInput, did_you_mean, reason
+from .failures import BadInput, reason
 from .schema import ARROW_TYPES, IN_WORDS, Chunk, InputSchema
 from .source import BadLines
-from .text_format import READ_ERRORS, Fault, column_at_fault
+from .text_format import READ_ERRORS, Fault, column_at_fault, missing_column
 from .timestamps import epoch_ms, instants_to_ms, is_point_in_time
 
 _ROWS = 1 << 16
@@ -59,11 +59,7 @@ class ParquetSource:
     def _check(self, column: str) -> None:
         found = self._file.schema_arrow
         if column not in found.names:
-            hint = did_you_mean(column, found.names)
-            raise BadInput(
-                f"{self._name} has no column '{column}' for stream '{self._schema.stream}'{hint}; "
-                f"its columns: {', '.join(found.names)}"
-            )
+            raise BadInput(missing_column(self._name, column, self._schema.stream, found.names))
         kind = self._schema.type_of(column)
         if kind is not None and not _fits(found.field(column).type, kind):
             raise BadInput(

@@ -9,14 +9,15 @@ from pathlib import Path
 import click
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi.errors import DefinitionNotExistError, SiddhiError
+from siddhi.errors import DefinitionNotExistError, SiddhiError, did_you_mean
 
 from .app_text import read_app
 from .endpoints import STANDARD, Endpoint, read_inputs, read_outputs
-from .failures import AppRefused, did_you_mean
+from .failures import AppRefused
 from .outlet import Outlet
 from .session import Session, log_to_stderr
 from .source import BadLines, open_source
+from .timestamps import read_time
 
 _EPILOG = """\b
 Exit codes:
@@ -64,6 +65,13 @@ Exit codes:
     "them when --timestamp is given; else what the app says.",
 )
 @click.option(
+    "--until",
+    callback=read_time,
+    metavar="TIME",
+    help="Move the clock to this time after the last event, so that windows and timers due by then fire: milliseconds "
+    "or ISO 8601 text, as in the --timestamp column. Otherwise what windows hold at the end stays there.",
+)
+@click.option(
     "--on-bad-line",
     type=click.Choice(["fail", "skip"]),
     default="fail",
@@ -80,6 +88,7 @@ def run(
     outputs: list[Endpoint],
     timestamp: str | None,
     playback: bool | None,
+    until: int | None,
     on_bad_line: str,
     emit_timestamp: str | None,
     quiet: bool,
@@ -99,8 +108,13 @@ def run(
             runtime = manager.create_siddhi_app_runtime(text)
         except SiddhiError as error:
             raise AppRefused(str(error)) from error
-        if playback is not None or timestamp is not None:
-            runtime.enable_playback(playback is not False)
+        says_playback = runtime.plan.playback is not None
+        if playback is None:
+            playback = says_playback or timestamp is not None
+        if playback != says_playback:
+            runtime.enable_playback(playback)
+        if until is not None and not playback:
+            raise click.UsageError("--until needs a clock that follows the events (--timestamp, or @app:playback)")
         attributes = {end.stream: _attributes(runtime, end.stream) for end in [*inputs, *outputs]}
         bad_lines = BadLines(skip=on_bad_line == "skip", warn=lambda message: click.echo(message, err=True))
         sources = []
@@ -114,7 +128,9 @@ def run(
             for end in outputs
         ]
         stack.enter_context(log_to_stderr(quiet=quiet))
-        code = Session(runtime, sources, outlets, bad_lines=bad_lines, timed=timestamp is not None, quiet=quiet).run()
+        code = Session(
+            runtime, sources, outlets, bad_lines=bad_lines, timed=timestamp is not None, until=until, quiet=quiet
+        ).run()
     if code:
         context.exit(code)
 
@@ -136,7 +152,7 @@ def _attributes(runtime: SiddhiAppRuntime, stream: str) -> list[tuple[str, str]]
     except DefinitionNotExistError as error:
         names = list(runtime.stream_definitions)
         hint = did_you_mean(stream, names)
-        raise click.UsageError(f"the app has no stream '{stream}'{hint}; its streams: {', '.join(names)}") from error
+        raise click.UsageError(f"the app has no stream '{stream}' (streams: {', '.join(names)}){hint}") from error
 
 
 def _named(attributes: list[tuple[str, str]], timestamp: str | None) -> list[tuple[str, str]]:

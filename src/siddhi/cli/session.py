@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 import click
 
-from siddhi import SiddhiAppRuntime
+from siddhi import Event, SiddhiAppRuntime
 from siddhi.errors import EventError
 
 from .failures import INTERRUPTED, BadInput, ProcessingFailed
@@ -22,6 +22,8 @@ from .merge import in_time_order, one_after_another
 from .outlet import Outlet, ReaderGone
 from .progress import ProgressBar
 from .source import BadLines, Source
+
+_DISTINCT_ERRORS = 100  # messages may hold values of events; what is kept of them must not grow with the input
 
 
 class Session:
@@ -35,6 +37,7 @@ class Session:
         *,
         bad_lines: BadLines,
         timed: bool,
+        until: int | None,
         quiet: bool,
     ) -> None:
         self._runtime = runtime
@@ -42,6 +45,7 @@ class Session:
         self._outlets = outlets
         self._bad_lines = bad_lines
         self._timed = timed
+        self._until = until
         self._quiet = quiet
         self._feeds = {source.stream: Feed(runtime.input_handler(source.stream)) for source in sources}
         self._errors: Counter[str] = Counter()
@@ -87,7 +91,7 @@ class Session:
                 with interrupt.waiting():
                     run = next(runs, None)
                 if run is None:
-                    return
+                    break
                 try:
                     self._feeds[run.stream].send(run)
                 except EventError as error:
@@ -97,9 +101,14 @@ class Session:
                         outlet.flush()
                 interrupt.check()
                 bar.update(sum(feed.sent for feed in self._feeds.values()))
+            if self._until is not None:
+                self._runtime.advance_clock(self._until)
 
-    def _note(self, error: BaseException, *_: object) -> None:
-        self._errors[f"{type(error).__name__}: {error}"] += 1
+    def _note(self, error: Exception, origin: str, _: Sequence[Event]) -> None:
+        message = f"{origin}: {type(error).__name__}: {error}"
+        if len(self._errors) >= _DISTINCT_ERRORS and message not in self._errors:
+            message = "other errors"
+        self._errors[message] += 1
 
     def _summarise(self, seconds: float, *, interrupted: bool) -> None:
         lines = ["interrupted"] if interrupted else []

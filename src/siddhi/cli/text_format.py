@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
+
+from siddhi.errors import did_you_mean
 
 from .schema import IN_WORDS, TIMESTAMP_IN_WORDS, Chunk, InputSchema
 from .timestamps import epoch_ms
@@ -72,6 +74,13 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
     combined = column.combine_chunks()
     # Older pyarrow gives a ChunkedArray back when there is more than one chunk of a dictionary.
     return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.unify_dictionaries().chunks)
+
+
+def missing_column(file: str, column: str, stream: str, columns: Iterable[str]) -> str:
+    """What is said of a file that lacks a column of its stream."""
+    names = list(columns)
+    has = ", ".join(names) or "none"
+    return f"{file} has no column '{column}' for stream '{stream}' (columns: {has}){did_you_mean(column, names)}"
 
 
 def column_at_fault(schema: InputSchema, read: Callable[[InputSchema], object]) -> str | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import click
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from .schema import TIMESTAMP_IN_WORDS
 
 # ISO 8601 text with and without a zone (without: UTC), up to microseconds, then up to nanoseconds.
 _TEXT_FORMS = (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("ns"), pa.timestamp("ns", "UTC"))
@@ -61,3 +64,13 @@ def _read_text(column: pa.Array) -> pa.Array:
         with suppress(pa.ArrowInvalid):
             return column.cast(form)
     raise UnreadableTimestampError(f"'{first}' or a later value is not a time")
+
+
+def read_time(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
+    """Click callback of ``--until``."""
+    if value is None:
+        return None
+    try:
+        return int(epoch_ms(pa.array([value]))[0].as_py())
+    except UnreadableTimestampError:
+        raise click.BadParameter(f"'{value}' is not {TIMESTAMP_IN_WORDS}") from None
