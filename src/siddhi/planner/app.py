@@ -70,6 +70,7 @@ def _plan(app: SiddhiApp, registry: Registry) -> Plan:
         functions=catalog.functions,
         executions=tuple(executions),
         batches=plan_batches(catalog, executions, settings.playback is not None),
+        warnings=tuple(catalog.warnings),
     )
 
 

@@ -102,7 +102,7 @@ def _meeting(label: str, reached: list[_Unit], timers: list[_Unit]) -> str:
             if target in fed:
                 return f"{fed[target]} and {unit.name} both write to '{target}'"
             if target == label:
-                return f"{unit.name} writes to '{target}' again"
+                return f"{unit.name} writes to '{target}' too"
             fed[target] = unit.name
     for unit in reached:
         if len(unit.reads) > 1:

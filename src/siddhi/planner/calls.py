@@ -34,10 +34,12 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
     function = registry.function(node.namespace, node.name)
     if function is not None:
         check_arguments(function, arguments, node.arguments, node)
+        resolve.catalog.note_use(function)
         return Call(return_type(function, arguments), function, arguments)
     aggregator = registry.aggregator(node.namespace, node.name)
     if aggregator is not None:
         check_arguments(aggregator, arguments, node.arguments, node)
+        resolve.catalog.note_use(aggregator)
         return Aggregate(return_type(aggregator, arguments), aggregator, arguments)
     name = node.name if node.namespace is None else f"{node.namespace}:{node.name}"
     known = [*resolve.catalog.functions, *registry.names(FunctionMetadata, AggregatorMetadata)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from siddhi.errors import SiddhiAppError
+from siddhi.extension.metadata import ExtensionMetadata
 from siddhi.extension.registry import Registry
 from siddhi.planner.nodes import (
     NamedWindowPlan,
@@ -50,7 +51,16 @@ class Catalog:
         self.functions: dict[str, FunctionDefinition] = {}
         self.inner: dict[str, StreamPlan] | None = None
         """Inner streams of the partition being planned; None outside of partitions."""
+        self.warnings: list[str] = []
+        """What the app uses although it should not."""
         self._anonymous = 0
+
+    def note_use(self, metadata: ExtensionMetadata) -> None:
+        """Remember a warning where an extension is deprecated."""
+        if metadata.deprecated is not None:
+            warning = f"{metadata.title} '{metadata.full_name}' is deprecated: {metadata.deprecated}"
+            if warning not in self.warnings:
+                self.warnings.append(warning)
 
     def source(self, name: str, at: Node, *, is_inner: bool = False, is_fault: bool = False) -> Source:
         """What ``from name`` means: a window, else a stream, else a table.

@@ -61,6 +61,7 @@ def explain(plan: Plan) -> str:
         lines.append("")
     for batch in plan.batches:
         lines.append(f"batch {batch.stream}: {'columns' if batch.columnar else f'row by row, {batch.reason}'}")
+    lines += [f"warning: {warning}" for warning in plan.warnings]
     return "\n".join(lines)
 
 

@@ -67,6 +67,7 @@ def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: No
         raise unknown_extension("window", _full_name(node), catalog.registry.names(WindowMetadata), place)
     arguments = resolve_arguments(Resolver(catalog, scope), node)
     check_arguments(window, arguments, node.arguments, place)
+    catalog.note_use(window)
     condition = None
     first = arguments[0] if arguments else None
     if window.takes_condition and isinstance(first, Const):
@@ -107,6 +108,7 @@ def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: Strea
         raise error
     arguments = resolve_arguments(resolver, node)
     check_arguments(function, arguments, node.arguments, place)
+    resolver.catalog.note_use(function)
     appends = function.appends
     appended = appends([a.type for a in arguments], constants_of(arguments)) if callable(appends) else appends
     for attribute in appended:

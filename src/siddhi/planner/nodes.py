@@ -296,7 +296,7 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A whole app, resolved and typed. Dictionaries are in build order."""
+    """A whole app, resolved and typed. Dictionaries are in build order; warnings name deprecated extensions in use."""
 
     name: str
     app: SiddhiApp
@@ -309,3 +309,4 @@ class Plan:
     functions: dict[str, FunctionDefinition] = field(default_factory=dict)
     executions: tuple[QueryPlan | PartitionPlan, ...] = ()
     batches: tuple[BatchPlan, ...] = ()
+    warnings: tuple[str, ...] = ()

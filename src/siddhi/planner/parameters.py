@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from siddhi.errors import SiddhiAppError
+from siddhi.extension.docgen import signature
 from siddhi.extension.metadata import ExtensionMetadata, Overload, Parameter, Repeat
 from siddhi.planner.expressions import Attr, Const, EventReference, TypedExpression
 from siddhi.planner.problems import creation_error
@@ -113,22 +114,7 @@ def _run_check(metadata: ExtensionMetadata, arguments: Sequence[TypedExpression]
 
 def _no_overload(metadata: ExtensionMetadata, arguments: Sequence[TypedExpression], at: Node) -> SiddhiAppError:
     given = ", ".join("event" if isinstance(a, EventReference) else str(a.type) for a in arguments)
-    accepted = " | ".join(_overload_text(metadata.name, overload) for overload in metadata.overloads)
+    accepted = " | ".join(signature(metadata, overload) for overload in metadata.overloads)
     return creation_error(
         "E303", f"{metadata.title} '{metadata.full_name}' does not take ({given})", at, f"it takes {accepted}"
     )
-
-
-def _overload_text(name: str, overload: Overload) -> str:
-    parts = [f"{_types_text(parameter)} {parameter.name}" for parameter in overload.parameters]
-    if overload.repeat is not Repeat.NO and parts[-1].split(" ", 1)[-1] != "...":
-        parts.append("...")
-    return f"{name}({', '.join(parts)})" + (", all of one type" if overload.same_type and len(parts) > 1 else "")
-
-
-def _types_text(parameter: Parameter) -> str:
-    if parameter.event_only:
-        return "event"
-    if len(parameter.types) == len(AttributeType):
-        return "any"
-    return "|".join(str(type_) for type_ in AttributeType if type_ in parameter.types)

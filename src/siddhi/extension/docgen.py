@@ -1,0 +1,102 @@
+"""Reference pages of extensions, written from their metadata as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from siddhi.extension.metadata import (
+    AggregatorMetadata,
+    ExtensionMetadata,
+    FunctionMetadata,
+    Overload,
+    Parameter,
+    Repeat,
+    ScriptLanguageMetadata,
+    StreamFunctionMetadata,
+    WindowMetadata,
+)
+from siddhi.extension.registry import Registry
+from siddhi.types import AttributeType
+
+__all__ = ["reference_page", "signature"]
+
+_CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
+    ("Functions", FunctionMetadata),
+    ("Aggregators", AggregatorMetadata),
+    ("Stream functions", StreamFunctionMetadata),
+    ("Windows", WindowMetadata),
+    ("Script languages", ScriptLanguageMetadata),
+)
+
+
+def reference_page(registry: Registry) -> str:
+    """Everything a registry knows, one chapter per kind, in the order of names."""
+    lines = ["# Extensions"]
+    for title, kind in _CHAPTERS:
+        found = sorted(registry.all(kind), key=lambda metadata: metadata.full_name.lower())
+        if found:
+            lines += ["", f"## {title}"]
+            for metadata in found:
+                lines += ["", *_section(metadata)]
+    return "\n".join(lines) + "\n"
+
+
+def signature(metadata: ExtensionMetadata, overload: Overload) -> str:
+    """One way to call an extension: ``length(int window.length)``."""
+    parts = [f"{_types_text(parameter)} {parameter.name}" for parameter in overload.parameters]
+    if overload.repeat is not Repeat.NO and overload.parameters[-1].name != "...":
+        parts.append("...")
+    same = ", all of one type" if overload.same_type and len(parts) > 1 else ""
+    return f"{metadata.full_name}({', '.join(parts)}){same}"
+
+
+def _section(metadata: ExtensionMetadata) -> Iterator[str]:
+    yield f"### {metadata.full_name}"
+    if metadata.description:
+        yield ""
+        yield metadata.description
+    if metadata.deprecated is not None:
+        yield ""
+        yield f"Deprecated: {metadata.deprecated}."
+    if metadata.overloads:
+        yield ""
+    for overload in metadata.overloads:
+        yield f"- `{signature(metadata, overload)}`{_returns_text(metadata)}"
+    notes = dict(note for overload in metadata.overloads for note in map(_note, overload.parameters) if note[1])
+    if notes:
+        yield ""
+    for name, note in notes.items():
+        yield f"`{name}`: {note}  "
+    if metadata.example:
+        yield ""
+        yield "```sql"
+        yield metadata.example
+        yield "```"
+
+
+def _returns_text(metadata: ExtensionMetadata) -> str:
+    if isinstance(metadata, (FunctionMetadata, AggregatorMetadata)):
+        fixed = isinstance(metadata.returns, AttributeType)
+        return f" → {metadata.returns}" if fixed else " → depends on the arguments"
+    return ""
+
+
+def _note(parameter: Parameter) -> tuple[str, str]:
+    kind = ""
+    if not parameter.dynamic:
+        kind = "literal"
+    elif parameter.attribute_only:
+        kind = "attribute"
+    elif parameter.plain:
+        kind = "literal or attribute"
+    elif parameter.event_only:
+        kind = "event"
+    return parameter.name, "; ".join(part for part in (parameter.description, kind) if part)
+
+
+def _types_text(parameter: Parameter) -> str:
+    if parameter.event_only:
+        return "event"
+    if len(parameter.types) == len(AttributeType):
+        return "any"
+    return "|".join(str(type_) for type_ in AttributeType if type_ in parameter.types)

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from siddhi.extension import FunctionMetadata, Registry, builtin_registry, reference_page, signature
+from tests.conftest import Golden
+
+
+def test_the_page_of_the_built_ins(golden: Golden) -> None:
+    golden(Path(__file__).with_name("built_ins.md"), reference_page(builtin_registry()))
+
+
+def test_an_empty_registry_has_an_empty_page() -> None:
+    assert reference_page(Registry()) == "# Extensions\n"
+
+
+def test_signatures_say_how_arguments_repeat() -> None:
+    maximum = builtin_registry().function(None, "maximum")
+    assert isinstance(maximum, FunctionMetadata)
+    assert signature(maximum, maximum.overloads[0]) == "maximum(int|long|float|double arg, ...), all of one type"
