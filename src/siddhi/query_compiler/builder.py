@@ -80,9 +80,10 @@ class Builder(QueryBuilder):
             else:
                 definitions.append(statement)
         if not definitions:
-            message = "the app defines nothing" if executions else "the app is empty"
+            span = executions[0].span if executions else self.source.span(0, 0)
             hint = "an app starts with at least one definition: define stream S (price double);"
-            raise self.error(message, code="E104", hint=hint, span=self.source.span(0, 0))
+            message = "nothing is defined that this could read" if executions else "the app is empty"
+            raise self.error(message, code="E104", hint=hint, span=span)
         app = SiddhiApp(
             annotations=tuple(self._app_annotations),
             definitions=tuple(definitions),

@@ -24,7 +24,7 @@ from siddhi.query_api import (
     Variable,
 )
 from siddhi.query_compiler.time_units import MILLISECONDS
-from siddhi.query_compiler.words import KEYWORDS
+from siddhi.query_compiler.words import AMBIGUOUS, KEYWORDS
 from siddhi.types import AttributeType
 
 __all__ = ["expression_text", "name_text", "string_text", "time_text"]
@@ -34,13 +34,13 @@ ATOM = 9
 LEVELS: dict[type[Expression], int] = {Or: 1, And: 2, In: 3, Compare: 5, Math: 7, Not: 8}
 
 
-def name_text(name: str) -> str:
-    """A name as it can stand anywhere: keywords and unusual names in back quotes.
+def name_text(name: str, *, strict: bool = False) -> str:
+    """A name, in back quotes if it is unusual or can be taken for a keyword; ``strict`` where no keyword may stand.
 
     Raises:
         ValueError: SiddhiQL has no way to write the name.
     """
-    if PLAIN_NAME.match(name) and name.lower() not in KEYWORDS:
+    if PLAIN_NAME.match(name) and name.lower() not in (KEYWORDS if strict else AMBIGUOUS):
         return name
     if not name or "`" in name:
         raise ValueError(f"SiddhiQL can't write the name {name!r}: it is empty or holds a back quote")
@@ -132,12 +132,12 @@ def _(expression: In, own: int) -> str:
 
 
 @_text.register
-def _(expression: Not, _own: int) -> str:
-    # `not a == b` means `(not a) == b`; parentheses around anything but a name or call keep readers from falling for it.
+def _(expression: Not, own: int) -> str:
     operand = expression.expression
-    level = ATOM if not isinstance(operand, Not) else 0
-    text = expression_text(operand, level)
-    return f"not ({text})" if isinstance(operand, (IsNull, IsNullStream)) else f"not {text}"
+    text = expression_text(operand, own)
+    # `not x is null` is right, but reads as if it were not; `not -1` begins like a subtraction from an attribute "not".
+    needs_help = isinstance(operand, (IsNull, IsNullStream)) or text[0] in "+-"
+    return f"not ({text})" if needs_help else f"not {text}"
 
 
 @_text.register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import singledispatch
 
 from siddhi.query_api import (
@@ -62,6 +63,8 @@ from siddhi.query_compiler.print_annotations import annotation_text, element_tex
 from siddhi.query_compiler.print_expressions import expression_text, name_text, string_text, time_text
 
 __all__ = ["to_siddhiql"]
+
+QUOTED = re.compile(r'"{3}.*?"{3}|`[^`]*`|"[^"]*"|\'[^\']*\'', re.DOTALL)
 
 
 def to_siddhiql(node: Node) -> str:
@@ -142,19 +145,19 @@ def _(definition: TriggerDefinition) -> str:
         at = string_text(definition.at)
     else:
         raise ValueError(f"the trigger '{definition.id}' has neither a time nor a schedule")
-    return f"define trigger {name_text(definition.id)} at {at}"
+    return f"define trigger {name_text(definition.id, strict=True)} at {at}"
 
 
 @_print.register
 def _(definition: FunctionDefinition) -> str:
-    head = f"define function {name_text(definition.id)}[{name_text(definition.language)}]"
-    return f"{head} return {definition.return_type} {{{definition.body}}}"
+    name, language = (name_text(name, strict=True) for name in (definition.id, definition.language))
+    return f"define function {name}[{language}] return {definition.return_type} {{{definition.body}}}"
 
 
 @_print.register
 def _(definition: AggregationDefinition) -> str:
     lines = [
-        f"define aggregation {name_text(definition.id)}",
+        f"define aggregation {name_text(definition.id, strict=True)}",
         f"from {_print(definition.input)}",
         _print(definition.selector),
     ]
@@ -186,8 +189,10 @@ def _(partition: Partition) -> str:
 
 
 def _indented(text: str) -> str:
-    # Text in triple quotes may hold line breaks, and white space in it counts.
-    return text if '"""' in text else "\n".join("    " + line for line in text.split("\n"))
+    # A line break inside quotes is part of a text or name, and so is the white space behind it.
+    if any("\n" in quoted for quoted in QUOTED.findall(text)):
+        return text
+    return "\n".join("    " + line for line in text.split("\n"))
 
 
 @_print.register

@@ -45,11 +45,16 @@ TOKEN = re.compile(
 )
 
 OPERAND_STARTS = frozenset({"word", "quoted", "FLOAT", "DOUBLE", "LONG", "INT", "string", "long_string", "(", "#", "!"})
+STARTS_OR_STAR = OPERAND_STARTS - {"#", "!"} | {"*"}
 JOINING = frozenset({"as", "and", "or", "in", "is"})  # words that go on with an expression which has ended
-# Words that begin a clause behind an input, and those that begin a statement.
-CLAUSES = frozenset(
-    "select insert output update delete return join inner left right full outer unidirectional within".split()
-)
+# Words that begin a clause behind an input, with the words that follow there; None where any operand follows.
+JOINS = frozenset({"join", "inner", "left", "right", "full"})
+CLAUSES: dict[str, frozenset[str] | None] = {
+    **dict.fromkeys(("select", "insert", "output", "update", "delete", "return", "join", "within")),
+    **dict.fromkeys(("left", "right", "full"), frozenset({"outer"})),
+    "inner": frozenset({"join"}),
+    "unidirectional": JOINS,
+}
 STATEMENTS = frozenset("define from partition select insert update delete return output".split())
 
 
@@ -133,11 +138,17 @@ class Scanner:
         if kind == "#":  # every #Inner, or a stream called "every" with a handler
             kind, word, after = self._peek(after)
             return kind == "[" or self._peek(after)[0] in ("(", ":") or self._is_window(word, after)
-        lowered = word.lower()
-        if kind == "word" and (lowered in JOINING or (at_input and lowered in CLAUSES)):
-            kind, word, _ = self._peek(after)
-            return kind in OPERAND_STARTS | {"*"} - {"#", "!"} and word.lower() not in JOINING
-        return False
+        if kind != "word":
+            return False
+        word = word.lower()
+        following, next_word, _ = self._peek(after)
+        next_word = next_word.lower()
+        if at_input and word in CLAUSES:
+            followers = CLAUSES[word]
+            if followers is not None:
+                return next_word in followers
+            return following in STARTS_OR_STAR and next_word not in JOINING | {"for", "within"}
+        return word in JOINING and following in STARTS_OR_STAR and next_word not in JOINING
 
     def _is_window(self, word: str, after: int) -> bool:
         return word.lower() == "window" and self._peek(after)[0] == "."

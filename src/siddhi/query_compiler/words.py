@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["KEYWORDS"]
+__all__ = ["AMBIGUOUS", "KEYWORDS"]
 
 KEYWORDS = frozenset(
     """
@@ -11,5 +11,13 @@ KEYWORDS = frozenset(
     limit long millisec millisecond milliseconds min minute minutes month months not null object of offset on or order
     outer output partition per raw return right sec second seconds select set snapshot stream string table trigger true
     unidirectional update week weeks window with within year years
+    """.split()
+)
+
+# Keywords that, as names, can be taken for the keyword: by the grammar (not, true, every, ...), or by people.
+AMBIGUOUS = frozenset(
+    """
+    and as begin define delete end every false from group having in insert into is join limit not null offset on or order
+    output partition per return select set true update window with within
     """.split()
 )
