@@ -173,7 +173,7 @@ def _add_function(catalog: Catalog, definition: FunctionDefinition) -> None:
     if catalog.registry.script_language(definition.language) is None:
         known = catalog.registry.names(ScriptLanguageMetadata)
         error = unknown_extension("script language", definition.language, known, definition)
-        error.hint = error.hint or (f"known are {', '.join(known)}" if known else "register one with the manager")
+        error.hint = error.hint or (f"known: {', '.join(known)}" if known else "register one with the manager")
         raise error
     catalog.functions[definition.id] = definition
 
