@@ -9,6 +9,7 @@ from siddhi.extension import (
     ExtensionMetadata,
     FunctionMetadata,
     Registry,
+    ScriptLanguageMetadata,
     StreamFunctionMetadata,
     WindowMetadata,
     builtin_registry,
@@ -24,6 +25,7 @@ NAMES = {
     ),
     AggregatorMetadata: "and avg count distinctCount max maxForever min minForever or stdDev sum unionSet",
     StreamFunctionMetadata: "log pol2Cart",
+    ScriptLanguageMetadata: "python",
     WindowMetadata: (
         "batch cron delay expression expressionBatch externalTime externalTimeBatch frequent length lengthBatch "
         "lossyFrequent session sort time timeBatch timeLength"

@@ -102,8 +102,8 @@ class Registry:
         return self.find(WindowMetadata, namespace, name)
 
     def script_language(self, name: str) -> ScriptLanguageMetadata | None:
-        """The script language of this name, or None."""
-        return self.find(ScriptLanguageMetadata, None, name)
+        """The script language of this name, or None; languages alone are found in any case (``[Python]``)."""
+        return self.find(ScriptLanguageMetadata, None, name) or self.find(ScriptLanguageMetadata, None, name.lower())
 
     def all(self, kind: type[_M]) -> Iterator[_M]:
         """Every extension of this kind that is registered here or in a base (entry points only once loaded)."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from siddhi.extension.metadata import ExtensionMetadata
 from siddhi.library.aggregators import AGGREGATORS
 from siddhi.library.functions import FUNCTIONS
+from siddhi.library.scripts import SCRIPT_LANGUAGES
 from siddhi.library.stream_functions import STREAM_FUNCTIONS
 from siddhi.library.windows import WINDOWS
 
@@ -19,3 +20,4 @@ def built_in() -> Iterator[ExtensionMetadata]:
     yield from AGGREGATORS
     yield from STREAM_FUNCTIONS
     yield from WINDOWS
+    yield from SCRIPT_LANGUAGES

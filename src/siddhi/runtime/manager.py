@@ -134,7 +134,10 @@ class SiddhiManager:
                 from siddhi.runtime.scripts import compile_script
 
                 for name, definition in plan.functions.items():
-                    scripts[name] = compile_script(definition, trusted=self._allow_scripts)
+                    language = self._registry.script_language(definition.language)
+                    scripts[name] = compile_script(
+                        definition, trusted=self._allow_scripts, language=language, source=model.source
+                    )
             return SiddhiAppRuntime(
                 plan, scripts, persistence_store=lambda: self._persistence_store, on_shutdown=self._forget
             )
