@@ -1,0 +1,46 @@
+"""What the runtime asks of a persistence store."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+__all__ = ["PersistenceStore"]
+
+
+class PersistenceStore(ABC):
+    """Keeps snapshots under revisions, for each app by its name.
+
+    A revision is text such as ``1700000000000__App``: the time of the snapshot in ms since the epoch, and the app. Stores
+    may be called from several threads at once. Whatever a method raises reaches the caller of ``persist`` or ``restore``.
+
+    Example:
+        >>> from siddhi.persistence import InMemoryPersistenceStore
+        >>> store = InMemoryPersistenceStore()
+        >>> store.save("App", "1700000000000__App", b"state")
+        >>> store.load("App", store.last_revision("App"))
+        b'state'
+    """
+
+    @abstractmethod
+    def save(self, app: str, revision: str, snapshot: bytes) -> None:
+        """Keep a snapshot; one of the same revision is replaced. When this returns, it is safe."""
+
+    @abstractmethod
+    def load(self, app: str, revision: str) -> bytes:
+        """The snapshot of a revision.
+
+        Raises:
+            CannotRestoreStateError: the app has no such revision.
+        """
+
+    @abstractmethod
+    def last_revision(self, app: str) -> str | None:
+        """The newest revision of an app, None where it has none."""
+
+    @abstractmethod
+    def revisions(self, app: str) -> list[str]:
+        """All revisions of an app, oldest first."""
+
+    @abstractmethod
+    def clear_all_revisions(self, app: str) -> None:
+        """Delete every snapshot of an app."""

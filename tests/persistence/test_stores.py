@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from siddhi.errors import CannotRestoreStateError
+from siddhi.persistence import FileSystemPersistenceStore, InMemoryPersistenceStore, PersistenceStore
+
+Make = Callable[[], PersistenceStore]
+
+
+@pytest.fixture(params=["memory", "files"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
+    """Makes the store under test; every call over files looks into the same folder."""
+    if request.param == "memory":
+        store = InMemoryPersistenceStore()
+        return lambda: store
+    return lambda: FileSystemPersistenceStore(tmp_path / "not yet" / "made", revisions_to_keep=10)
+
+
+def test_what_was_saved_is_loaded_by_app_and_revision(make: Make) -> None:
+    make().save("A", "1__A", b"one")
+    make().save("A", "2__A", bytes(range(256)) * 1000)
+    make().save("B", "1__A", b"")
+    assert make().load("A", "1__A") == b"one"
+    assert make().load("A", "2__A") == bytes(range(256)) * 1000
+    assert make().load("B", "1__A") == b""
+
+
+def test_revisions_stand_in_the_order_of_their_time(make: Make) -> None:
+    store = make()
+    for revision in ("1000__A", "999__A", "named by hand", "1000__B", "20__A"):
+        store.save("A", revision, b"")
+    assert store.revisions("A") == ["named by hand", "20__A", "999__A", "1000__A", "1000__B"]
+    assert store.last_revision("A") == "1000__B"
+    store.save("A", "20__A", b"again")
+    assert store.last_revision("A") == "1000__B"
+    assert store.load("A", "20__A") == b"again"
+
+
+def test_an_app_that_saved_nothing_has_no_revision(make: Make) -> None:
+    assert make().last_revision("A") is None
+    assert make().revisions("A") == []
+    make().clear_all_revisions("A")
+
+
+def test_a_missing_revision_is_an_error_that_names_those_there_are(make: Make) -> None:
+    store = make()
+    with pytest.raises(CannotRestoreStateError, match=r"app 'A' has no revision '1__A' \(it has none\)"):
+        store.load("A", "1__A")
+    for stamp in range(2, 7):
+        store.save("A", f"{stamp}__A", b"")
+    with pytest.raises(CannotRestoreStateError, match=r"\(the newest are 6__A, 5__A, 4__A\)"):
+        store.load("A", "1__A")
+
+
+def test_clearing_takes_the_revisions_of_one_app(make: Make) -> None:
+    make().save("A", "1__A", b"a")
+    make().save("B", "1__B", b"b")
+    make().clear_all_revisions("A")
+    assert make().last_revision("A") is None
+    assert make().load("B", "1__B") == b"b"
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", "a\\b", "C:", "é 東", "%2E", "a.b", ".hidden", " "])
+def test_any_name_is_a_name_and_never_a_path(make: Make, tmp_path: Path, name: str) -> None:
+    make().save(name, f"1__{name}", b"x")
+    make().save(name + "2", "1__y", b"y")
+    assert make().revisions(name) == [f"1__{name}"]
+    assert make().load(name, f"1__{name}") == b"x"
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert all(file.parent.parent == tmp_path / "not yet" / "made" for file in files)
+
+
+def test_threads_may_save_at_once(make: Make) -> None:
+    store = make()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: store.save("A", f"{i}__A", str(i).encode()), range(100)))
+    assert store.last_revision("A") == "99__A"
+    assert store.load("A", "99__A") == b"99"
+
+
+def test_only_the_newest_files_are_kept(tmp_path: Path) -> None:
+    store = FileSystemPersistenceStore(str(tmp_path))
+    for stamp in (5, 9, 10, 11, 100):
+        store.save("A", f"{stamp}__A", b"")
+    store.save("B", "1__B", b"")
+    assert store.revisions("A") == ["10__A", "11__A", "100__A"]
+    assert store.revisions("B") == ["1__B"]
+    with pytest.raises(ValueError, match="must be 1 or more, not 0"):
+        FileSystemPersistenceStore(tmp_path, revisions_to_keep=0)
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = FileSystemPersistenceStore(tmp_path)
+    store.save("A", "1__A", b"whole")
+
+    def fail(descriptor: int) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        store.save("A", "1__A", b"half")
+    assert store.load("A", "1__A") == b"whole"
+    assert [file.name for file in (tmp_path / "A").iterdir()] == ["1__A.snapshot"]
+
+
+def test_a_snapshot_is_a_copy() -> None:
+    store = InMemoryPersistenceStore()
+    content = bytearray(b"abc")
+    store.save("A", "1__A", content)
+    content[0] = 0
+    assert store.load("A", "1__A") == b"abc"
