@@ -122,7 +122,7 @@ class InputBuilder(ExpressionBuilder):
         first = chain.elements[0]
         if chain.sign is None and within is None and isinstance(first, StreamState) and first.reference is None:
             return first.input
-        sign = chain.sign or PATTERN
+        sign = _inner_sign(chain) or PATTERN
         state = self.chain_state(chain, sign, every=True)
         return Sequence(state, within, span=span) if sign == SEQUENCE else Pattern(state, within, span=span)
 
@@ -169,7 +169,9 @@ class InputBuilder(ExpressionBuilder):
                     "'*', '+' and '?' count in sequences only", code="E110", hint=hint, span=element.state.span
                 )
             return element.state
-        if isinstance(element, AbsentState) and element.for_ms is None:
+        if isinstance(element, StreamState):
+            self.without_window(element.input)
+        elif isinstance(element, AbsentState) and element.for_ms is None:
             hint = "say how long nothing may come: not S for 5 sec; or combine it: not S and T"
             raise self.error("this 'not' needs 'for' and a time", code="E110", hint=hint, span=element.span)
         return element
@@ -201,7 +203,9 @@ class InputBuilder(ExpressionBuilder):
         # Without a time, absence is known only when an event of another operand comes.
         has_present = operator is LogicalOperator.AND and any(isinstance(state, StreamState) for state in states)
         for state in states:
-            if isinstance(state, AbsentState) and state.for_ms is None and not has_present:
+            if isinstance(state, StreamState):
+                self.without_window(state.input)
+            elif isinstance(state, AbsentState) and state.for_ms is None and not has_present:
                 hint = "say how long nothing may come: not S for 5 sec"
                 raise self.error("this 'not' needs 'for' and a time", code="E110", hint=hint, span=state.span)
         return LogicalState(operator, tuple(states), span=self.here)
@@ -228,6 +232,7 @@ class InputBuilder(ExpressionBuilder):
 
     def count_state(self, state: StreamState, count: tuple[int, int, bool]) -> Counted:
         low, high, is_sign = count
+        self.without_window(state.input)
         if 0 <= high < low:
             raise self.error(f"the count <{low}:{high}> is empty", code="E110")
         return Counted(CountState(state, low, high, span=self.here), is_sign)
@@ -320,3 +325,12 @@ class InputBuilder(ExpressionBuilder):
 
 def _is_absence(state: State) -> bool:
     return isinstance(state.state if isinstance(state, EveryState) else state, AbsentState)
+
+
+def _inner_sign(element: Element) -> str | None:
+    """The sign of the outermost chain that has one: parentheses around a whole sequence leave it a sequence."""
+    if isinstance(element, Every):
+        return _inner_sign(element.element)
+    if isinstance(element, Chain):
+        return element.sign or _inner_sign(element.elements[0])
+    return None
