@@ -28,6 +28,8 @@ cdef Py_ssize_t[7] WIDTHS = [sizeof(void*), 4, 8, 4, 8, 1, sizeof(void*)]      #
 cdef int[7] GROUPS = [1, 2, 0, 2, 0, 3, 1]     # of outlets: 8 bytes, objects, 4 bytes, bools
 cdef const char* FORMATS[7]     # of the buffer protocol, by TypeCode
 FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
+if sizeof(long) == 8:
+    FORMATS[<int> LONG] = b"l"        # numpy's own name of int64
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 cdef enum:
     HTML_ROWS = 20

@@ -9,7 +9,7 @@ from cpython.ref cimport Py_XDECREF
 from siddhi._core.batch cimport BatchBuilder
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.event cimport EventC, EventPool, Layout
 from siddhi._core.processor cimport Receiver
 from siddhi._core.user_event cimport make_events
 
@@ -22,17 +22,20 @@ cdef class StreamCallback(Receiver):
 
     cdef AppContext app
     cdef EventPool pool
+    cdef Layout layout
     cdef readonly object function
     cdef readonly str stream
 
-    def __init__(self, AppContext app not None, EventPool pool not None, str stream not None, function not None):
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, str stream not None,
+                 function not None):
         self.app = app
         self.pool = pool
+        self.layout = layout
         self.stream = stream
         self.function = function
 
     cdef int receive(self, EventChunk* chunk) except -1:
-        cdef list events = make_events(chunk, self.pool)
+        cdef list events = make_events(chunk, self.pool, self.layout)
         # Called by hand: a try block around every call would cost as much as a filter.
         cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> self.function, <PyObject*> events)
         if answer is NULL:

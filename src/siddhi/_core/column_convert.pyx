@@ -42,8 +42,6 @@ cdef ColumnChunk convert(ColumnChunk chunk, Layout layout, int position, str nam
         ValueError: the column is of a wrong type, or a value is out of range; names attribute, row and value.
     """
     cdef int code = layout.codes[position]
-    if chunk.kind == KIND_NULLS:
-        return chunk
     if chunk.dictionary is not None:
         if chunk.dictionary.kind >= KIND_TEXT32:
             chunk = decode_dictionary(chunk, name, first_row)
@@ -53,6 +51,8 @@ cdef ColumnChunk convert(ColumnChunk chunk, Layout layout, int position, str nam
         if code != STRING and code != OBJECT:
             wrong_type(chunk, layout, position, name)
         chunk = decode_text(chunk, name, first_row)
+    if chunk.kind == KIND_NULLS:
+        return chunk
     if chunk.kind == KIND_OBJECTS:
         return convert_objects(chunk, layout, position, first_row)
     if code == OBJECT:

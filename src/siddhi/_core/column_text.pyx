@@ -106,7 +106,7 @@ cdef inline bint locate(ColumnChunk chunk, Py_ssize_t position, const char** dat
     """Where the bytes of a text are; False when its offsets can't be right (Arrow does not say how long a text buffer is)."""
     cdef const int32_t* small
     cdef const int64_t* large
-    cdef const ViewC* view
+    cdef ViewC* view
     if chunk.kind == KIND_TEXT32:
         small = <const int32_t*> chunk.values + position
         data[0] = chunk.text + small[0]
@@ -117,7 +117,7 @@ cdef inline bint locate(ColumnChunk chunk, Py_ssize_t position, const char** dat
         data[0] = chunk.text + large[0]
         size[0] = large[1] - large[0]
         return large[0] >= 0 and size[0] >= 0 and (chunk.text is not NULL or size[0] == 0)
-    view = <const ViewC*> chunk.values + position
+    view = <ViewC*> chunk.values + position
     size[0] = view.size
     if 0 <= view.size <= 12:
         data[0] = view.prefix

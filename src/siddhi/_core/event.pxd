@@ -57,8 +57,10 @@ cdef class Layout:
     cpdef int null_word(self, int position)
 
 cdef class EventPool:
-    cdef readonly Layout layout
+    cdef readonly Layout layout      # of its records; streams of equal types share a pool, whatever the names
     cdef EventC* free
+    cdef int n_objects               # the layout's, at hand
+    cdef int* objects
     cdef void** slabs
     cdef Py_ssize_t n_slabs
     cdef Py_ssize_t record_bytes

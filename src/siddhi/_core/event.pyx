@@ -16,6 +16,9 @@ cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)
     bint PyBool_Check(object value)
 
+cdef extern from "siddhi/single.h":
+    double siddhi_shortest_double(float value)
+
 cdef object index_of = operator.index
 
 _NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool", OBJECT: "object"}
@@ -69,6 +72,8 @@ cdef class EventPool:
 
     def __cinit__(self, Layout layout not None):
         self.layout = layout
+        self.n_objects = layout.n_objects
+        self.objects = layout.objects
         self.record_bytes = sizeof(EventC) + 8 * (layout.words + layout.width)
         # The struct ends in a flexible array that Cython counts as one word: the C compiler does not.
         self.slab_records = FIRST_SLAB_RECORDS
@@ -107,11 +112,11 @@ cdef class EventPool:
         cdef PyObject* value
         cdef uint64_t* cell
         if event.flags & BORROWED:
-            for i in range(self.layout.n_objects):
-                event.body[self.layout.objects[i]] = 0
+            for i in range(self.n_objects):
+                event.body[self.objects[i]] = 0
         else:
-            for i in range(self.layout.n_objects):
-                cell = &event.body[self.layout.objects[i]]
+            for i in range(self.n_objects):
+                cell = &event.body[self.objects[i]]
                 value = <PyObject*> cell[0]
                 # The cell is emptied first: the object's last breath may run Python code.
                 cell[0] = 0
@@ -145,7 +150,7 @@ cdef object cell_to_python(const EventC* event, int word, uint64_t bit, int cell
     if code == INT:
         return PyLong_FromLongLong(value.i)
     if code == FLOAT:
-        return PyFloat_FromDouble(value.f)
+        return PyFloat_FromDouble(siddhi_shortest_double(value.f))
     return value.i != 0
 
 

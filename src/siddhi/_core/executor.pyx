@@ -16,6 +16,10 @@ cdef extern from "time.h" nogil:
     int TIME_UTC
 
 
+cdef extern from "siddhi/single.h":
+    double siddhi_shortest_double(float value)
+
+
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
@@ -268,7 +272,7 @@ cdef object box(int status, int type, const CellC* value):
         return value.l
     if type == INT:
         return value.i
-    return <double> value.f
+    return siddhi_shortest_double(value.f)
 
 
 cdef int unbox(object value, int type, CellC* out) except -1:

@@ -6,6 +6,7 @@ The others stand by subject: executor_convert, executor_function_choice, executo
 from cpython.set cimport PyAnySet_Check, PySet_GET_SIZE
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
 from siddhi._core.executor cimport (
@@ -13,13 +14,18 @@ from siddhi._core.executor cimport (
 )
 from siddhi._core.executor_function_object cimport lend, new_object_executor
 
+import os
 from collections.abc import Set
-from uuid import uuid4
 
 from siddhi._core.executor import make_event_timestamp
 from siddhi._core.executor_convert import make_convert
 from siddhi._core.executor_function_choice import make_coalesce, make_extreme, make_if_then_else
 from siddhi._core.executor_function_type import make_cast, make_instance_of
+
+cdef extern from "Python.h":
+    str PyUnicode_FromStringAndSize(const char* text, Py_ssize_t size)
+
+cdef const char* HEX = "0123456789abcdef"
 
 
 # --- sets
@@ -64,8 +70,45 @@ def make_size_of_set(Executor operand not None):
 
 # --- identity and time
 
+# Random bytes are fetched for many UUIDs at a time: the call into the system costs more than all the rest.
+cdef enum:
+    RESERVE_BYTES = 4096
+
+cdef bytes reserve = b""
+cdef Py_ssize_t reserve_used = 0
+
+
+def drop_reserve():
+    """Forget the random bytes at hand: a forked process must not use its parent's."""
+    global reserve, reserve_used
+    reserve = b""
+    reserve_used = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=drop_reserve)
+
+
 cdef int random_uuid(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
-    return lend(x, str(uuid4()), out)
+    global reserve, reserve_used
+    cdef unsigned char octets[16]
+    cdef char text[36]
+    cdef int i, at = 0
+    if reserve_used + 16 > len(reserve):
+        reserve = os.urandom(RESERVE_BYTES)
+        reserve_used = 0
+    memcpy(octets, <const char*> reserve + reserve_used, 16)
+    reserve_used += 16
+    octets[6] = octets[6] & 0x0f | 0x40      # version 4
+    octets[8] = octets[8] & 0x3f | 0x80      # the variant of RFC 4122
+    for i in range(16):
+        if i == 4 or i == 6 or i == 8 or i == 10:
+            text[at] = c'-'
+            at += 1
+        text[at] = HEX[octets[i] >> 4]
+        text[at + 1] = HEX[octets[i] & 15]
+        at += 2
+    return lend(x, PyUnicode_FromStringAndSize(text, 36), out)
 
 
 def make_uuid():

@@ -29,18 +29,10 @@ cdef extern from "Python.h":
     bint PyUnicode_CheckExact(object value)
     bint PyLong_CheckExact(object value)
     int64_t PyLong_AsLongLong(object value) except? -1
-
-ctypedef int (*send_fn)(StreamJunction junction, EventChunk* chunk) noexcept
+    int64_t PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
 cdef enum:
     BLOCK = 256                    # rows of a batch that are filled at a time: their records stay in the cache
-
-
-cdef int send_checked(StreamJunction junction, EventChunk* chunk) except -1:
-    return junction.send(chunk)
-
-
-cdef send_fn send_unchecked = <send_fn> send_checked
 
 
 @cython.final
@@ -86,7 +78,6 @@ cdef class InputHandler:
         cdef EventC* event
         cdef EventChunk chunk
         cdef int64_t time
-        cdef int status
         cdef bint stamped = True
         if not self.app.running:
             self.refuse_not_running()
@@ -105,23 +96,16 @@ cdef class InputHandler:
         try:
             event = self.read_row(row)
             event.timestamp = time
-            if stamped and self.app.frame.playback:
-                status = advance_unchecked(self.app, time)
-                if status == -1:
-                    release(self.pool, event)
-                    return self.leave()
             chunk.head = event
             chunk.tail = event
-            status = send_unchecked(self.junction, &chunk)
-            release(self.pool, event)
-            if status == -1:
-                return self.leave()
+            try:
+                if stamped and self.app.frame.playback:
+                    advance(self.app, time)
+                self.junction.send(&chunk)
+            finally:
+                release(self.pool, event)
         finally:
             unlock_app(self.app.lock)
-
-    cdef object leave(self):
-        """Raise the exception that is set."""
-        leave_with_exception()
 
     cdef int refuse_not_running(self) except -1:
         raise NotRunningError(f"Siddhi app '{self.app.name}' is not running, cannot send event to '{self.junction.id}'")
@@ -133,6 +117,7 @@ cdef class InputHandler:
         cdef EventC* event
         cdef CellC* cell
         cdef uint8_t code
+        cdef int overflow = 0
         if not PyTuple_CheckExact(row):
             if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
                 raise EventError(f"stream '{self.junction.id}': a row is a tuple or list of values, not {row!r}")
@@ -153,19 +138,27 @@ cdef class InputHandler:
             value = <PyObject*> PyTuple_GET_ITEM(row, i)
             code = self.layout.codes[i]
             cell = <CellC*> &event.body[self.words + i]
-            # The three commonest cases stand here; cell_from_python knows all.
+            # The commonest cases stand here; cell_from_python knows all.
             if code == DOUBLE and PyFloat_CheckExact(<object> value):
                 cell.d = PyFloat_AS_DOUBLE(<object> value)
             elif code == STRING and PyUnicode_CheckExact(<object> value):
                 Py_INCREF(<object> value)
                 cell.o = value
+            elif code == LONG and PyLong_CheckExact(<object> value):
+                cell.l = PyLong_AsLongLongAndOverflow(<object> value, &overflow)
+                if overflow != 0:
+                    self.read_value(event, i, <object> value)
             else:
-                try:
-                    cell_from_python(event, self.layout, i, <object> value)
-                except Exception as error:
-                    release(self.pool, event)
-                    raise EventError(f"stream '{self.junction.id}': {error}") from None
+                self.read_value(event, i, <object> value)
         return event
+
+    cdef int read_value(self, EventC* event, int position, object value) except -1:
+        """Write one value; a refusal gives the record back."""
+        try:
+            return cell_from_python(event, self.layout, position, value)
+        except Exception as error:
+            release(self.pool, event)
+            raise EventError(f"stream '{self.junction.id}': {error}") from None
 
     cdef tuple row_of_mapping(self, dict row):
         """Values by attribute name, in order; every attribute must be there."""
@@ -192,7 +185,6 @@ cdef class InputHandler:
         cdef EventChunk chunk
         cdef EventC* record
         cdef Event event
-        cdef int status
         if not self.app.running:
             self.refuse_not_running()
         events = list(events)
@@ -201,25 +193,18 @@ cdef class InputHandler:
         chunk_clear(&chunk)
         lock_app(self.app.lock)
         try:
-            try:
-                for item in events:
-                    if not isinstance(item, Event):
-                        raise EventError(f"stream '{self.junction.id}': expected Event objects, got {item!r}")
-                    event = item
-                    record = self.read_row(event.load())
-                    record.timestamp = event.timestamp
-                    chunk_append(&chunk, record)
-            except BaseException:
-                chunk_release(&chunk, self.pool)
-                raise
-            if self.app.frame.playback and advance_unchecked(self.app, chunk.tail.timestamp) == -1:
-                chunk_release(&chunk, self.pool)
-                return self.leave()
-            status = send_unchecked(self.junction, &chunk)
-            chunk_release(&chunk, self.pool)
-            if status == -1:
-                return self.leave()
+            for item in events:
+                if not isinstance(item, Event):
+                    raise EventError(f"stream '{self.junction.id}': expected Event objects, got {item!r}")
+                event = item
+                record = self.read_row(event.load())
+                record.timestamp = event.timestamp
+                chunk_append(&chunk, record)
+            if self.app.frame.playback:
+                advance(self.app, chunk.tail.timestamp)
+            self.junction.send(&chunk)
         finally:
+            chunk_release(&chunk, self.pool)
             unlock_app(self.app.lock)
 
     def send_batch(self, data, timestamp=None):
@@ -239,10 +224,6 @@ cdef class InputHandler:
         cdef EventC* block[256]
         cdef Py_ssize_t start = 0, n, i
         cdef bint outermost
-        cdef int64_t now = 0
-        cdef EventChunk chunk
-        cdef EventC* event
-        cdef int status = 0
         if not self.app.running:
             self.refuse_not_running()
         try:
@@ -252,50 +233,52 @@ cdef class InputHandler:
         lock_app(self.app.lock)
         outermost = not self.app.in_batch
         self.app.in_batch = True
-        n = 0
         try:
             while start < columns.length:
                 n = min(<Py_ssize_t> BLOCK, columns.length - start)
                 self.fill_block(columns, block, start, n)
-                if columns.timestamps is NULL:
-                    now = system_ms()
-                for i in range(n):
-                    event = block[i]
-                    if columns.timestamps is not NULL:
-                        event.timestamp = columns.timestamps[start + i]
-                        if self.app.frame.playback and event.timestamp > self.app.frame.clock:
-                            status = advance_unchecked(self.app, event.timestamp)
-                    else:
-                        event.timestamp = now
-                    if status == 0:
-                        chunk.head = event
-                        chunk.tail = event
-                        status = send_unchecked(self.junction, &chunk)
-                    if status == -1:
-                        break
-                for i in range(n):
-                    release(self.pool, block[i])
-                n = 0
-                if status == -1:
-                    return self.leave()
+                try:
+                    self.send_block(block, n)
+                finally:
+                    for i in range(n):
+                        release(self.pool, block[i])
                 start += BLOCK
         finally:
             if outermost:
                 self.app.in_batch = False
-                waiting = self.app.batch_callbacks
-                self.app.batch_callbacks = []
-                for callback in waiting:
-                    callback.flush()
+                self.flush_batch_callbacks()
             unlock_app(self.app.lock)
+
+    cdef int send_block(self, EventC** block, Py_ssize_t n) except -1:
+        """Send records one by one, each as a chunk of its own."""
+        cdef Py_ssize_t i
+        cdef EventChunk chunk
+        cdef bint playback = self.app.frame.playback
+        for i in range(n):
+            if playback and block[i].timestamp > self.app.frame.clock:
+                advance(self.app, block[i].timestamp)
+            chunk.head = block[i]
+            chunk.tail = block[i]
+            self.junction.send(&chunk)
+        return 0
+
+    cdef int flush_batch_callbacks(self) except -1:
+        cdef list waiting = self.app.batch_callbacks
+        self.app.batch_callbacks = []
+        for callback in waiting:
+            callback.flush()
+        return 0
 
     cdef int fill_block(self, Columns columns, EventC** block, Py_ssize_t start, Py_ssize_t n) except -1:
         """Records of the rows from start on, their objects borrowed from the columns."""
         cdef Py_ssize_t i
         cdef int j, word
         cdef ColumnReader reader
+        cdef int64_t now = system_ms() if columns.timestamps is NULL else 0
         for i in range(n):
             block[i] = acquire(self.pool)
             block[i].flags = BORROWED
+            block[i].timestamp = now if columns.timestamps is NULL else columns.timestamps[start + i]
             for word in range(self.words):
                 block[i].body[word] = 0
         try:
@@ -310,17 +293,3 @@ cdef class InputHandler:
 
     def __repr__(self):
         return f"InputHandler({self.junction.id!r})"
-
-
-cdef int leave_with_exception() except -1:
-    return -1
-
-
-ctypedef int (*advance_fn)(AppContext app, int64_t timestamp) noexcept
-
-
-cdef int advance_checked(AppContext app, int64_t timestamp) except -1:
-    return advance(app, timestamp)
-
-
-cdef advance_fn advance_unchecked = <advance_fn> advance_checked

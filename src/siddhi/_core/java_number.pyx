@@ -178,6 +178,49 @@ cdef Form spell(str text, Spelling* spelling) noexcept:
     return form if at == end else NO_NUMBER
 
 
+cdef double[23] POWERS_OF_TEN     # those that a double holds exactly
+for _power in range(23):
+    POWERS_OF_TEN[_power] = float(f"1e{_power}")
+
+
+cdef bint read_short_decimal(const Spelling* spelling, double* out) noexcept:
+    """Up to 15 digits and a power of ten that is exact: one multiplication or division rounds it rightly."""
+    cdef const char* at = spelling.start
+    cdef int64_t mantissa = 0
+    cdef int digits = 0, exponent = 0, power = 0
+    cdef bint behind_point = False, negative_power
+    cdef double value
+    if not is_digit(at[0]) and at[0] != c'.':
+        at += 1
+    while at < spelling.end and (at[0] | 0x20) != c'e':
+        if at[0] == c'.':
+            behind_point = True
+        else:
+            mantissa = 10 * mantissa + (at[0] - c'0')
+            digits += mantissa != 0
+            exponent -= behind_point
+        at += 1
+        if digits > 15:
+            return False
+    if at < spelling.end:
+        at += 1
+        negative_power = at[0] == c'-'
+        if not is_digit(at[0]):
+            at += 1
+        while at < spelling.end:
+            power = 10 * power + (at[0] - c'0')
+            if power > 1000:
+                return False
+            at += 1
+        exponent += -power if negative_power else power
+    if exponent < -22 or exponent > 22:
+        return False
+    value = <double> mantissa
+    value = value / POWERS_OF_TEN[-exponent] if exponent < 0 else value * POWERS_OF_TEN[exponent]
+    out[0] = -value if spelling.negative else value
+    return True
+
+
 cdef int read_number(str text, Spelling* spelling, double* out) except -1:
     """The nearest double; 0 if the text holds no number."""
     cdef char* end = NULL
@@ -189,7 +232,8 @@ cdef int read_number(str text, Spelling* spelling, double* out) except -1:
     elif form == INFINITE:
         out[0] = -INFINITY if spelling.negative else INFINITY
     elif form == DECIMAL:
-        out[0] = PyOS_string_to_double(spelling.start, &end, NULL)
+        if not read_short_decimal(spelling, out):
+            out[0] = PyOS_string_to_double(spelling.start, &end, NULL)
     else:
         try:
             out[0] = float.fromhex(PyUnicode_FromStringAndSize(spelling.start, spelling.end - spelling.start))

@@ -2,8 +2,8 @@
 
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject
-from libc.math cimport isinf, isnan, signbit
-from libc.stdint cimport uint32_t
+from libc.math cimport fabs, isinf, isnan, signbit
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy, memset, strlen
 
 from siddhi._core.java_number cimport parse_float, round_to_float
@@ -111,12 +111,54 @@ cdef str text_of_special(double value):
     return "-0.0" if signbit(value) else "0.0"
 
 
+cdef double[7] POWERS_OF_TEN
+for _power in range(7):
+    POWERS_OF_TEN[_power] = 10.0 ** _power
+
+
+cdef int short_decimal(double value, int64_t end, bint single, char* digits, int* exponent) noexcept:
+    """The digits of a number from 10^-3 up that has few of them, up to six behind the point; 0 if it has more.
+
+    A decimal below `end` (10^15 for a double, 10^6 for a float) is the only one of its length to read as this number,
+    so it is the shortest one if it reads as this number at all.
+    """
+    cdef double size = fabs(value)
+    cdef double scaled
+    cdef int64_t whole, rest
+    cdef int places, n = 0, i
+    if size < 1e-3:
+        return 0
+    for places in range(7):
+        scaled = size * POWERS_OF_TEN[places] + 0.5
+        if scaled >= end:
+            return 0
+        whole = <int64_t> scaled
+        scaled = whole / POWERS_OF_TEN[places]
+        if (<double> <float> scaled if single else scaled) == size:
+            rest = whole
+            while rest > 0:
+                rest //= 10
+                n += 1
+            exponent[0] = n - 1 - places
+            while n > 1 and whole % 10 == 0:
+                whole //= 10
+                n -= 1
+            for i in range(n - 1, -1, -1):
+                digits[i] = <char> (c'0' + whole % 10)
+                whole //= 10
+            return n
+    return 0
+
+
 cdef str text_of_double(double value):
     cdef char digits[MAX_DIGITS]
     cdef int n, exponent = 0
     cdef char* text
     if value - value != 0 or value == 0:
         return text_of_special(value)
+    n = short_decimal(value, 1000000000000000, False, digits, &exponent)
+    if n > 0:
+        return put_together(value < 0, digits, n, exponent)
     text = PyOS_double_to_string(value, c'r', 0, 0, NULL)
     n = take_apart(text, digits, &exponent)
     PyMem_Free(text)
@@ -150,6 +192,9 @@ cdef str text_of_float(float value):
     cdef str found
     if value - value != 0 or value == 0:
         return text_of_special(value)
+    n = short_decimal(value, 1000000, True, digits, &exponent)
+    if n > 0:
+        return put_together(value < 0, digits, n, exponent)
     for places in range(2, 10):
         text = PyOS_double_to_string(value, c'e', places - 1, 0, NULL)
         n = take_apart(text, digits, &exponent)

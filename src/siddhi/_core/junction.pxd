@@ -20,5 +20,7 @@ cdef class StreamJunction:
     cdef public long long events         # counted while `counting`
     cdef public bint counting
     cdef int rebuild(self) except -1
+    cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
     cdef int send(self, EventChunk* chunk) except -1
+    cdef void count(self, EventChunk* chunk) noexcept
     cdef int fail(self, EventChunk* chunk) except -1

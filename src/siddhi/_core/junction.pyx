@@ -13,11 +13,9 @@ ctypedef int (*deliver_fn)(StreamJunction junction, EventChunk* chunk) noexcept
 
 cdef int deliver(StreamJunction junction, EventChunk* chunk) except -1:
     cdef int i = 0
-    cdef Receiver receiver
-    # A receiver may subscribe or unsubscribe while it is called: the bound is read anew, and the one at work kept alive.
+    # A receiver may subscribe or unsubscribe others while it is called: the bound is read anew each time.
     while i < junction.n:
-        receiver = <Receiver> junction.array[i]
-        receiver.receive(chunk)
+        (<Receiver> junction.array[i]).receive(chunk)
         i += 1
     return 0
 
@@ -33,14 +31,16 @@ cdef class StreamJunction:
         app: the app's context.
         id: name of the stream.
         layout: names and types of its attributes.
+        pool: of its records; made here where none is given.
     """
 
-    def __init__(self, AppContext app not None, str id not None, Layout layout not None):
+    def __init__(self, AppContext app not None, str id not None, Layout layout not None, EventPool pool=None):
         self.app = app
         self.id = id
         self.layout = layout
-        self.pool = EventPool(layout)
+        self.pool = EventPool(layout) if pool is None else pool
         self.receivers = []
+        self.retired = []
 
     def __dealloc__(self):
         PyMem_Free(self.array)
@@ -52,8 +52,10 @@ cdef class StreamJunction:
 
     def unsubscribe(self, Receiver receiver not None):
         """Take a receiver out; unknown ones are ignored."""
-        self.receivers = [other for other in self.receivers if other is not receiver]
-        self.rebuild()
+        if receiver in self.receivers:
+            self.retired.append(receiver)
+            self.receivers = [other for other in self.receivers if other is not receiver]
+            self.rebuild()
 
     cdef int rebuild(self) except -1:
         cdef Py_ssize_t i, n = len(self.receivers)
@@ -67,22 +69,24 @@ cdef class StreamJunction:
         return 0
 
     cdef int send(self, EventChunk* chunk) except -1:
-        cdef EventC* event
         if self.counting:
-            event = chunk.head
-            while event is not NULL:
-                self.events += 1
-                event = event.next
+            self.count(chunk)
         if deliver_unchecked(self, chunk) == -1:
             return self.fail(chunk)
         return 0
+
+    cdef void count(self, EventChunk* chunk) noexcept:
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            self.events += 1
+            event = event.next
 
     cdef int fail(self, EventChunk* chunk) except -1:
         """Give the exception that is set to the stream's error handling; other than Exceptions pass through."""
         try:
             leave()
         except Exception as error:
-            events = make_events(chunk, self.pool)
+            events = make_events(chunk, self.pool, self.layout)
             if self.on_error is not None:
                 self.on_error(error, events)
             else:

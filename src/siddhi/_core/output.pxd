@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport EventPool
+from siddhi._core.event cimport CURRENT, EventC, EventPool, Layout, release
 from siddhi._core.junction cimport StreamJunction
 from siddhi._core.processor cimport Processor
 
@@ -16,13 +16,16 @@ cdef class RateLimiter(Processor):
 cdef class OutputStage:
     cdef readonly AppContext app
     cdef readonly EventPool pool
+    cdef readonly Layout layout
     cdef readonly StreamJunction target   # the stream inserted into, or None
     cdef bint always                      # evaluated even if nobody listens: other actions, limiters, side effects
     cdef bint leaves_partition            # a stream outside the partition: its readers work under no key
     cdef list callbacks                   # fn(timestamp, current events or None, expired events or None)
-    cdef public RateLimiter limiter
-    cdef public bint counting
+    cdef RateLimiter limiter
+    cdef bint counting
     cdef public long long events          # put out, while `counting`
+    cdef bint plain                       # nothing but insert into the stream
+    cdef void choose(self) noexcept
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1    # takes over the chunk
     cdef int act(self, EventChunk* chunk) except -1                                # the chunk stays the caller's
@@ -31,3 +34,16 @@ cdef class OutputStage:
 cdef inline bint is_needed(OutputStage output) noexcept:
     """Whether anybody can see what the query puts out."""
     return output.always or output.target.n != 0 or output.target.counting
+
+cdef inline int emit_one(OutputStage output, EventC* event) except -1:
+    """Put out a chunk of one; takes over the event."""
+    cdef EventChunk chunk
+    chunk.head = event
+    chunk.tail = event
+    if not output.plain:
+        return output.emit(&chunk, event.timestamp)
+    event.type = CURRENT
+    try:
+        return output.target.send(&chunk)
+    finally:
+        release(output.pool, event)

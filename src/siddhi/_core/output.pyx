@@ -4,8 +4,6 @@ from siddhi._core.chunk cimport chunk_release
 from siddhi._core.event cimport CURRENT, EXPIRED, EventC
 from siddhi._core.user_event cimport make_event
 
-ctypedef int (*act_fn)(OutputStage stage, EventChunk* chunk) noexcept
-
 
 cdef class RateLimiter(Processor):
     """Base of output rate limiters."""
@@ -14,47 +12,55 @@ cdef class RateLimiter(Processor):
         return self.stage.deliver(chunk, last_timestamp)
 
 
-cdef int act_checked(OutputStage stage, EventChunk* chunk) except -1:
-    return stage.act(chunk)
-
-
-cdef act_fn act_unchecked = <act_fn> act_checked
-
-
 cdef class OutputStage:
     """Inserts into a stream; without one (``return``) only query callbacks see the events.
 
     Args:
         app: the app's context.
         pool: of the output records.
+        layout: names and types of what is put out.
         target: junction of the stream, or None.
         leaves_partition: the query is inside a partition and the stream outside.
         always: evaluate the selection even if nobody listens.
     """
 
-    def __init__(self, AppContext app not None, EventPool pool not None, StreamJunction target,
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, StreamJunction target,
                  bint leaves_partition=False, bint always=False):
         self.app = app
         self.pool = pool
+        self.layout = layout
         self.target = target
         self.leaves_partition = leaves_partition
         self.always = always or target is None
         self.callbacks = []
+        self.choose()
+
+    cdef void choose(self) noexcept:
+        self.plain = (self.target is not None and not self.callbacks and self.limiter is None and not self.counting
+                      and not self.leaves_partition)
 
     def add_callback(self, callback):
         """Add a query callback ``fn(timestamp, current, expired)``."""
         self.callbacks = [*self.callbacks, callback]
         self.always = True
+        self.choose()
 
     def remove_callback(self, callback):
         """Take a query callback out; unknown ones are ignored."""
         self.callbacks = [other for other in self.callbacks if other is not callback]
+        self.choose()
 
     def set_limiter(self, RateLimiter limiter not None):
         """Put a rate limiter between selection and callbacks."""
         limiter.stage = self
         self.limiter = limiter
         self.always = True
+        self.choose()
+
+    def set_counting(self, bint counting):
+        """Count the events put out, or stop counting."""
+        self.counting = counting
+        self.choose()
 
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         if self.limiter is not None:
@@ -62,18 +68,18 @@ cdef class OutputStage:
         return self.deliver(chunk, last_timestamp)
 
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1:
-        cdef int status
         cdef EventC* event
-        if self.counting:
-            event = chunk.head
-            while event is not NULL:
-                self.events += 1
-                event = event.next
-        if self.callbacks:
-            self.call_back(chunk, last_timestamp)
-        status = act_unchecked(self, chunk)
-        chunk_release(chunk, self.pool)
-        return status
+        try:
+            if self.counting:
+                event = chunk.head
+                while event is not NULL:
+                    self.events += 1
+                    event = event.next
+            if self.callbacks:
+                self.call_back(chunk, last_timestamp)
+            return self.act(chunk)
+        finally:
+            chunk_release(chunk, self.pool)
 
     cdef int act(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
@@ -97,7 +103,7 @@ cdef class OutputStage:
         cdef list current = [], expired = []
         cdef EventC* event = chunk.head
         while event is not NULL:
-            (expired if event.type == EXPIRED else current).append(make_event(event, self.pool))
+            (expired if event.type == EXPIRED else current).append(make_event(event, self.pool, self.layout))
             event = event.next
         for callback in self.callbacks:
             try:

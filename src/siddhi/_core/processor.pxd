@@ -21,6 +21,7 @@ cdef class Processor(Timed):
     cdef readonly AppContext app
     cdef public Processor next
     cdef int process(self, EventC* event) except -1
+    cdef int process_one(self, EventC* event) except -1            # a chunk of one event: process and finish
     cdef int reset(self, int64_t timestamp) except -1
     cdef int finish(self) except -1
     cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition slot

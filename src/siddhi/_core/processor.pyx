@@ -16,6 +16,10 @@ cdef class Processor(Timed):
     cdef int process(self, EventC* event) except -1:
         return self.next.process(event)
 
+    cdef int process_one(self, EventC* event) except -1:
+        self.process(event)
+        return self.finish()
+
     cdef int reset(self, int64_t timestamp) except -1:
         return self.next.reset(timestamp)
 

@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, uint64_t
 from siddhi._core.context cimport AppContext
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.event cimport EventC, EventPool
-from siddhi._core.executor cimport ExecC
+from siddhi._core.executor cimport ExecC, FrameC
 from siddhi._core.processor cimport Processor, Receiver
 
 cdef struct CopyC:                 # one cell of a stage record
@@ -31,7 +31,10 @@ cdef class QueryEntry(Receiver):
     cdef int n_conditions
     cdef StageCopier copier        # None: the next step reads the stream's record
     cdef readonly Processor next
-    cdef int run(self, EventChunk* chunk) except -1
+    cdef FrameC* frame             # the app's
+    cdef bint passes(self, EventC* event) except -1
+    cdef int copy_one(self, EventC* event) except -1
+    cdef int receive_many(self, EventC* event) except -1
 
 cdef class StageProcessor(Processor):      # the same copy behind a stream function
     cdef StageCopier copier

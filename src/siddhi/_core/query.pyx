@@ -5,10 +5,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from siddhi._core.event cimport OBJECT, STRING, Layout, acquire, release
-from siddhi._core.executor cimport TRUE, Executor, FrameC, evaluate_condition
-
-ctypedef int (*run_fn)(QueryEntry entry, EventChunk* chunk) noexcept
-ctypedef int (*process_fn)(Processor processor, EventC* event) noexcept
+from siddhi._core.executor cimport TRUE, Executor
 
 
 cdef class StageCopier:
@@ -71,18 +68,6 @@ cdef class StageCopier:
         return stage
 
 
-cdef int run_checked(QueryEntry entry, EventChunk* chunk) except -1:
-    return entry.run(chunk)
-
-
-cdef int process_checked(Processor processor, EventC* event) except -1:
-    return processor.process(event)
-
-
-cdef run_fn run_unchecked = <run_fn> run_checked
-cdef process_fn process_unchecked = <process_fn> process_checked
-
-
 cdef class QueryEntry(Receiver):
     """Receives a query's input.
 
@@ -97,6 +82,7 @@ cdef class QueryEntry(Receiver):
         cdef int i
         cdef Executor executor
         self.app = app
+        self.frame = &app.frame
         self.filters = filters
         self.n_conditions = len(filters)
         self.conditions = <const ExecC**> PyMem_Malloc(max(1, self.n_conditions) * sizeof(void*))
@@ -111,41 +97,56 @@ cdef class QueryEntry(Receiver):
     def __dealloc__(self):
         PyMem_Free(self.conditions)
 
-    cdef int receive(self, EventChunk* chunk) except -1:
-        cdef int status = run_unchecked(self, chunk)
-        if status == -1:
-            self.next.abort()
-        return status
+    cdef inline bint passes(self, EventC* event) except -1:
+        cdef int i
+        for i in range(self.n_conditions):
+            self.frame.type = event.type
+            self.frame.group = self.frame.partition
+            if self.conditions[i].fn(self.conditions[i], event, self.frame, NULL) != TRUE:
+                return False
+        return True
 
-    cdef int run(self, EventChunk* chunk) except -1:
+    cdef int receive(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
+        cdef bint done = False
+        try:
+            if event.next is NULL:
+                if self.passes(event):
+                    if self.copier is None:
+                        self.next.process_one(event)
+                    else:
+                        self.copy_one(event)
+            else:
+                self.receive_many(event)
+            done = True
+        finally:
+            if not done:
+                self.next.abort()
+        return 0
+
+    cdef int copy_one(self, EventC* event) except -1:
+        cdef EventC* stage = self.copier.copy(event)
+        try:
+            return self.next.process_one(stage)
+        finally:
+            release(self.copier.pool, stage)
+
+    cdef int receive_many(self, EventC* event) except -1:
         cdef EventC* stage
-        cdef FrameC* frame = &self.app.frame
-        cdef int i, status
-        cdef bint passed, any_passed = False
+        cdef bint any_passed = False
         while event is not NULL:
-            passed = True
-            if self.n_conditions:
-                frame.type = event.type
-                frame.group = frame.partition
-                for i in range(self.n_conditions):
-                    if evaluate_condition(self.conditions[i], event, frame) != TRUE:
-                        passed = False
-                        break
-            if passed:
+            if self.passes(event):
                 any_passed = True
                 if self.copier is None:
                     self.next.process(event)
                 else:
                     stage = self.copier.copy(event)
-                    status = process_unchecked(self.next, stage)
-                    release(self.copier.pool, stage)
-                    if status == -1:
-                        return -1
+                    try:
+                        self.next.process(stage)
+                    finally:
+                        release(self.copier.pool, stage)
             event = event.next
-        if any_passed:
-            return self.next.finish()
-        return 0
+        return self.next.finish() if any_passed else 0
 
 
 cdef class StageProcessor(Processor):
@@ -157,6 +158,7 @@ cdef class StageProcessor(Processor):
 
     cdef int process(self, EventC* event) except -1:
         cdef EventC* stage = self.copier.copy(event)
-        cdef int status = process_unchecked(self.next, stage)
-        release(self.copier.pool, stage)
-        return status
+        try:
+            return self.next.process(stage)
+        finally:
+            release(self.copier.pool, stage)

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from siddhi._core.aggregator_states cimport AggregatorStates
 from siddhi._core.chunk cimport EventChunk
+from siddhi._core.column_op cimport ColumnC
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, Executor, eval_fn
 from siddhi._core.group cimport GroupBy
@@ -18,24 +19,6 @@ cdef enum SelectMode:
     EACH = 0
     LAST = 1
     LAST_PER_GROUP = 2
-
-cdef enum ColumnKind:
-    COPY = 0                       # a plain number or bool of the event at hand
-    COPY_OBJECT = 1                # a plain string or object of the event at hand
-    COMPUTE = 2
-    COMPUTE_OBJECT = 3
-    COMPUTE_BOOL = 4
-
-cdef struct ColumnC:
-    const ExecC* x
-    uint8_t kind                   # ColumnKind
-    bint aggregates                # must be evaluated for events that are not put out, too
-    int32_t source_cell
-    int32_t source_word
-    uint64_t source_bit
-    int32_t cell
-    int32_t word
-    uint64_t bit
 
 cdef class Selector(Processor):
     cdef readonly EventPool pool
@@ -60,7 +43,7 @@ cdef class Selector(Processor):
     cdef Py_ssize_t n_order
     cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
     cdef readonly OutputStage output
-    cdef int evaluate_unchecked(self, EventC* event, EventC* out) noexcept
+    cdef EventC* select(self, EventC* event) except? NULL
     cdef int update(self, EventC* event) except -1
     cdef int keep(self, EventC* out, uint32_t slot) except -1
     cdef int grow(self, uint32_t slot) except -1

@@ -1,22 +1,18 @@
 """The selector of a query."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memset
 
 from siddhi._core.aggregator_states cimport AggregatorStates
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.column_op cimport make_columns, write_columns
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport BOOL, CURRENT, EXPIRED, OBJECT, STRING, CellC, Layout, acquire, release
-from siddhi._core.executor cimport NULL_VALUE, TRUE, VARIABLE, FrameC, evaluate_condition
+from siddhi._core.event cimport CURRENT, EXPIRED, CellC, acquire, release
+from siddhi._core.executor cimport TRUE, FrameC
 from siddhi._core.order cimport ChunkOrder
 from siddhi._core.output cimport is_needed
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
-
-ctypedef int (*unchecked_fn)(const ExecC* x, EventC* e, FrameC* f, void* out) noexcept
-
 
 @cython.no_gc_clear
 cdef class Selector(Processor):
@@ -41,31 +37,13 @@ cdef class Selector(Processor):
                  list aggregators not None, GroupBy groups, int mode, bint wants_current, bint wants_expired,
                  Executor having, ordering, Py_ssize_t limit, Py_ssize_t offset, OutputStage output not None):
         cdef int i
-        cdef Executor executor
-        cdef Layout layout = pool.layout
-        cdef ColumnC* column
         self.app = app
         self.pool = pool
         self.executors = executors
         self.n_columns = len(executors)
-        self.columns = <ColumnC*> PyMem_Malloc(max(1, self.n_columns) * sizeof(ColumnC))
-        if self.columns is NULL:
-            raise MemoryError
+        self.columns = make_columns(executors, pool.layout)
         for i in range(self.n_columns):
-            executor = executors[i]
-            column = &self.columns[i]
-            column.x = &executor.c
-            column.aggregates = aggregate_columns[i]
-            column.source_cell, column.source_word, column.source_bit = executor.c.cell, executor.c.word, executor.c.bit
-            column.cell = layout.cell(i)
-            column.word = layout.null_word(i)
-            column.bit = (<uint64_t> 1) << (i & 63)
-            if executor.kind == VARIABLE:
-                column.kind = COPY_OBJECT if executor.type in (STRING, OBJECT) else COPY
-            elif executor.type in (STRING, OBJECT):
-                column.kind = COMPUTE_OBJECT
-            else:
-                column.kind = COMPUTE_BOOL if executor.type == BOOL else COMPUTE
+            self.columns[i].aggregates = aggregate_columns[i]
         self.has_aggregates = bool(aggregators)
         self.groups = groups
         self.states = AggregatorStates(app, aggregators) if groups is None else None
@@ -112,29 +90,13 @@ cdef class Selector(Processor):
         cdef FrameC* frame = &self.app.frame
         cdef EventC* out
         cdef uint32_t slot = frame.partition
-        cdef bint wanted
-        cdef int status
         frame.type = event.type
         self.last_timestamp = event.timestamp
         if self.groups is not None:
             slot = self.groups.slot_of(event, frame)
         frame.group = slot
-        wanted = self.wants_current if event.type == CURRENT else self.wants_expired
-        if wanted and is_needed(self.output):
-            out = acquire(self.pool)
-            out.timestamp = event.timestamp
-            out.type = event.type
-            if self.evaluate_unchecked(event, out) == -1:
-                release(self.pool, out)
-                return -1
-            if self.having is not None:
-                frame.output = out
-                status = (<unchecked_fn> self.having.c.fn)(&self.having.c, event, frame, NULL)
-                if status != TRUE:
-                    release(self.pool, out)
-                    out = NULL
-                    if status == -1:
-                        return -1
+        if (self.wants_current if event.type == CURRENT else self.wants_expired) and is_needed(self.output):
+            out = self.select(event)
             if out is not NULL:
                 self.keep(out, slot)
         elif self.has_aggregates:
@@ -143,47 +105,27 @@ cdef class Selector(Processor):
             self.groups.leave_group(slot)
         return 0
 
-    cdef int evaluate_unchecked(self, EventC* event, EventC* out) noexcept:
-        """Write all columns. -1: a Python exception is set and the output is to be released."""
-        cdef int i, status
-        cdef ColumnC* column
+    cdef EventC* select(self, EventC* event) except? NULL:
+        """The output event, or NULL where having drops it."""
+        cdef EventC* out = acquire(self.pool)
         cdef FrameC* frame = &self.app.frame
-        cdef PyObject* value
+        cdef bint passed = False
+        cdef int i
+        out.timestamp = event.timestamp
+        out.type = event.type
         for i in range(self.pool.layout.words):
             out.body[i] = 0
-        for i in range(self.n_columns):
-            column = &self.columns[i]
-            if column.kind == COPY:
-                out.body[column.cell] = event.body[column.source_cell]
-                if event.body[column.source_word] & column.source_bit:
-                    out.body[column.word] |= column.bit
-            elif column.kind == COPY_OBJECT:
-                if event.body[column.source_word] & column.source_bit:
-                    out.body[column.word] |= column.bit
-                else:
-                    value = <PyObject*> event.body[column.source_cell]
-                    Py_INCREF(<object> value)
-                    out.body[column.cell] = <uint64_t> value
+        try:
+            write_columns(self.columns, self.n_columns, event, frame, out)
+            if self.having is None:
+                passed = True
             else:
-                if column.kind == COMPUTE_OBJECT:
-                    status = (<unchecked_fn> column.x.fn)(column.x, event, frame, &value)
-                    if status == -1:
-                        return -1
-                    if status != NULL_VALUE:
-                        Py_INCREF(<object> value)
-                        out.body[column.cell] = <uint64_t> value
-                elif column.kind == COMPUTE:
-                    status = (<unchecked_fn> column.x.fn)(column.x, event, frame, &out.body[column.cell])
-                    if status == -1:
-                        return -1
-                else:
-                    status = (<unchecked_fn> column.x.fn)(column.x, event, frame, NULL)
-                    if status == -1:
-                        return -1
-                    (<int*> &out.body[column.cell])[0] = status == TRUE
-                if status == NULL_VALUE:
-                    out.body[column.word] |= column.bit
-        return 0
+                frame.output = out
+                passed = self.having.c.fn(&self.having.c, event, frame, NULL) == TRUE
+        finally:
+            if not passed:
+                release(self.pool, out)
+        return out if passed else NULL
 
     cdef int update(self, EventC* event) except -1:
         """Let the aggregators see an event that is not put out."""

@@ -3,16 +3,16 @@
 from libc.stdint cimport int64_t
 
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.event cimport EventC, EventPool, Layout
 
 cdef class Event:
     cdef readonly int64_t timestamp
     cdef readonly bint is_expired
     cdef EventC* record                 # retained, or NULL once the values are in `values`
     cdef EventPool pool
+    cdef Layout layout                  # of the stream or query: the names
     cdef tuple values
-    cdef tuple names
     cdef tuple load(self)
 
-cdef Event make_event(EventC* record, EventPool pool)
-cdef list make_events(EventChunk* chunk, EventPool pool)
+cdef Event make_event(EventC* record, EventPool pool, Layout layout)
+cdef list make_events(EventChunk* chunk, EventPool pool, Layout layout)

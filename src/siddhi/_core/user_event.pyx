@@ -32,8 +32,7 @@ cdef class Event:
 
     cdef tuple load(self):
         if self.values is None:
-            self.values = event_to_tuple(self.record, self.pool.layout)
-            self.names = self.pool.layout.names
+            self.values = event_to_tuple(self.record, self.layout)
             release(self.pool, self.record)
             self.record = NULL
             self.pool = None
@@ -47,9 +46,9 @@ cdef class Event:
     def __getitem__(self, key):
         cdef tuple values = self.load()
         if isinstance(key, str):
-            if self.names is None or key not in self.names:
+            if self.layout is None or key not in self.layout.names:
                 raise KeyError(key)
-            return values[self.names.index(key)]
+            return values[self.layout.names.index(key)]
         return values[key]
 
     def __len__(self):
@@ -65,9 +64,9 @@ cdef class Event:
             TypeError: the event was not made by the engine and knows no names.
         """
         values = self.load()
-        if self.names is None:
+        if self.layout is None:
             raise TypeError("this event has no attribute names")
-        return dict(zip(self.names, values))
+        return dict(zip(self.layout.names, values))
 
     def __eq__(self, other):
         if not isinstance(other, Event):
@@ -80,27 +79,28 @@ cdef class Event:
 
     def __repr__(self):
         values = self.load()
-        if self.names is None:
+        if self.layout is None:
             shown = repr(values)
         else:
-            shown = "(" + ", ".join(f"{name}={value!r}" for name, value in zip(self.names, values)) + ")"
+            shown = "(" + ", ".join(f"{name}={value!r}" for name, value in zip(self.layout.names, values)) + ")"
         return f"Event({self.timestamp}, {shown}{', expired' if self.is_expired else ''})"
 
     def __reduce__(self):
         return (Event, (self.timestamp, self.load(), self.is_expired))
 
 
-cdef Event make_event(EventC* record, EventPool pool):
+cdef Event make_event(EventC* record, EventPool pool, Layout layout):
     cdef Event event = Event.__new__(Event)
     event.timestamp = record.timestamp
     event.is_expired = record.type == EXPIRED
     retain(pool, record)
     event.record = record
     event.pool = pool
+    event.layout = layout
     return event
 
 
-cdef list make_events(EventChunk* chunk, EventPool pool):
+cdef list make_events(EventChunk* chunk, EventPool pool, Layout layout):
     """The events of a chunk, in order."""
     cdef EventC* record = chunk.head
     cdef Py_ssize_t n = 0, i = 0
@@ -112,7 +112,7 @@ cdef list make_events(EventChunk* chunk, EventPool pool):
     events = PyList_New(n)
     record = chunk.head
     while record is not NULL:
-        event = make_event(record, pool)
+        event = make_event(record, pool, layout)
         Py_INCREF(event)
         PyList_SET_ITEM(events, i, event)
         i += 1

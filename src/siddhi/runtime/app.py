@@ -160,7 +160,7 @@ class SiddhiAppRuntime:
             DefinitionNotExistError: there is no such stream.
         """
         junction = self._junction(stream)
-        self._subscribe(function, junction, StreamCallback(self._context, junction.pool, stream, function))
+        self._subscribe(function, junction, StreamCallback(self._context, junction.pool, junction.layout, stream, function))
 
     def add_batch_callback(self, stream: str, function: BatchCallbackFunction) -> None:
         """Call ``function(batch)`` with the events that reach a stream, as columns.
@@ -296,7 +296,7 @@ class SiddhiAppRuntime:
         """
         if query not in self._assembly.queries:
             raise DefinitionNotExistError(f"app '{self.name}' has no query '{query}'")
-        return _attributes(self._assembly.queries[query].output.pool.layout)
+        return _attributes(self._assembly.queries[query].output.layout)
 
     # --- state
 

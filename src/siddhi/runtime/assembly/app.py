@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool
+from siddhi._core.event import EventPool, Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi.planner.nodes import (
@@ -47,6 +47,7 @@ class Assembly:
     def __init__(self, plan: Plan, context: AppContext, scripts: dict[str, Callable[..., object]]) -> None:
         self.context = context
         self.junctions: dict[str, StreamJunction] = {}
+        self._pools: dict[tuple[int, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._site = Site(context, scripts)
         _refuse_what_is_missing(plan)
@@ -60,7 +61,12 @@ class Assembly:
     def _add_stream(self, stream: StreamPlan) -> None:
         if stream.async_settings is not None:
             raise not_supported("@async is", stream.span)
-        self.junctions[stream.id] = StreamJunction(self.context, stream.id, layout_of(stream.attributes))
+        layout = layout_of(stream.attributes)
+        self.junctions[stream.id] = StreamJunction(self.context, stream.id, layout, self._pool(layout))
+
+    def _pool(self, layout: Layout) -> EventPool:
+        """The pool that streams of these types share, so that a record can pass from one to another."""
+        return self._pools.setdefault(layout.types, EventPool(layout))
 
     def _add_query(self, plan: QueryPlan) -> None:
         if plan.rate is not None:
@@ -79,9 +85,11 @@ class Assembly:
         output = plan.output
         target = self._target(output, plan.span)
         if target is None:
-            attributes = [Attribute(column.name, column.expression.type) for column in plan.selector.columns]
-            return OutputStage(self.context, EventPool(layout_of(attributes)), None)
-        return OutputStage(self.context, target.pool, target, always=has_side_effects(plan.selector))
+            layout = layout_of([Attribute(column.name, column.expression.type) for column in plan.selector.columns])
+            return OutputStage(self.context, self._pool(layout), layout, None)
+        return OutputStage(
+            self.context, target.pool, target.layout, target, always=has_side_effects(plan.selector)
+        )
 
     def _target(self, output: OutputPlan, span: Span | None) -> StreamJunction | None:
         if output.action is Action.RETURN:

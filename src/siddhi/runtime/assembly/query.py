@@ -18,7 +18,12 @@ from siddhi.planner.nodes import FilterPlan, HandlerPlan, QueryPlan, SingleInput
 from siddhi.planner.walk import walk
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
-from siddhi.runtime.assembly.selector import build_selector, selection_expressions
+from siddhi.runtime.assembly.selector import (
+    build_projection,
+    build_selector,
+    is_projection,
+    selection_expressions,
+)
 from siddhi.runtime.assembly.stage import Stage
 from siddhi.runtime.assembly.stream_functions import build_stream_function
 from siddhi.runtime.assembly.windows import WindowSite, build_window
@@ -126,9 +131,14 @@ def build_single_query(
         in_filters += _add_handlers(input_.after, len(input_.window_layout), stage, chain, site)
     if in_filters:
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
-    selector = build_selector(plan, {0: stage.cells}, output, site, removes=removes, remembers=sliding)
+    if is_projection(plan):
+        selector: Processor = build_projection(
+            plan, {0: stage.cells}, output, site, None if stage.pool is not None else source.pool
+        )
+    else:
+        selector = build_selector(plan, {0: stage.cells}, output, site, removes=removes, remembers=sliding)
+        built.stateful["selector"] = selector
     chain.add(selector)
-    built.stateful["selector"] = selector
     if not site.partitioned:
         built.make_state(0)
     return QueryEntry(site.context, conditions, copier, chain.first or selector), built

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from siddhi._core.event import EventPool
 from siddhi._core.group import GroupBy
 from siddhi._core.order import ChunkOrder
 from siddhi._core.output import OutputStage
+from siddhi._core.projection import Projection
 from siddhi._core.selector import Selector
 from siddhi.planner.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
 from siddhi.planner.liveness import selection_expressions
@@ -19,7 +21,7 @@ from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["build_selector", "has_side_effects", "selection_expressions"]
+__all__ = ["build_projection", "build_selector", "has_side_effects", "is_projection", "selection_expressions"]
 
 _MODES = {SelectMode.EACH: 0, SelectMode.LAST: 1, SelectMode.LAST_PER_GROUP: 2}
 
@@ -70,6 +72,37 @@ def build_selector(
         selection.offset or 0,
         output,
     )
+
+
+def is_projection(plan: QueryPlan) -> bool:
+    """Whether the selection keeps nothing between events and takes current events as they come."""
+    selection = plan.selector
+    return (
+        selection.mode is SelectMode.EACH
+        and not selection.has_aggregates
+        and selection.having is None
+        and not selection.order_by
+        and selection.limit is None
+        and not selection.offset
+        and plan.output.event_type is OutputEventType.CURRENT
+    )
+
+
+def build_projection(
+    plan: QueryPlan, slots: Mapping[int, Cells], output: OutputStage, site: Site, source: EventPool | None
+) -> Projection:
+    """Build the selection of a query for which :func:`is_projection` holds.
+
+    Args:
+        plan: the query.
+        slots: cells of its input events.
+        output: where chunks go; its pool makes the output records.
+        site: where the query stands.
+        source: pool of the stream's records where the selection reads them directly.
+    """
+    builder = ExpressionBuilder(slots, site.scripts)
+    columns = builder.build_all([column.expression for column in plan.selector.columns])
+    return Projection(site.context, output.pool, columns, source, output)
 
 
 def _group_by(

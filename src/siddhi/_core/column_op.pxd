@@ -1,0 +1,38 @@
+# One column of a selection: how its cell of the output record is written. Plain attributes are copied; everything else is
+# a closure that writes straight into the cell.
+
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+
+from siddhi._core.event cimport EventC, Layout
+from siddhi._core.executor cimport ExecC, FrameC
+
+cdef enum ColumnKind:
+    COPY = 0                       # a plain number or bool of the event at hand
+    COPY_OBJECT = 1                # a plain string or object of the event at hand
+    COMPUTE = 2
+    COMPUTE_OBJECT = 3
+    COMPUTE_BOOL = 4
+
+cdef struct ColumnC:
+    const ExecC* x
+    uint8_t kind                   # ColumnKind
+    bint aggregates                # must be evaluated for events that are not put out, too
+    int32_t source_cell
+    int32_t source_word
+    uint64_t source_bit
+    int32_t cell
+    int32_t word
+    uint64_t bit
+
+cdef ColumnC* make_columns(tuple executors, Layout layout) except NULL     # freed by the owner with PyMem_Free
+cdef int write_column(const ColumnC* column, EventC* event, FrameC* frame, EventC* out) except -1
+
+cdef inline int write_columns(const ColumnC* columns, int n, EventC* event, FrameC* frame, EventC* out) except -1:
+    """Write all columns; object cells of `out` are NULL and its null words clear before."""
+    cdef int i
+    for i in range(n):
+        if columns[i].kind == COPY and not event.body[columns[i].source_word] & columns[i].source_bit:
+            out.body[columns[i].cell] = event.body[columns[i].source_cell]
+        else:
+            write_column(&columns[i], event, frame, out)
+    return 0

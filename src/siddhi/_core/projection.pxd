@@ -1,0 +1,22 @@
+# Selection without memory: no aggregates, no having, no order or limit. Each current event becomes one output event; a
+# selection that changes nothing passes the stream's own record on.
+
+from libc.stdint cimport int64_t
+
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.column_op cimport ColumnC
+from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.executor cimport FrameC
+from siddhi._core.output cimport OutputStage
+from siddhi._core.processor cimport Processor
+
+cdef class Projection(Processor):
+    cdef readonly EventPool pool
+    cdef readonly OutputStage output
+    cdef ColumnC* columns
+    cdef int n_columns
+    cdef tuple executors
+    cdef FrameC* frame
+    cdef bint forwards             # select * into a stream of the same types
+    cdef EventChunk out
+    cdef EventC* project(self, EventC* event) except NULL
