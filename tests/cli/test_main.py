@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,28 @@ def test_ctrl_c_while_input_is_awaited_ends_with_what_came_so_far(folder: Path) 
     assert process.returncode == 130
     assert said.decode().startswith("interrupted\nS: 1 events in\n")
     assert (folder / "out.csv").read_text(encoding="utf-8") == "v\n7\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
+def test_ctrl_c_in_the_middle_of_work_ends_between_two_batches(folder: Path) -> None:
+    os.mkfifo(folder / "in.csv")
+    process = subprocess.Popen(
+        [*SIDDHI, "run", "app.siddhi", "--input", "S=in.csv", "--output", "O=out.csv"],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+    lines = b"1\n" * 10_000
+    with suppress(BrokenPipeError), (folder / "in.csv").open("wb", buffering=0) as pipe:
+        pipe.write(b"v\n")
+        for number in itertools.count():
+            pipe.write(lines)
+            if number == 50:
+                process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=SECONDS)
+    assert process.returncode == 130
+    sent, written = (int(line.split()[1].replace(",", "")) for line in said.splitlines()[1:3])
+    assert sent == written == (folder / "out.csv").read_text(encoding="utf-8").count("1\n") > 0
 
 
 def test_the_console_script_is_declared() -> None:

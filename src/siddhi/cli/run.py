@@ -20,6 +20,11 @@ from .source import BadLines, open_source
 from .timestamps import read_time
 
 _EPILOG = """\b
+Example:
+  siddhi run flight_delays.siddhi --timestamp ts \\
+    --input Flights=flights.csv --output Alerts=alerts.csv
+
+\b
 Exit codes:
   0    done (also when the reader of standard output went away)
   1    the app was refused
@@ -93,12 +98,7 @@ def run(
     emit_timestamp: str | None,
     quiet: bool,
 ) -> None:
-    r"""Run APP (a file, or - for standard input) over input files and write the streams that come out.
-
-    \b
-    Example:
-      siddhi run flight_delays.siddhi --input Flights=flights.csv --timestamp ts --output Alerts=alerts.csv
-    """
+    """Run APP (a file, or - for standard input) over input files and write the streams that come out."""
     _refuse_clashes(app, inputs, outputs)
     text = read_app(app)
     with ExitStack() as stack:
