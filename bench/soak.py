@@ -11,7 +11,7 @@ import gc
 import multiprocessing
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from time import perf_counter
 
 import trades
@@ -34,16 +34,35 @@ APPS = {
 CHUNK = 100_000
 
 
-def chunks(n: int, *, new_symbols: bool) -> Iterator[list[trades.Row]]:
-    """*n* trades in lists of CHUNK; prices repeat, time goes on."""
-    base = trades.rows(CHUNK)
-    span = CHUNK // trades.TRADES_PER_MS
-    for number in range(n // CHUNK):
-        shift, first = number * span, number * CHUNK
-        yield [
-            (f"N{first + i}" if new_symbols else symbol, price, volume, ts + shift)
-            for i, (symbol, price, volume, ts) in enumerate(base)
-        ]
+def send_rows(send: Callable[..., None], number: int, *, new_symbols: bool) -> float:
+    """Send the CHUNK trades after the first *number* chunks one by one; the seconds it took. Nothing is kept."""
+    base, shift = trades.rows(CHUNK), number * (CHUNK // trades.TRADES_PER_MS)
+    start = perf_counter()
+    if new_symbols:
+        for i, (_, price, volume, ts) in enumerate(base, number * CHUNK):
+            ts += shift
+            send((f"N{i}", price, volume, ts), timestamp=ts)
+    else:
+        for symbol, price, volume, ts in base:
+            ts += shift
+            send((symbol, price, volume, ts), timestamp=ts)
+    return perf_counter() - start
+
+
+def send_table(send_batch: Callable[..., None], number: int, *, new_symbols: bool) -> float:
+    """The same trades as one table."""
+    import pyarrow as pa
+
+    data = trades.columns(CHUNK)
+    if new_symbols:
+        symbol = pa.array([f"N{i}" for i in range(number * CHUNK, (number + 1) * CHUNK)]).dictionary_encode()
+    else:
+        symbol = pa.DictionaryArray.from_arrays(data["symbol"], pa.array(trades.SYMBOLS))
+    ts = data["ts"] + number * (CHUNK // trades.TRADES_PER_MS)
+    table = pa.table({"symbol": symbol, "price": data["price"], "volume": data["volume"], "ts": ts})
+    start = perf_counter()
+    send_batch(table, timestamp="ts")
+    return perf_counter() - start
 
 
 def resident_mb() -> float:
@@ -73,37 +92,24 @@ def soak(name: str, n: int, *, batches: bool, steps: int, allowed_mb: float) -> 
     (runtime.add_batch_callback if batches else runtime.add_callback)("Out", callback)
     runtime.start()
     handler = runtime.input_handler("Trades")
-    sizes, seconds, sent = [], 0.0, 0
-    every = max(n // CHUNK // steps, 1)
-    for number, rows in enumerate(chunks(n, new_symbols=name == "newSymbols"), 1):
-        table = _table(rows) if batches else None
-        start = perf_counter()
+    sizes, seconds, total = [], 0.0, n // CHUNK
+    every = max(total // steps, 1)
+    for number in range(total):
+        new_symbols = name == "newSymbols"
         if batches:
-            handler.send_batch(table, timestamp="ts")
+            seconds += send_table(handler.send_batch, number, new_symbols=new_symbols)
         else:
-            send = handler.send
-            for row in rows:
-                send(row, timestamp=row[3])
-        seconds += perf_counter() - start
-        sent += len(rows)
-        del rows, table
-        if number % every == 0:
+            seconds += send_rows(handler.send, number, new_symbols=new_symbols)
+        if (number + 1) % every == 0:
             gc.collect()
             sizes.append(resident_mb())
     manager.shutdown()
     growth = max(sizes[len(sizes) // 10 + 1 :], default=sizes[-1]) - sizes[len(sizes) // 10]
     flat = growth <= allowed_mb
     line = " ".join(f"{size:.1f}" for size in sizes)
-    print(f"{name:<14}{sent / seconds / 1e6:6.2f} M/s {count:>12,} outputs  MB: {line}", flush=True)
+    print(f"{name:<14}{total * CHUNK / seconds / 1e6:6.2f} M/s {count:>12,} outputs  MB: {line}", flush=True)
     print(f"{'':<14}grew {growth:+.1f} MB after the first tenth: {'flat' if flat else 'NOT FLAT'}", flush=True)
     return flat
-
-
-def _table(rows: list[trades.Row]) -> object:
-    import pyarrow as pa
-
-    symbol, price, volume, ts = zip(*rows)
-    return pa.table({"symbol": pa.array(symbol).dictionary_encode(), "price": price, "volume": volume, "ts": ts})
 
 
 def _alone(name: str, n: int, batches: bool, steps: int, allowed_mb: float) -> None:
