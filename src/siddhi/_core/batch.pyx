@@ -21,8 +21,12 @@ from siddhi._core.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
 
+cdef extern from "siddhi/single.h":
+    double siddhi_shortest_double(float value)
+
 cdef enum:
     FIRST_CAPACITY = 16
+    HTML_ROWS = 20
 
 cdef Py_ssize_t[7] WIDTHS = [sizeof(void*), 4, 8, 4, 8, 1, sizeof(void*)]      # bytes, by TypeCode
 cdef int[7] GROUPS = [1, 2, 0, 2, 0, 3, 1]     # of outlets: 8 bytes, objects, 4 bytes, bools
@@ -31,8 +35,6 @@ FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
 if sizeof(long) == 8:
     FORMATS[<int> LONG] = b"l"        # numpy's own name of int64
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
-cdef enum:
-    HTML_ROWS = 20
 
 
 @cython.final
@@ -303,7 +305,7 @@ cdef class EventBatch:
         if code == INT:
             return PyLong_FromLongLong((<const int32_t*> data)[row])
         if code == FLOAT:
-            return PyFloat_FromDouble((<const float*> data)[row])
+            return PyFloat_FromDouble(siddhi_shortest_double((<const float*> data)[row]))
         return (<const uint8_t*> data)[row] != 0
 
     def __getitem__(self, name):

@@ -15,15 +15,8 @@ from siddhi._core.column_memory cimport Memory, allocate, allocate_zeros
 from siddhi._core.column_text cimport decode_dictionary, decode_text
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python
 
-ctypedef fused integer_t:
-    int8_t
-    int16_t
-    int32_t
-    int64_t
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
+cdef extern from "siddhi/single.h":
+    double siddhi_shortest_double(float value)
 
 ctypedef fused checked_t:
     int64_t
@@ -253,7 +246,7 @@ cdef ColumnChunk box_values(ColumnChunk chunk, str name, Py_ssize_t first_row):
         elif kind == KIND_F64:
             out.append((<const double*> chunk.values)[i])
         elif kind == KIND_F32:
-            out.append((<const float*> chunk.values)[i])
+            out.append(siddhi_shortest_double((<const float*> chunk.values)[i]))
         elif kind == KIND_U64:
             out.append((<const uint64_t*> chunk.values)[i])
         elif kind == KIND_BITS:

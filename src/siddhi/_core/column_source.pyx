@@ -188,8 +188,10 @@ cdef ColumnChunk chunk_of_datetimes(object array, str name, object numpy):
     missing = numpy.isnat(array)
     if count != 1 or unit not in NUMPY_UNITS:
         finest = unit if unit in NUMPY_UNITS else "ns" if unit in ("ps", "fs", "as") else "s"
-        array = array.astype(f"datetime64[{finest}]")
+        coarse, array = array, array.astype(f"datetime64[{finest}]")
         unit = finest
+        if unit == "s" and not ((array.astype(coarse.dtype) == coarse) | missing).all():
+            raise ValueError(f"column '{name}' ({type_name}) holds dates out of the range of milliseconds")
     array = numpy.ascontiguousarray(array.view(numpy.int64).astype(numpy.int64, copy=False))
     chunk = new_chunk(KIND_I64, type_name, array.shape[0], address(array), array)
     chunk.unit = NUMPY_UNITS[unit]
