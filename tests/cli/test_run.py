@@ -176,6 +176,21 @@ def test_a_large_input_goes_through_in_pieces(command: Command, app: str, tmp_pa
     assert written["volume"].tolist() == list(range(101, rows))
 
 
+@pytest.mark.parametrize("target", ["out.csv", "out.jsonl", "out.parquet"])
+def test_objects_are_written_as_json(command: Command, write: Write, target: str) -> None:
+    write(
+        "app.siddhi",
+        "define stream S (s string, v int);"
+        "from S#window.length(2) select v, unionSet(createSet(s)) as seen insert into O;",
+    )
+    write("in.csv", "s,v\na,1\nb,\n")
+    result = command("run", "app.siddhi", "--input", "S=in.csv", "--output", f"O={target}", "--emit-timestamp", "t")
+    assert result.exit_code == 0, result.output
+    assert [row[1] for row in rows_of(target)] == [1, None]
+    seen = [row[2] for row in rows_of(target)]
+    assert seen == ([["a"], ["a", "b"]] if target == "out.jsonl" else ['["a"]', '["a", "b"]'])
+
+
 def test_a_refused_app_is_shown_with_the_place(command: Command, write: Write) -> None:
     write("app.siddhi", "define stream S (price double);\nfrom S[prize > 1.0] select price insert into O;\n")
     write("in.csv", "price\n1\n")

@@ -58,6 +58,7 @@ class Outlet:
         self._timestamp = timestamp
         self._schema = output_schema(attributes, timestamp)
         objects = frozenset(name for name, kind in attributes if kind not in ARROW_TYPES)
+        self._has_objects = bool(objects)
         label = endpoint.stream if labelled else None
         try:
             self._writer: Writer = open_writer(endpoint, self._schema, json_columns=objects, label=label)
@@ -130,16 +131,20 @@ class Outlet:
                 self._writer.write(batch)
 
     def _columns(self, batch: EventColumns) -> pa.RecordBatch:
-        columns = pa.record_batch(batch)
-        arrays = []
-        for (name, kind), field in zip(self._attributes, self._schema.names[-len(self._attributes) :], strict=True):
-            if kind in ARROW_TYPES:
-                arrays.append(columns.column(name).cast(self._schema.field(field).type))
-            else:
-                arrays.append(pa.array([_json_text(value) for value in batch.column(name)], pa.string()))
+        if self._has_objects:  # which Arrow does not carry: these streams go value by value
+            arrays = [_array(batch.column(name), kind) for name, kind in self._attributes]
+        else:
+            columns = pa.record_batch(batch)
+            arrays = [columns.column(name).cast(ARROW_TYPES[kind]) for name, kind in self._attributes]
         if self._timestamp is not None:
             arrays.insert(0, pa.array(batch.timestamps, pa.int64()))
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _array(values: Sequence[object], kind: str) -> pa.Array:
+    if kind in ARROW_TYPES:
+        return pa.array(values, ARROW_TYPES[kind])
+    return pa.array([_json_text(value) for value in values], pa.string())
 
 
 def _json_text(value: object) -> str | None:
