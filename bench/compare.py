@@ -2,7 +2,7 @@
 
 Both sides are built from their own copy of the sources into their own directory, with the build tools of the present
 environment, and measured by the bench scripts of this checkout. For every scenario the two run back to back, taking turns
-in who goes first, several rounds; what counts is the median of the rounds' ratios. A scenario whose median is worse than
+in who goes first, several rounds; what counts is processor time, and the median of the rounds' ratios. A scenario whose median is worse than
 the noise band is measured again with twice the rounds, and fails the gate only when that confirms it. So does a scenario
 that answers wrongly or is refused by the change alone, and a start-up figure over its budget.
 """
@@ -97,7 +97,7 @@ def _git(*arguments: str) -> str:
 def run(side: Side, scenario: str, mode: str, events: int, work: pathlib.Path) -> dict[str, Any]:
     """The result of one scenario in a fresh process."""
     report = work / "result.json"
-    command = [sys.executable, str(HERE / "run.py"), "--engine-only", "--scenario", scenario, "--mode", mode]
+    command = [sys.executable, str(HERE / "run.py"), "--engine-only", "--cpu", "--scenario", scenario, "--mode", mode]
     n = events * TABLES_TIMES if mode == "batch" else events
     command += ["--events", str(n), "--repeat", "3", "--json", str(report)]
     report.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from scenarios import Answer, Scenario
 from subjects import Engine, Last, Loop, Subject
 
 SubjectClass = type[Engine] | type[Loop]
+Clock = Callable[[], float]
 
 LATENCY_WARM_UP = 20_000
 
@@ -27,44 +28,44 @@ def _stamped(n: int) -> tuple[list[trades.Row], list[int]]:
     return rows, [row[3] for row in rows]
 
 
-def feed_events(subject: Subject, n: int) -> float:
-    """Send *n* trades, one ``send(row, timestamp=ms)`` each; the seconds it took."""
+def feed_events(subject: Subject, n: int, clock: Clock = perf_counter) -> float:
+    """Send *n* trades, one ``send(row, timestamp=ms)`` each; the seconds it took by *clock*."""
     rows, stamps = _stamped(n)
     send, send_second = subject.send, subject.send_second
     if send_second is None:
-        start = perf_counter()
+        start = clock()
         for row, stamp in zip(rows, stamps):
             send(row, timestamp=stamp)
-        return perf_counter() - start
+        return clock() - start
     pairs = zip(rows[0::2], stamps[0::2], rows[1::2], stamps[1::2])
-    start = perf_counter()
+    start = clock()
     for row, stamp, row_second, stamp_second in pairs:
         send(row, timestamp=stamp)
         send_second(row_second, timestamp=stamp_second)
-    return perf_counter() - start
+    return clock() - start
 
 
-def feed_batches(subject: Subject, n: int) -> float:
-    """Send *n* trades as tables of ``trades.BATCH_ROWS`` rows; the seconds it took.
+def feed_batches(subject: Subject, n: int, clock: Clock = perf_counter) -> float:
+    """Send *n* trades as tables of ``trades.BATCH_ROWS`` rows; the seconds it took by *clock*.
 
     With a second stream each cut goes out as two tables, first its even trades, then its odd ones.
     """
     send_batch, send_second = subject.send_batch, subject.send_batch_second
     if send_second is None:
         tables = trades.tables(n)
-        start = perf_counter()
+        start = clock()
         for table in tables:
             send_batch(table, timestamp="ts")
-        return perf_counter() - start
+        return clock() - start
     pairs = list(zip(trades.tables(n, 2, 0), trades.tables(n, 2, 1)))
-    start = perf_counter()
+    start = clock()
     for table, table_second in pairs:
         send_batch(table, timestamp="ts")
         send_second(table_second, timestamp="ts")
-    return perf_counter() - start
+    return clock() - start
 
 
-FEEDS: dict[str, Callable[[Subject, int], float]] = {"event": feed_events, "batch": feed_batches}
+FEEDS: dict[str, Callable[..., float]] = {"event": feed_events, "batch": feed_batches}
 
 
 def _counting() -> tuple[Callable[[Any], None], Callable[[], int]]:
@@ -126,11 +127,13 @@ def prepare(kind: SubjectClass, scenario: Scenario, mode: str) -> tuple[Subject,
     return _subject(kind, scenario, mode, callback if scenario.subscriber else None), total
 
 
-def timed(kind: SubjectClass, scenario: Scenario, mode: str, n: int, outputs: int) -> float:
-    """Seconds for *n* trades into a fresh subject; raises `WrongAnswerError` unless it counts *outputs* outputs."""
+def timed(
+    kind: SubjectClass, scenario: Scenario, mode: str, n: int, outputs: int, clock: Clock = perf_counter
+) -> float:
+    """Seconds by *clock* for *n* trades into a fresh subject; raises `WrongAnswerError` unless it counts *outputs* outputs."""
     subject, total = prepare(kind, scenario, mode)
     try:
-        seconds = FEEDS[mode](subject, n)
+        seconds = FEEDS[mode](subject, n, clock)
     finally:
         subject.close()
     if scenario.subscriber and total() != outputs:
