@@ -2,9 +2,9 @@
 
 Both sides are built from their own copy of the sources into their own directory, with the build tools of the present
 environment, and measured by the bench scripts of this checkout. For every scenario the two run back to back, taking turns
-in who goes first, several rounds; what counts is processor time, and the median of the rounds' ratios. A scenario whose median is worse than
-the noise band is measured again with twice the rounds, and fails the gate only when that confirms it. So does a scenario
-that answers wrongly or is refused by the change alone, and a start-up figure over its budget.
+in who goes first, several rounds; what counts is processor time, and of the rounds' ratios the median. A scenario whose
+median is worse than the noise band is measured again with twice the rounds, and fails the gate only when that confirms
+it. So does a scenario that answers wrongly or is refused by the change alone, and a start-up figure over its budget.
 """
 
 from __future__ import annotations

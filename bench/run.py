@@ -171,9 +171,8 @@ def main(arguments: list[str] | None = None) -> int:
             print("compiling the limit loops ...", file=sys.stderr, flush=True)
             build()
     where = machine()
-    print(
-        f"{where['cpu']}, {where['cores']} cores, Python {where['python']}; M events/s, best of {options.repeat} runs"
-    )
+    unit = f"M events per second of {'processor time' if options.cpu else 'time'}"
+    print(f"{where['cpu']}, {where['cores']} cores, Python {where['python']}; {unit}, best of {options.repeat} runs")
     if "latency" in modes:
         print(f"latency in ns, p50/p99 of single sends; {driver.clock_ns()} ns of each are the clock's")
     print(HEADER)
