@@ -92,24 +92,24 @@ class SiddhiAppError(SiddhiError):
         place = f", line {self.span.line}, column {self.span.column}" if self.span else ""
         parts = [f"[{self.code}] {self.message}{where}{place}"]
         if self.span is not None and self.source is not None:
-            parts.append(_excerpt(self.source, self.span))
+            parts += _excerpt(self.source, self.span)
         if self.hint:
             parts.append(f"  hint: {self.hint}")
         return "\n".join(parts)
 
 
-def _excerpt(source: str, span: Span) -> str:
-    """The line of the place with carets under it."""
+def _excerpt(source: str, span: Span) -> list[str]:
+    """The line of the place, and carets under it; nothing for a place without text."""
     lines = source.split("\n")
-    if not 1 <= span.line <= len(lines):
-        return ""
+    if not 1 <= span.line <= len(lines) or not lines[span.line - 1].strip():
+        return []
     text = lines[span.line - 1].rstrip("\r")
     end = span.end_column if span.end_line == span.line else len(text)
     width = max(1, min(end, len(text)) - span.column)
     gutter = f"{span.line} | "
     # Tabs are kept in the padding so that the caret stands under its character at any tab width.
     padding = "".join("\t" if char == "\t" else " " for char in text[: span.column])
-    return f"{gutter}{text}\n{' ' * len(gutter)}{padding}{'^' * width}"
+    return [f"{gutter}{text}", f"{' ' * len(gutter)}{padding}{'^' * width}"]
 
 
 class SiddhiParserError(SiddhiAppError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import strategies as st
 
@@ -213,7 +214,7 @@ def is_absence(state):
 
 def chains(elements, low=2):
     def well_formed(states):
-        return not any(is_absence(a) and is_absence(b) for a, b in zip(states, states[1:], strict=False))
+        return not any(is_absence(a) and is_absence(b) for a, b in pairwise(states))
 
     return few(elements, low, 3).filter(well_formed).map(lambda s: s[0] if len(s) == 1 else NextState(s))
 

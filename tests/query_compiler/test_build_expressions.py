@@ -162,7 +162,22 @@ def test_references_and_calls(text, expression):
 
 @pytest.mark.parametrize(
     "text",
-    ["-a", "-(1)", "a && b", "a || b", "a = b", "a <> b", "(a) is null", "1 is null", "f(", "a b", "1.", "a..b", "f(a,)", ""],
+    [
+        "-a",
+        "-(1)",
+        "a && b",
+        "a || b",
+        "a = b",
+        "a <> b",
+        "(a) is null",
+        "1 is null",
+        "f(",
+        "a b",
+        "1.",
+        "a..b",
+        "f(a,)",
+        "",
+    ],
 )
 def test_what_is_no_expression(text):
     with pytest.raises(SiddhiParserError):

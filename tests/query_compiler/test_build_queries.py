@@ -127,7 +127,7 @@ def test_outputs(text, output):
 
 @pytest.mark.parametrize("text", ["delete #T on a == b", "update !T on a == b", "update or insert into #T on a == b"])
 def test_only_tables_are_updated(text):
-    with pytest.raises(SiddhiParserError, match="only tables") as caught:
+    with pytest.raises(SiddhiParserError, match="only a table") as caught:
         parse_query(f"from S select a {text}")
     assert caught.value.code == "E105"
     assert caught.value.column == len("from S select a ") + min(text.index(sign) for sign in "#!" if sign in text)
@@ -211,7 +211,9 @@ def test_partitions():
         ),
         (
             "from A on s == 'x' within 1L, 2L per 'sec' select *",
-            OnDemandQuery(input=StoreInput("A", None, e("s == 'x'"), (e("1L"), e("2L")), e("'sec'")), selector=Selector()),
+            OnDemandQuery(
+                input=StoreInput("A", None, e("s == 'x'"), (e("1L"), e("2L")), e("'sec'")), selector=Selector()
+            ),
         ),
         (
             "select 'x' as s, 1 as v insert into T",

@@ -264,7 +264,9 @@ def text_at(source: str, span: Span) -> str:
 
 
 def test_places_of_nodes():
-    source = "@app:name('x')\ndefine stream S (a int);\n@info(name='q')\nfrom S[a > 1]\nselect a, b + 1 as c\ninsert into O;"
+    source = (
+        "@app:name('x')\ndefine stream S (a int);\n@info(name='q')\nfrom S[a > 1]\nselect a, b + 1 as c\ninsert into O;"
+    )
     app = parse(source)
     query = app.executions[0]
     places = [

@@ -67,7 +67,7 @@ QUERY = "from S select a insert into O"
     ],
 )
 def test_names_of_queries_differ(text):
-    with pytest.raises(SiddhiAppValidationError, match="the (query|partition) name 'q' is already taken") as caught:
+    with pytest.raises(SiddhiAppValidationError, match=r"the (query|partition) name 'q' is already taken") as caught:
         parse(f"{S}; {text}")
     assert caught.value.code == "E208"
 

@@ -79,7 +79,15 @@ def input_of(text: str) -> object:
 
 
 def test_every_before_an_element_is_the_operator():
-    for text in ("every e=S", "every S", "every (S -> T)", "every #S", "every !S", "every not S for 1 sec", "every left"):
+    for text in (
+        "every e=S",
+        "every S",
+        "every (S -> T)",
+        "every #S",
+        "every !S",
+        "every not S for 1 sec",
+        "every left",
+    ):
         pattern = input_of(text)
         assert isinstance(pattern, Pattern), text
         assert isinstance(pattern.state, EveryState), text
@@ -102,9 +110,7 @@ def test_clauses_behind_a_stream_called_every():
 
 def test_or_behind_update_depends_on_what_follows():
     assert isinstance(parse_query("from S update or insert into T on a == b").output, UpdateOrInsertInto)
-    assert parse_query("from S update or on a == b").output == UpdateTable(
-        target="or", on=parse_expression("a == b")
-    )
+    assert parse_query("from S update or on a == b").output == UpdateTable(target="or", on=parse_expression("a == b"))
 
 
 def test_window_behind_a_hash_depends_on_the_dot():

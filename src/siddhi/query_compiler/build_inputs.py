@@ -179,8 +179,9 @@ class InputBuilder(ExpressionBuilder):
     def repeated(self, element: Every, sign: str, *, allowed: bool) -> State:
         inner = element.element
         if not allowed:
-            where = "only in front of a whole sequence" if sign == SEQUENCE else "not inside another 'every'"
-            message = f"'every' may stand {where}"
+            message = "'every' can't stand inside another 'every'"
+            if sign == SEQUENCE:
+                message = "'every' may only stand in front of a whole sequence"
             raise self.error(message, span=element.span, code="E110")
         if sign == SEQUENCE and isinstance(inner, Chain) and inner.sign is not None:
             message = "'every' can't repeat a group of a sequence"

@@ -200,7 +200,7 @@ class QueryBuilder(InputBuilder):
     def table(self, target: SourceName) -> str:
         if target.is_inner or target.is_fault:
             sign = "#" if target.is_inner else "!"
-            message = f"'{sign}{target.name}' is a stream, but only tables can be updated and deleted from"
+            message = f"'{sign}{target.name}' is a stream, but only a table can stand here"
             raise self.error(message, code="E105", span=target.span)
         return target.name
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from siddhi.query_compiler.scanner import shape_at
+from siddhi.query_compiler.scanner import Scanner, shape_at
 from siddhi.query_compiler.tables import END, Tables
+from siddhi.query_compiler.time_units import WORDS
 from siddhi.query_compiler.words import KEYWORDS
 
 if TYPE_CHECKING:
@@ -79,39 +80,52 @@ class Mistake:
         return words
 
 
-def syntax_error(
-    source: Source, tables: Tables, states: list[int], kind: str, begin: int, end: int
-) -> SiddhiParserError:
+def syntax_error(source: Source, tables: Tables, start: int, kind: str, begin: int, end: int) -> SiddhiParserError:
     """The error for a token that can't stand where it is.
 
     Args:
         source: the text.
         tables: the tables of the grammar.
-        states: the parser's stack.
+        start: the state in which the parser began.
         kind: the terminal of the unexpected token.
         begin: its offset.
         end: the offset behind it.
     """
-    expected = frozenset(name for name in tables.actions[states[-1]] if _can_follow(tables, states, name))
-    found = "the end of the text" if kind == END else f"'{source.text[begin:end]}'"
+    states = _states_before(source, tables, start, begin)
+    expected = frozenset(name for name in tables.actions[states[-1]] if _shift(tables, list(states), name))
     wanted = _wanted(expected, tables)
-    message = f"unexpected {found}" + (f", expected {wanted}" if wanted else "")
-    if kind == END:  # the last thing that is there, not the empty line behind it
-        begin = len(source.text.rstrip())
-        end = begin
-    return source.error(message, begin, end, hint=_hint(source.text, begin, expected, tables))
+    message = "the text ends too soon" if kind == END else f"unexpected '{source.text[begin:end]}'"
+    hint = _hint(source.text, begin, expected, tables)
+    if kind == END:  # behind the last thing that is there, not in the empty line at the end
+        begin = end = len(source.text.rstrip())
+    return source.error(message + (f", expected {wanted}" if wanted else ""), begin, end, hint=hint)
 
 
-def _can_follow(tables: Tables, states: list[int], terminal: str) -> bool:
-    """Whether the parser could shift this terminal: LALR tables reduce on some that turn out to be wrong."""
-    stack = list(states)
+def _states_before(source: Source, tables: Tables, start: int, begin: int) -> list[int]:
+    """The parser's stack in front of a token, before anything was reduced because of that token.
+
+    LALR tables may reduce on a token they then refuse; what else could have stood there is known only before that.
+    """
+    scanner = Scanner(source, tables.keywords, tables.punctuation)
+    states = [start]
     while True:
-        action = tables.actions[stack[-1]].get(terminal)
-        if action is None or action >= 0:
-            return action is not None
+        kind, _, position, _ = scanner.next(tables.actions[states[-1]])
+        if position >= begin or not _shift(tables, states, kind):
+            return states
+
+
+def _shift(tables: Tables, states: list[int], terminal: str) -> bool:
+    """Reduce and shift a terminal; whether that was possible."""
+    while True:
+        action = tables.actions[states[-1]].get(terminal)
+        if action is None:
+            return False
+        if action >= 0:
+            states.append(action)
+            return True
         rule = tables.rules[~action]
-        del stack[len(stack) - rule.size :]
-        stack.append(tables.gotos[stack[-1]][rule.head])
+        del states[len(states) - rule.size :]
+        states.append(tables.gotos[states[-1]][rule.head])
 
 
 def _wanted(expected: frozenset[str], tables: Tables) -> str:
@@ -128,13 +142,15 @@ def _wanted(expected: frozenset[str], tables: Tables) -> str:
         rest -= NUMBERS
         items.append("a number")
     if "EQUAL" in rest:
-        rest -= OPERATORS | CONTINUATIONS | {"AS"}
+        rest -= OPERATORS | {"AS", "TIME_UNIT"}
         items.append("an operator")
+    if rest - CONTINUATIONS:
+        rest -= CONTINUATIONS
     if {"JOIN", "LEFT"} <= rest:
         rest -= JOINS
         items.append("a join")
     if "SEMICOLON" in rest:
-        rest -= {"ID", "HASH", "LSQB"}
+        rest -= {"ID"}
     if len(rest) > 1:
         rest -= {"OR"}  # goes on with an expression that seems complete
     signs = {terminal: sign for sign, terminal in tables.punctuation.items()}
@@ -209,6 +225,8 @@ def _times(mistake: Mistake) -> str | None:
     if mistake.word == "events" and "TIME_UNIT" in mistake.expected:
         return "a snapshot is taken at times: output snapshot every 5 sec"
     if mistake.shape == "word" and "TIME_UNIT" in mistake.expected and mistake.word not in KEYWORDS:
+        if close := get_close_matches(mistake.word, WORDS, n=1, cutoff=0.75):
+            return f"did you mean '{close[0]}'?"
         return "units of time are millisec, sec, min, hour, day, week, month and year"
     return None
 

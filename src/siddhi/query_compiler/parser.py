@@ -112,7 +112,7 @@ def _reduce(
     while True:
         action = row.get(kind)
         if action is None:
-            raise syntax_error(scanner.source, tables, states, kind, begin, end)
+            raise syntax_error(scanner.source, tables, start, kind, begin, end)
         if action >= 0:
             if kind == END:
                 return values[-1]
