@@ -6,6 +6,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -154,10 +155,19 @@ def events(draw: st.DrawFn) -> tuple[Layout, list[EventRow]]:
     return Layout([f"a{i}" for i in range(len(types))], types), draw(st.lists(event, max_size=40))
 
 
+def as_typed(layout: Layout, rows: list[EventRow]) -> list[EventRow]:
+    """Rows with floats as floats: the engine shows one by its shortest digits."""
+    floats = [i for i, code in enumerate(layout.types) if code == TypeCode.FLOAT]
+    return [
+        (kind, ts, tuple(np.float32(x) if i in floats and x is not None else x for i, x in enumerate(row)))
+        for kind, ts, row in rows
+    ]
+
+
 @given(events())
 def test_events_come_back_as_they_were(case: tuple[Layout, list[EventRow]]) -> None:
     layout, rows = case
-    assert same(unpack(layout, pack(layout, rows)), rows)
+    assert same(as_typed(layout, unpack(layout, pack(layout, rows))), as_typed(layout, rows))
 
 
 @pytest.mark.parametrize("width", [63, 64, 65, 130])
