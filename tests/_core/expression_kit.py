@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -39,3 +40,8 @@ def apply(make: Callable[..., Any], *operands: Operand, constants: Collection[in
 def function(name: str, type_: int, *operands: Operand, **event: Any) -> Any:
     """The value of a scalar function."""
     return apply(lambda *arguments: make_function(name, arguments, type_), *operands, **event)
+
+
+def single(value: float) -> float:
+    """The number of single precision that a float result stands for: a result shows the fewest digits that name it."""
+    return float(struct.unpack("f", struct.pack("f", value))[0])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import re
+import subprocess
 import sys
 import weakref
 from functools import partial
@@ -234,7 +236,7 @@ def test_a_cast_widens_int_to_long() -> None:
         (5, FLOAT, 5.0),
         (5, DOUBLE, 5.0),
         (0.1, DOUBLE, 0.1),
-        (0.1, FLOAT, 0.10000000149011612),
+        (0.1, FLOAT, 0.1),
         (np.float32(0.5), DOUBLE, 0.5),
         (True, BOOL, True),
         (np.bool_(False), BOOL, False),
@@ -335,6 +337,27 @@ def test_uuid_is_new_every_time() -> None:
     texts = {evaluate(executor, layout, ()) for _ in range(20)}
     assert len(texts) == 20
     assert all(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", t) for t in texts)
+
+
+FORK = """
+import os
+from siddhi._core.evaluate import evaluate
+from siddhi._core.event import Layout
+from siddhi._core.executor_function import make_function
+
+executor, layout = make_function("UUID", (), 0), Layout((), ())
+evaluate(executor, layout, ())
+pid = os.fork()
+print(evaluate(executor, layout, ()), flush=True)
+if pid:
+    os.waitpid(pid, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_makes_uuids_of_its_own() -> None:
+    printed = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True).stdout.split()
+    assert len(set(printed)) == 2
 
 
 def test_current_time_is_the_apps_clock() -> None:

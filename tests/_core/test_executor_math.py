@@ -20,6 +20,7 @@ from tests._core.expression_kit import (
     NAMES,
     NUMERIC,
     apply,
+    single,
 )
 
 KINDS = [(), (1,), (0,), (0, 1)]  # which operands are constants
@@ -103,7 +104,7 @@ def test_overflow_of_reals_is_infinite() -> None:
 
 def test_floats_compute_in_single_precision() -> None:
     assert compute("+", FLOAT, 16777216.0, 1.0) == 16777216.0
-    assert compute("/", FLOAT, 1.0, 3.0) == 0.3333333432674408
+    assert compute("/", FLOAT, 1.0, 3.0) == 0.33333334
 
 
 @pytest.mark.parametrize("constants", [(), (0,)])
@@ -122,7 +123,7 @@ def test_floats_compute_in_single_precision() -> None:
 )
 def test_widening(source: int, value: Any, target: int, expected: Any, constants: tuple[int, ...]) -> None:
     widened = apply(lambda a: make_widen(a, target), (source, value), constants=constants)
-    assert widened == expected
+    assert (single(widened) if target == FLOAT else widened) == expected
     assert type(widened) is type(expected)
 
 

@@ -79,7 +79,7 @@ def test_none_is_null_and_a_bool_is_false(type_: int) -> None:
         (np.bool_(False), BOOL, False),
         (7, DOUBLE, 7.0),
         (7, FLOAT, 7.0),
-        (0.1, FLOAT, 0.10000000149011612),
+        (0.1, FLOAT, 0.1),
         (math.inf, FLOAT, math.inf),
         ("anything", OBJECT, "anything"),
     ],
