@@ -11,7 +11,7 @@ CODE = re.compile(r'"(E\d{3})"')
 
 def test_every_code_is_explained_and_none_is_made_up() -> None:
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "src" / "siddhi").rglob("*.py")]
-    raised = {code for text in sources for code in CODE.findall(text)} - {"E000"}  # the base, never raised
+    raised = {code for text in sources for code in CODE.findall(text)} - {"E000", "E200"}  # bases, never raised
     rows = re.findall(
         r"^\| (E\d{3}(?:, E\d{3})*) \|", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8"), re.MULTILINE
     )
