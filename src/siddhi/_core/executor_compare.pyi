@@ -1,0 +1,3 @@
+from siddhi._core.executor import Executor
+
+def make_comparison(symbol: str, left: Executor, right: Executor) -> Executor: ...

@@ -1,0 +1,3 @@
+from siddhi._core.executor import Executor
+
+def make_convert(operand: Executor, type: int) -> Executor: ...
