@@ -125,22 +125,32 @@ class SiddhiAppValidationError(SiddhiAppError):
 
 
 class AttributeNotExistError(SiddhiAppValidationError):
+    """An attribute that its stream does not have."""
+
     code = "E203"
 
 
 class DuplicateDefinitionError(SiddhiAppValidationError):
+    """Two different definitions of one name."""
+
     code = "E204"
 
 
 class DuplicateAttributeError(SiddhiAppValidationError):
+    """One attribute name twice in a schema or selection."""
+
     code = "E205"
 
 
 class DuplicateAnnotationError(SiddhiAppValidationError):
+    """An annotation twice where one is expected."""
+
     code = "E206"
 
 
 class UnsupportedAttributeTypeError(SiddhiAppValidationError):
+    """A value of a type that can't stand here."""
+
     code = "E207"
 
 
@@ -151,10 +161,14 @@ class SiddhiAppCreationError(SiddhiAppError):
 
 
 class ExtensionNotFoundError(SiddhiAppCreationError):
+    """No function, window, aggregator, ... of that name."""
+
     code = "E301"
 
 
 class OnDemandQueryCreationError(SiddhiAppCreationError):
+    """An on-demand query that can't be run."""
+
     code = "E302"
 
 

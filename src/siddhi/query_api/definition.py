@@ -30,6 +30,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Attribute(Node):
+    """``name type`` of a schema."""
+
     name: str
     type: AttributeType
 

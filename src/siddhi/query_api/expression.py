@@ -67,6 +67,8 @@ class Variable(Expression):
 
 
 class MathOperator(Enum):
+    """Arithmetic; the value is the sign."""
+
     ADD = "+"
     SUBTRACT = "-"
     MULTIPLY = "*"
@@ -75,6 +77,8 @@ class MathOperator(Enum):
 
 
 class CompareOperator(Enum):
+    """Comparisons; the value is the sign."""
+
     LESS = "<"
     LESS_EQUAL = "<="
     GREATER = ">"
@@ -85,6 +89,8 @@ class CompareOperator(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Math(Expression):
+    """``left + right`` and its kind."""
+
     operator: MathOperator
     left: Expression
     right: Expression
@@ -92,6 +98,8 @@ class Math(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Compare(Expression):
+    """``left > right`` and its kind."""
+
     operator: CompareOperator
     left: Expression
     right: Expression
@@ -99,18 +107,24 @@ class Compare(Expression):
 
 @dataclass(frozen=True, slots=True)
 class And(Expression):
+    """``left and right``."""
+
     left: Expression
     right: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Or(Expression):
+    """``left or right``."""
+
     left: Expression
     right: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Not(Expression):
+    """``not expression``; in text it binds tighter than all other operators."""
+
     expression: Expression
 
 

@@ -92,6 +92,8 @@ class AnonymousInput(Input):
 
 
 class JoinType(Enum):
+    """Which side of a join is kept without a match; the value is how it is written."""
+
     INNER = "join"
     LEFT_OUTER = "left outer join"
     RIGHT_OUTER = "right outer join"
@@ -150,6 +152,8 @@ class AbsentState(State):
 
 
 class LogicalOperator(Enum):
+    """What joins the operands of a :class:`LogicalState`."""
+
     AND = "and"
     OR = "or"
 
@@ -164,6 +168,8 @@ class LogicalState(State):
 
 @dataclass(frozen=True, slots=True)
 class EveryState(State):
+    """``every state``: starts again, each time from the first event that fits."""
+
     state: State
 
 
@@ -176,11 +182,15 @@ class NextState(State):
 
 @dataclass(frozen=True, slots=True)
 class Pattern(Input):
+    """``a -> b``: events that follow each other with others between them; ``within_ms`` in milliseconds."""
+
     state: State
     within_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence(Input):
+    """``a, b``: events that follow each other at once; ``within_ms`` in milliseconds."""
+
     state: State
     within_ms: int | None = None

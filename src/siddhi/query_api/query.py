@@ -53,6 +53,8 @@ class RangeKey(PartitionKey):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition(Node):
+    """``partition with (keys) begin queries end``: the queries run apart for every key."""
+
     keys: tuple[PartitionKey, ...]
     queries: tuple[Query, ...]
     annotations: tuple[Annotation, ...] = ()

@@ -55,12 +55,16 @@ class OutputAttribute(Node):
 
 
 class Order(Enum):
+    """Direction of :class:`OrderBy`."""
+
     ASC = "asc"
     DESC = "desc"
 
 
 @dataclass(frozen=True, slots=True)
 class OrderBy(Node):
+    """``variable [asc|desc]``."""
+
     variable: Variable
     order: Order = Order.ASC
 
@@ -78,6 +82,8 @@ class Selector(Node):
 
 
 class RateKind(Enum):
+    """Which of the events held back are sent on."""
+
     ALL = "all"
     FIRST = "first"
     LAST = "last"
@@ -120,6 +126,8 @@ class Output(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertInto(Output):
+    """``insert ... into target``: a stream, table or named window; ``#target`` and ``!target`` by the flags."""
+
     target: str
     is_inner: bool = False
     is_fault: bool = False
@@ -135,13 +143,15 @@ class SetAttribute(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteFrom(Output):
+    """``delete target ... on condition``."""
+
     target: str
     on: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateTable(Output):
-    """``set`` None: every output attribute is assigned."""
+    """``update target ... set ... on condition``; ``set`` None: every output attribute is assigned."""
 
     target: str
     set: tuple[SetAttribute, ...] | None = None
@@ -150,6 +160,8 @@ class UpdateTable(Output):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateOrInsertInto(Output):
+    """``update or insert into target ... on condition``; ``set`` as in :class:`UpdateTable`."""
+
     target: str
     set: tuple[SetAttribute, ...] | None = None
     on: Expression

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from siddhi import errors
+from siddhi.errors import (
+    DefinitionNotExistError,
+    EventError,
+    SiddhiAppError,
+    SiddhiError,
+    SiddhiParserError,
+)
+from siddhi.query_api.span import Span
+
+
+def test_everything_is_a_siddhi_error():
+    classes = [
+        value for value in vars(errors).values() if inspect.isclass(value) and value.__module__ == errors.__name__
+    ]
+    assert classes
+    assert all(issubclass(cls, SiddhiError) for cls in classes)
+
+
+def test_rows_and_names_are_also_errors_of_python():
+    assert issubclass(EventError, ValueError)
+    assert issubclass(DefinitionNotExistError, KeyError)
+    assert str(DefinitionNotExistError("no stream 'S'")) == "no stream 'S'"
+
+
+def test_the_names_of_java():
+    names = [name for name in vars(errors) if name.endswith("Exception")]
+    assert len(names) >= 13
+    assert all(getattr(errors, name).__name__.endswith("Error") for name in names)
+
+
+def test_codes_are_distinct_within_the_tree():
+    classes = {cls for cls in vars(errors).values() if inspect.isclass(cls) and issubclass(cls, SiddhiAppError)}
+    codes = [cls.code for cls in classes]
+    assert len(set(codes)) == len(codes)
+
+
+def test_a_bare_error_is_its_message():
+    assert str(SiddhiParserError("bad")) == "[E100] bad"
+    assert SiddhiParserError("bad").line is None
+    assert SiddhiParserError("bad").column is None
+
+
+def test_an_error_with_everything():
+    error = SiddhiParserError(
+        "unexpected 'b'", code="E199", span=Span(2, 4, 2, 6), source="first\n1234bbxx\nlast", hint="try 'c'", app="A"
+    )
+    assert str(error) == (
+        "[E199] unexpected 'b' in app 'A', line 2, column 4\n2 | 1234bbxx\n        ^^\n  hint: try 'c'"
+    )
+    assert (error.line, error.column) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("source", "span", "excerpt"),
+    [
+        ("abc", Span(1, 3, 1, 3), "1 | abc\n       ^"),
+        ("abc\ndef", Span(1, 1, 2, 2), "1 | abc\n     ^^"),
+        ("\ta b\r\nc", Span(1, 3, 1, 4), "1 | \ta b\n    \t  ^"),
+        ("abc", Span(1, 0, 1, 99), "1 | abc\n    ^^^"),
+    ],
+)
+def test_carets_stand_under_the_place(source, span, excerpt):
+    assert str(SiddhiAppError("bad", span=span, source=source)).split("\n", 1)[1] == excerpt
+
+
+@pytest.mark.parametrize("source", ["", "\n\n", "a\n   \nb"])
+def test_nothing_is_shown_of_an_empty_line(source):
+    assert "\n" not in str(SiddhiAppError("bad", span=Span(2, 0, 2, 0), source=source))
+
+
+def test_what_is_known_first_stays():
+    error = SiddhiAppError("bad", span=Span(1, 0, 1, 1))
+    assert error.located(source="text", app="A", span=Span(9, 9, 9, 9)) is error
+    assert (error.source, error.app, error.line) == ("text", "A", 1)
+    assert error.located(source="other", app="B").app == "A"
