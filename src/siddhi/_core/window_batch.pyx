@@ -189,8 +189,8 @@ cdef class TimeBatchWindow(BatchWindow):
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <BatchStateC*> state_of(self)
-        if state is NULL:
-            return 0
+        if state is NULL or state.boundary != when:
+            return 0  # of a key that was dropped, its slot perhaps used again
         state.boundary = when + self.duration
         self.app.schedule(self, state.boundary, self.app.frame.partition)
         if not self.streams_current:

@@ -12,7 +12,7 @@ from siddhi._core.window cimport Window, state_of
 
 cdef struct TimeStateC:
     QueueC held
-    bint scheduled                 # a timer is on its way
+    int64_t due                    # when the timer on its way is due, ms; 0: none
 
 
 @cython.final
@@ -40,14 +40,19 @@ cdef class TimeWindow(Window):
             self.expire(queue_pop(&state.held), now)
         return 0
 
+    cdef int plan_expiry(self, TimeStateC* state) except -1:
+        """Set the timer for the oldest event, unless one is on its way."""
+        if state.held.size and state.due == 0:
+            state.due = queue_first(&state.held).timestamp + self.duration
+            self.app.schedule(self, state.due, self.app.frame.partition)
+        return 0
+
     cdef int process(self, EventC* event) except -1:
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         self.expire_due(state, now_ms(&self.app.frame))
         retain(self.pool, event)
         queue_push(&state.held, event)
-        if not state.scheduled:
-            state.scheduled = True
-            self.app.schedule(self, queue_first(&state.held).timestamp + self.duration, self.app.frame.partition)
+        self.plan_expiry(state)
         return self.next.process(event)
 
     cdef int on_timer(self, int64_t when) except -1:
@@ -55,13 +60,11 @@ cdef class TimeWindow(Window):
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <TimeStateC*> state_of(self)
-        if state is NULL:
-            return 0
-        state.scheduled = False
+        if state is NULL or state.due != when:
+            return 0  # of a key that was dropped, its slot perhaps used again
+        state.due = 0
         self.expire_due(state, now_ms(&self.app.frame))
-        if state.held.size:
-            state.scheduled = True
-            self.app.schedule(self, queue_first(&state.held).timestamp + self.duration, self.app.frame.partition)
+        self.plan_expiry(state)
         return self.next.finish()
 
     cdef void close_state(self, void* state) noexcept:
@@ -71,12 +74,8 @@ cdef class TimeWindow(Window):
         return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        cdef TimeStateC* time_state = <TimeStateC*> state
-        queue_read(&time_state.held, reader, self.pool)
-        if time_state.held.size:
-            time_state.scheduled = True
-            self.app.schedule(self, queue_first(&time_state.held).timestamp + self.duration, self.app.frame.partition)
-        return 0
+        queue_read(&(<TimeStateC*> state).held, reader, self.pool)
+        return self.plan_expiry(<TimeStateC*> state)
 
 
 @cython.final

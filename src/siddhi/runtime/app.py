@@ -14,7 +14,7 @@ from siddhi._core.context import AppContext
 from siddhi._core.event import Layout
 from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
-from siddhi._core.processor import Processor, Receiver
+from siddhi._core.processor import Receiver
 from siddhi._core.user_event import Event
 from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
 from siddhi.planner.nodes import OnErrorAction, Plan, StreamOrigin
@@ -71,7 +71,7 @@ class SiddhiAppRuntime:
         self._heartbeat_settings: tuple[int, int] | None = None
         self._input_handlers: dict[str, InputHandler] = {}
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
-        self._state = SnapshotService(self._context, fingerprint_of(plan.app), self._steps())
+        self._state = SnapshotService(self._context, fingerprint_of(plan.app), self._assembly.stateful_steps())
         self._state_lock = threading.Lock()
         self._shut_down = False
         self._connect_faults()
@@ -385,13 +385,6 @@ class SiddhiAppRuntime:
             if stream.on_error is OnErrorAction.STREAM:
                 fault = self._assembly.junctions[f"!{stream.id}"]
                 self._assembly.junctions[stream.id].on_error = forward_to_fault_stream(fault)
-
-    def _steps(self) -> dict[str, Processor]:
-        return {
-            f"{query.name}/{step}": processor
-            for query in self._assembly.queries.values()
-            for step, processor in query.stateful.items()
-        }
 
     def _start_heartbeat(self) -> None:
         if self._heartbeat_settings is not None and self._heartbeat is None:

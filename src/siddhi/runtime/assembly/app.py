@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
+from siddhi._core.processor import Processor
 from siddhi.planner.nodes import (
     Action,
     OutputPlan,
@@ -20,6 +22,7 @@ from siddhi.planner.nodes import (
 )
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.partition import BuiltPartition
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
@@ -39,6 +42,7 @@ class Assembly:
     Attributes:
         junctions: by stream id.
         queries: by name, in build order.
+        partitions: by name.
 
     Raises:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
@@ -49,26 +53,44 @@ class Assembly:
         self.junctions: dict[str, StreamJunction] = {}
         self._pools: dict[tuple[int, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
+        self._built: list[tuple[str, BuiltQuery]] = []
+        self.partitions: dict[str, BuiltPartition] = {}
         self._site = Site(context, scripts)
         _refuse_what_is_missing(plan)
         for stream in plan.streams.values():
-            self._add_stream(stream)
+            self._add_stream(stream, self.junctions)
         for execution in plan.executions:
             if isinstance(execution, PartitionPlan):
-                raise not_supported("partitions are", execution.span)
-            self._add_query(execution)
+                self._add_partition(execution)
+            else:
+                self._add_query(execution, None)
 
-    def _add_stream(self, stream: StreamPlan) -> None:
+    def stateful_steps(self) -> dict[str, Processor]:
+        """Every step that holds state, by a name that is the same whenever the app is built."""
+        steps: dict[str, Processor] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
+        for path, query in self._built:
+            steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
+        return steps
+
+    def _add_stream(self, stream: StreamPlan, junctions: dict[str, StreamJunction]) -> None:
         if stream.async_settings is not None:
             raise not_supported("@async is", stream.span)
         layout = layout_of(stream.attributes)
-        self.junctions[stream.id] = StreamJunction(self.context, stream.id, layout, self._pool(layout))
+        junctions[stream.id] = StreamJunction(self.context, stream.id, layout, self._pool(layout))
 
     def _pool(self, layout: Layout) -> EventPool:
         """The pool that streams of these types share, so that a record can pass from one to another."""
         return self._pools.setdefault(layout.types, EventPool(layout))
 
-    def _add_query(self, plan: QueryPlan) -> None:
+    def _add_partition(self, plan: PartitionPlan) -> None:
+        partition = BuiltPartition(plan, replace(self._site, partitioned=True), self.junctions)
+        self.partitions[plan.name] = partition
+        for stream in plan.inner_streams:
+            self._add_stream(stream, partition.inner)
+        for query in plan.queries:
+            self._add_query(query, partition)
+
+    def _add_query(self, plan: QueryPlan, partition: BuiltPartition | None) -> None:
         if plan.rate is not None:
             raise not_supported("output rate limiting is", plan.rate.span or plan.span)
         input_ = plan.input
@@ -76,22 +98,38 @@ class Assembly:
             raise not_supported("joins and patterns are", plan.span)
         if input_.kind not in (SourceKind.STREAM, SourceKind.FAULT, SourceKind.INNER):
             raise not_supported(f"reading from a {input_.kind.value} is", plan.span)
-        output = self._build_output(plan)
-        entry, built = build_single_query(plan, self.junctions[input_.source], output, self._site)
-        self.junctions[input_.source].subscribe(entry)
-        self.queries[plan.name] = built
+        output = self._build_output(plan, partition)
+        inner = partition is not None and input_.source in partition.inner
+        source = partition.inner[input_.source] if partition and inner else self.junctions[input_.source]
+        entry, built = build_single_query(plan, source, output, self._site if partition is None else partition.site)
+        if partition is None or inner:
+            source.subscribe(entry)
+        else:
+            partition.receiver(input_.source).subscribe(entry)
+        if partition is not None:
+            partition.queries.append(built)
+        self._built.append((plan.name if partition is None else f"{partition.plan.name}/{plan.name}", built))
+        # Queries of partitions may share a name: the first one is called by it.
+        self.queries.setdefault(plan.name, built)
 
-    def _build_output(self, plan: QueryPlan) -> OutputStage:
-        output = plan.output
-        target = self._target(output, plan.span)
+    def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> OutputStage:
+        inner = {} if partition is None else partition.inner
+        target = self._target(plan.output, inner, plan.span)
         if target is None:
             layout = layout_of([Attribute(column.name, column.expression.type) for column in plan.selector.columns])
             return OutputStage(self.context, self._pool(layout), layout, None)
         return OutputStage(
-            self.context, target.pool, target.layout, target, always=has_side_effects(plan.selector)
+            self.context,
+            target.pool,
+            target.layout,
+            target,
+            leaves_partition=partition is not None and plan.output.target not in inner,
+            always=has_side_effects(plan.selector),
         )
 
-    def _target(self, output: OutputPlan, span: Span | None) -> StreamJunction | None:
+    def _target(
+        self, output: OutputPlan, inner: dict[str, StreamJunction], span: Span | None
+    ) -> StreamJunction | None:
         if output.action is Action.RETURN:
             return None
         if output.action is not Action.INSERT or output.kind not in (
@@ -100,7 +138,7 @@ class Assembly:
             SourceKind.FAULT,
         ):
             raise not_supported(f"'{output.action.value}' with a {output.kind.value} is", span)
-        return self.junctions[output.target]
+        return inner.get(output.target) or self.junctions[output.target]
 
 
 def _refuse_what_is_missing(plan: Plan) -> None:

@@ -1,0 +1,275 @@
+"""Partitions: the keys of a partition, and the receivers that give events their key.
+
+The operators inside a partition exist once. A key is a slot: FrameC.partition tells them whose state to use, for the time
+an event of that key, and all that follows from it, is processed.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport int64_t, uint32_t
+
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport BOOL, CellC, EventC
+from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor, now_ms
+from siddhi._core.keymap cimport NO_SLOT, KeyMap
+from siddhi._core.processor cimport Processor, Receiver
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+
+
+@cython.final
+cdef class PartitionKeys(Processor):
+    """The keys of one partition, their slots, and when each was last seen.
+
+    Args:
+        app: the app's context.
+        type: TypeCode of the keys.
+        make_state: ``fn(slot)``, called when a key is met for the first time.
+        drop_state: ``fn(slot)``, called when a key is purged.
+        purge_interval_ms, idle_period_ms: how often keys are looked over, and how long one may be idle; 0: never.
+    """
+
+    cdef KeyMap keys
+    cdef int type
+    cdef object make_state_of
+    cdef object drop_state_of
+    cdef int64_t* seen                 # [capacity] by slot, ms; kept only where keys are purged
+    cdef Py_ssize_t capacity
+    cdef int64_t interval
+    cdef int64_t idle
+    cdef bint purging                  # the timer is set
+
+    def __init__(self, AppContext app not None, int type, make_state not None, drop_state not None,
+                 int64_t purge_interval_ms=0, int64_t idle_period_ms=0):
+        self.app = app
+        self.type = type
+        self.keys = KeyMap([type])
+        self.make_state_of = make_state
+        self.drop_state_of = drop_state
+        self.interval = purge_interval_ms
+        self.idle = idle_period_ms
+
+    def __dealloc__(self):
+        PyMem_Free(self.seen)
+
+    def __len__(self):
+        return self.keys.size
+
+    cdef uint32_t slot_of(self, const CellC* key) except? 0xfffffffe:
+        cdef bint is_new = False
+        cdef uint32_t slot = self.keys.insert(key, 0, &is_new)
+        if is_new:
+            self.make_state_of(slot)
+        if self.interval:
+            self.see(slot)
+        return slot
+
+    cdef int see(self, uint32_t slot) except -1:
+        cdef int64_t now = now_ms(&self.app.frame)
+        cdef int64_t* seen
+        cdef Py_ssize_t capacity
+        if slot >= self.capacity:
+            capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
+            seen = <int64_t*> PyMem_Realloc(self.seen, capacity * sizeof(int64_t))
+            if seen is NULL:
+                raise MemoryError
+            self.seen = seen
+            self.capacity = capacity
+        self.seen[slot] = now
+        if not self.purging:
+            self.purging = True
+            self.app.schedule(self, now + self.interval, 0)
+        return 0
+
+    cdef int on_timer(self, int64_t when) except -1:
+        """Forget the keys that were idle for too long."""
+        cdef uint32_t slot
+        cdef int64_t now = now_ms(&self.app.frame)
+        self.purging = False
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:
+                self.drop_state_of(slot)
+                self.keys.remove(slot)
+        if self.keys.size:
+            self.purging = True
+            self.app.schedule(self, now + self.interval, 0)
+        return 0
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef uint32_t slot
+        self.keys.write(writer)
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                writer.put_i64(self.seen[slot] if self.interval else 0)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef uint32_t slot
+        cdef int64_t seen
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                self.drop_state_of(slot)
+        self.keys.clear()
+        self.keys.read(reader)
+        self.purging = False
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                self.make_state_of(slot)
+                seen = reader.get_i64()
+                if self.interval:
+                    self.see(slot)
+                    self.seen[slot] = seen
+        return 0
+
+
+cdef class PartitionReceiver(Receiver):
+    """Receives a stream on behalf of a partition's queries. Subclasses find the keys.
+
+    Consecutive events of one key are handed on as one chunk.
+    """
+
+    cdef AppContext app
+    cdef PartitionKeys keys
+    cdef list receivers
+
+    def __init__(self, AppContext app not None, PartitionKeys keys not None):
+        self.app = app
+        self.keys = keys
+        self.receivers = []
+
+    def subscribe(self, Receiver receiver not None):
+        """Add a query's entry behind those there are."""
+        self.receivers.append(receiver)
+
+    cdef int hand_on(self, EventC* first, EventC* last, uint32_t slot) except -1:
+        """Give the events first..last of a chunk, all of one key, to the queries."""
+        cdef EventChunk chunk
+        cdef EventC* following = last.next
+        cdef uint32_t before = self.app.frame.partition
+        cdef Receiver receiver
+        chunk.head = first
+        chunk.tail = last
+        last.next = NULL
+        self.app.frame.partition = slot
+        try:
+            for receiver in self.receivers:
+                receiver.receive(&chunk)
+        finally:
+            self.app.frame.partition = before
+            last.next = following
+        return 0
+
+
+@cython.final
+cdef class ValuePartitionReceiver(PartitionReceiver):
+    """Keys by an expression; events whose key is null are dropped.
+
+    Args:
+        app: the app's context.
+        keys: the partition's.
+        expression: executor of the key, of the keys' type.
+    """
+
+    cdef Executor expression
+
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, Executor expression not None):
+        PartitionReceiver.__init__(self, app, keys)
+        self.expression = expression
+
+    cdef uint32_t key_slot(self, EventC* event) except? 0xfffffffe:
+        cdef CellC key
+        cdef int status
+        key.bits = 0
+        status = self.expression.c.fn(&self.expression.c, event, &self.app.frame, &key)
+        if status == NULL_VALUE:
+            return NO_SLOT
+        if self.expression.type == BOOL:
+            key.i = status == TRUE
+        return self.keys.slot_of(&key)
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef EventC* last
+        cdef EventC* following
+        cdef uint32_t slot, other
+        slot = self.key_slot(event)
+        while event is not NULL:
+            last = event
+            other = NO_SLOT
+            while last.next is not NULL:
+                other = self.key_slot(last.next)
+                if other != slot:
+                    break
+                last = last.next
+            following = last.next
+            if slot != NO_SLOT:
+                self.hand_on(event, last, slot)
+            event = following
+            slot = other
+        return 0
+
+
+@cython.final
+cdef class RangePartitionReceiver(PartitionReceiver):
+    """Keys by labelled conditions: an event is processed under every label whose condition is true, in order.
+
+    Args:
+        app: the app's context.
+        keys: the partition's; of type string.
+        labels: the labels.
+        conditions: their executors.
+    """
+
+    cdef tuple labels
+    cdef tuple conditions
+
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, tuple labels not None,
+                 tuple conditions not None):
+        PartitionReceiver.__init__(self, app, keys)
+        self.labels = labels
+        self.conditions = conditions
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef EventC* first = NULL
+        cdef EventC* last = NULL
+        cdef Executor condition
+        cdef CellC key
+        cdef uint32_t slot, pending = NO_SLOT
+        cdef int i
+        while event is not NULL:
+            for i in range(len(self.labels)):
+                condition = self.conditions[i]
+                if condition.c.fn(&condition.c, event, &self.app.frame, NULL) != TRUE:
+                    continue
+                key.o = <void*> self.labels[i]
+                slot = self.keys.slot_of(&key)
+                if slot != pending or last is event:
+                    if pending != NO_SLOT:
+                        self.hand_on(first, last, pending)
+                    first, pending = event, slot
+                elif last.next is not event:
+                    # Events without a label lie between: the chunk ends there.
+                    self.hand_on(first, last, pending)
+                    first = event
+                last = event
+            event = event.next
+        if pending != NO_SLOT:
+            self.hand_on(first, last, pending)
+        return 0
+
+
+@cython.final
+cdef class BroadcastReceiver(PartitionReceiver):
+    """A stream without key inside a partition: its events go to every key seen so far."""
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef uint32_t slot
+        cdef EventC* event = chunk.head
+        cdef EventC* last = chunk.head
+        while last.next is not NULL:
+            last = last.next
+        for slot in range(self.keys.keys.slots()):
+            if self.keys.keys.is_live(slot):
+                self.hand_on(event, last, slot)
+        return 0

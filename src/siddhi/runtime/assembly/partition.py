@@ -1,0 +1,98 @@
+"""A partition plan → keys, receivers and the queries inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from siddhi._core.event import TypeCode
+from siddhi._core.executor import Executor
+from siddhi._core.executor_convert import make_convert
+from siddhi._core.junction import StreamJunction
+from siddhi._core.partition import (
+    BroadcastReceiver,
+    PartitionKeys,
+    PartitionReceiver,
+    RangePartitionReceiver,
+    ValuePartitionReceiver,
+)
+from siddhi.planner.nodes import PartitionPlan, RangeKeyPlan, ValueKeyPlan
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.query import BuiltQuery, Site
+from siddhi.runtime.assembly.types import type_code
+
+__all__ = ["BuiltPartition"]
+
+
+@dataclass(slots=True)
+class BuiltPartition:
+    """A partition: its keys, and one receiver per stream its queries read.
+
+    Attributes:
+        plan: the partition.
+        site: where its queries stand.
+        outer: junctions of the app by stream.
+        inner: junctions of the partition's own streams.
+        queries: built so far; their states are made per key.
+    """
+
+    plan: PartitionPlan
+    site: Site
+    outer: Mapping[str, StreamJunction]
+    inner: dict[str, StreamJunction] = field(default_factory=dict)
+    queries: list[BuiltQuery] = field(default_factory=list)
+    keys: PartitionKeys = field(init=False)
+    _receivers: dict[str, PartitionReceiver] = field(default_factory=dict)
+    _key_type: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        types = {
+            type_code(key.expression.type) if isinstance(key, ValueKeyPlan) else int(TypeCode.STRING)
+            for key in self.plan.keys
+        }
+        # Keys of one type are compared as they are; keys of several types meet as text, as in "5" of an int and a string.
+        self._key_type = types.pop() if len(types) == 1 else int(TypeCode.STRING)
+        purge = self.plan.purge
+        self.keys = PartitionKeys(
+            self.site.context,
+            self._key_type,
+            self._make_state,
+            self._drop_state,
+            0 if purge is None else purge.interval_ms,
+            0 if purge is None else purge.idle_period_ms,
+        )
+
+    def receiver(self, stream: str) -> PartitionReceiver:
+        """What the entries of queries over a stream of the app subscribe to."""
+        receiver = self._receivers.get(stream)
+        if receiver is None:
+            receiver = self._build_receiver(stream)
+            self._receivers[stream] = receiver
+            self.outer[stream].subscribe(receiver)
+        return receiver
+
+    def _build_receiver(self, stream: str) -> PartitionReceiver:
+        key = next((key for key in self.plan.keys if key.stream == stream), None)
+        context = self.site.context
+        builder = ExpressionBuilder({0: Cells(self.outer[stream].layout)}, self.site.scripts)
+        if key is None:
+            return BroadcastReceiver(context, self.keys)
+        if isinstance(key, RangeKeyPlan):
+            return RangePartitionReceiver(
+                context,
+                self.keys,
+                tuple(label for label, _ in key.ranges),
+                builder.build_all([condition for _, condition in key.ranges]),
+            )
+        return ValuePartitionReceiver(context, self.keys, self._as_key(builder.build(key.expression)))
+
+    def _as_key(self, executor: Executor) -> Executor:
+        return executor if executor.type == self._key_type else make_convert(executor, self._key_type)
+
+    def _make_state(self, slot: int) -> None:
+        for query in self.queries:
+            query.make_state(slot)
+
+    def _drop_state(self, slot: int) -> None:
+        for query in self.queries:
+            query.drop_state(slot)
