@@ -348,9 +348,9 @@ from siddhi._core.executor_function import make_function
 executor, layout = make_function("UUID", (), 0), Layout((), ())
 evaluate(executor, layout, ())
 pid = os.fork()
-print(evaluate(executor, layout, ()), flush=True)
 if pid:
     os.waitpid(pid, 0)
+print(evaluate(executor, layout, ()), flush=True)
 """
 
 

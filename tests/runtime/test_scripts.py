@@ -220,7 +220,7 @@ def test_a_script_runs_in_an_app() -> None:
 def test_a_failing_script_goes_to_the_exception_handler_with_its_name() -> None:
     errors: list[BaseException] = []
     with SiddhiManager().create_siddhi_app_runtime(APP.format(language="python", result="a / 0")) as runtime:
-        runtime.handle_exception_with(errors.append)
+        runtime.handle_exception_with(lambda error, _origin, _events: errors.append(error))
         runtime.input_handler("S").send((1, 2.5))
     (error,) = errors
     chain = []
