@@ -118,15 +118,24 @@ class ExpressionBuilder:
             if math.isinf(value):
                 raise self.error(f"the double {text} is out of range", code="E102")
             return Constant(value, AttributeType.DOUBLE, span=span)
-        is_long = suffix == "l"
-        number = int(text.rstrip("lL"))
-        limit = LONG_LIMIT if is_long else INT_LIMIT
-        if not -limit <= number < limit:
-            fits_long = -LONG_LIMIT <= number < LONG_LIMIT
-            hint = f"write {text}L for a long (64 bits)" if not is_long and fits_long else None
-            kind = "long (64 bits)" if is_long else "int (32 bits)"
-            raise self.error(f"the number {text} does not fit {kind}", code="E102", hint=hint)
-        return Constant(number, AttributeType.LONG if is_long else AttributeType.INT, span=span)
+        if suffix == "l":
+            return Constant(self.integer(text[:-1], LONG_LIMIT), AttributeType.LONG, span=span)
+        return Constant(self.integer(text, or_long=True), AttributeType.INT, span=span)
+
+    def integer(self, text: str, limit: int = INT_LIMIT, *, or_long: bool = False) -> int:
+        """The value of digits with an optional sign; at least ``-limit`` and below ``limit``.
+
+        ``or_long`` tells that a long could stand here as well.
+        """
+        # Python refuses to read thousands of digits; 20 are more than any limit here has.
+        value = int(text) if len(text.lstrip("+-0")) <= 20 else LONG_LIMIT * 10
+        if -limit <= value < limit:
+            return value
+        shown = text if len(text) <= 24 else f"{text[:20]}..."
+        if limit == LONG_LIMIT:
+            raise self.error(f"the number {shown} does not fit long (64 bits)", code="E102")
+        hint = f"write {text}L for a long (64 bits)" if or_long and -LONG_LIMIT <= value < LONG_LIMIT else None
+        raise self.error(f"the number {shown} does not fit int (32 bits)", code="E102", hint=hint)
 
     def _single(self, text: str) -> float:
         """The IEEE single nearest to the literal."""
@@ -156,7 +165,7 @@ class ExpressionBuilder:
                 message = f"'{unit}' can't follow '{previous}' in a time"
                 raise self.error(message, code="E103", hint=hint)
             previous = unit
-            total += int(digits) * MILLISECONDS[unit]
+            total += self.integer(digits, LONG_LIMIT) * MILLISECONDS[unit]
         if total >= LONG_LIMIT:
             raise self.error("the time does not fit long (64 bits of milliseconds)", code="E102")
         return total
@@ -213,7 +222,7 @@ class ExpressionBuilder:
         return name, index
 
     def absolute_index(self, digits: str) -> EventIndex:
-        return EventIndex(int(digits))
+        return EventIndex(self.integer(digits))
 
     def last_index(self, back: str | None) -> EventIndex:
-        return EventIndex(0 if back is None else int(back), from_last=True)
+        return EventIndex(0 if back is None else self.integer(back), from_last=True)

@@ -248,16 +248,16 @@ class InputBuilder(ExpressionBuilder):
         return 0, 1, True
 
     def exactly(self, count: str) -> tuple[int, int, bool]:
-        return int(count), int(count), False
+        return self.integer(count), self.integer(count), False
 
     def between(self, low: str, high: str) -> tuple[int, int, bool]:
-        return int(low), int(high), False
+        return self.integer(low), self.integer(high), False
 
     def at_least(self, low: str) -> tuple[int, int, bool]:
-        return int(low), -1, False
+        return self.integer(low), -1, False
 
     def at_most(self, high: str) -> tuple[int, int, bool]:
-        return 0, int(high), False
+        return 0, self.integer(high), False
 
     # ---- joins
 

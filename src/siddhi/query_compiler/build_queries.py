@@ -149,7 +149,7 @@ class QueryBuilder(InputBuilder):
         return TimeRate(milliseconds, self.rate_kind(kind), span=self.here)
 
     def event_rate(self, kind: str | None, count: str) -> OutputRate:
-        return EventRate(int(count), self.rate_kind(kind), span=self.here)
+        return EventRate(self.integer(count), self.rate_kind(kind), span=self.here)
 
     def snapshot_rate(self, milliseconds: int) -> OutputRate:
         return SnapshotRate(milliseconds, span=self.here)
