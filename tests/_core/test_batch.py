@@ -85,10 +85,10 @@ def test_a_batch_of_no_columns_still_has_events() -> None:
 def test_a_row_that_does_not_fit_is_not_collected() -> None:
     builder = BatchBuilder(ALL)
     builder.append_row(1, ROWS[0])
-    text = "".join(["some ", "text"])
+    text = repr(object())  # a text that nobody else holds
     before = sys.getrefcount(text)
     for bad in [(text, 2**31, 1, 1.0, 1.0, True), (text, 1), (text, 1, 1, 1.0, 1.0, 5), (*ROWS[0], 1)]:
-        with pytest.raises(ValueError, match="can't take|a row of 6 values"):
+        with pytest.raises(ValueError, match=r"can't take|a row of 6 values"):
             builder.append_row(2, bad)
     with pytest.raises(TypeError):
         builder.append_row("now", ROWS[0])
@@ -105,7 +105,10 @@ def test_batches_are_made_by_the_engine_alone() -> None:
 def test_a_column_that_is_not_there(name: Any) -> None:
     batch = collect([(1.0,)], Layout(("price",), (DOUBLE,)))
     for ask in (batch.__getitem__, batch.column):
-        with pytest.raises(KeyError, match="no column .* in this batch of price" + (".*did you mean 'price'" if name == "prize" else "")):
+        with pytest.raises(
+            KeyError,
+            match="no column .* in this batch of price" + (".*did you mean 'price'" if name == "prize" else ""),
+        ):
             ask(name)
 
 
@@ -180,7 +183,14 @@ def test_a_view_can_be_asked_for_as_a_buffer_but_not_written() -> None:
 # -- Arrow ------------------------------------------------------------------------------------------------------------
 
 SCHEMA = pa.schema(
-    [("s", pa.string()), ("i", pa.int32()), ("l", pa.int64()), ("f", pa.float32()), ("d", pa.float64()), ("b", pa.bool_())]
+    [
+        ("s", pa.string()),
+        ("i", pa.int32()),
+        ("l", pa.int64()),
+        ("f", pa.float32()),
+        ("d", pa.float64()),
+        ("b", pa.bool_()),
+    ]
 )
 
 
@@ -191,8 +201,10 @@ def test_arrow_takes_a_batch(rows: list[Any]) -> None:
     arrow.validate(full=True)
     assert arrow.schema == SCHEMA
     assert pa.schema(batch) == SCHEMA
-    want = {name: [np.float32(row[i]) if name == "f" and row[i] is not None else row[i] for row in rows]
-            for i, name in enumerate(ALL.names)}
+    want = {
+        name: [np.float32(row[i]) if name == "f" and row[i] is not None else row[i] for row in rows]
+        for i, name in enumerate(ALL.names)
+    }
     assert arrow.to_pydict() == want
     assert [column.null_count for column in arrow.columns] == [want[name].count(None) for name in ALL.names]
     frame = pl.DataFrame(batch)
@@ -226,7 +238,7 @@ def test_arrow_gives_the_batch_back() -> None:
     for _ in range(50):
         pa.record_batch(batch)
         pl.DataFrame(batch)
-        batch.__arrow_c_array__()           # nobody takes the capsules
+        batch.__arrow_c_array__()  # nobody takes the capsules
         batch.__arrow_c_array__(batch.__arrow_c_schema__())
         pa.schema(batch)
     gc.collect()
@@ -254,7 +266,7 @@ def test_objects_are_refused_by_arrow_alone() -> None:
 
 def test_half_a_surrogate_is_named() -> None:
     batch = collect([("ok",), ("\ud800",)], Layout(("s",), (STRING,)))
-    with pytest.raises(ValueError, match="^row 1: column 's' can't be written as UTF-8") as caught:
+    with pytest.raises(ValueError, match=r"^row 1: column 's' can't be written as UTF-8") as caught:
         batch.__arrow_c_array__()
     assert type(caught.value) is ValueError
 
@@ -278,13 +290,19 @@ ANY_ROW = st.tuples(
 @given(st.lists(ANY_ROW, max_size=40))
 def test_any_rows_go_round(rows: list[Any]) -> None:
     def same(values: list[Any], other: list[Any]) -> bool:
-        return [tuple(None if v is None else np.float32(v) if i == 3 else v for i, v in enumerate(row)) for row in values] == [
-            tuple(None if v is None else np.float32(v) if i == 3 else v for i, v in enumerate(row)) for row in other
-        ]
+        return [
+            tuple(None if v is None else np.float32(v) if i == 3 else v for i, v in enumerate(row)) for row in values
+        ] == [tuple(None if v is None else np.float32(v) if i == 3 else v for i, v in enumerate(row)) for row in other]
 
     batch = collect(rows)
     assert same(list(batch), rows)
-    for data in (batch, pa.record_batch(batch), pl.DataFrame(batch), pa.table(pa.record_batch(batch)), batch.to_pydict()):
+    for data in (
+        batch,
+        pa.record_batch(batch),
+        pl.DataFrame(batch),
+        pa.table(pa.record_batch(batch)),
+        batch.to_pydict(),
+    ):
         columns = read_columns(data, ALL, batch.timestamps)
         assert same(columns.to_rows(), rows)
         assert columns.timestamp_list() == batch.timestamps.tolist()
@@ -300,7 +318,7 @@ def test_objects_go_from_batch_to_batch() -> None:
 
 
 def test_objects_are_owned_once_per_row() -> None:
-    text = "".join(["some ", "text"])
+    text = repr(object())  # a text that nobody else holds
     before = sys.getrefcount(text)
     builder = BatchBuilder(Layout(("s", "o"), (STRING, OBJECT)))
     for _ in range(100):
@@ -350,6 +368,19 @@ def test_large_blocks_are_used_again_up_to_a_bound() -> None:
     assert kept_blocks()[1] <= 64 << 20
     drop_kept_blocks()
     assert kept_blocks() == (0, 0)
+
+
+def test_garbage_collection_in_a_cycle() -> None:
+    text = repr(object())  # a text that nobody else holds
+    before = sys.getrefcount(text)
+    for _ in range(20):
+        builder = BatchBuilder(Layout(("s",), (STRING,)))
+        builder.append_row(0, (text,))
+        cycle: list[Any] = [builder, collect([(text,)], Layout(("s",), (STRING,)))]
+        cycle.append(cycle)
+        del builder, cycle
+    gc.collect()
+    assert sys.getrefcount(text) == before
 
 
 # -- what people see --------------------------------------------------------------------------------------------------

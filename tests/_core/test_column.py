@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -24,7 +25,12 @@ STRING, INT, LONG, FLOAT, DOUBLE, BOOL, OBJECT = range(7)
 INT_MAX, LONG_MAX = 2**31 - 1, 2**63 - 1
 
 TRADES = Layout(("symbol", "price", "volume", "ok"), (STRING, DOUBLE, LONG, BOOL))
-ROWS = [("IBM", 1.5, 10, True), ("WSO2", -2.0, 2**40, False), ("", 0.0, -1, True), ("Größe, 12+ bytes", 1e300, 0, False)]
+ROWS = [
+    ("IBM", 1.5, 10, True),
+    ("WSO2", -2.0, 2**40, False),
+    ("", 0.0, -1, True),
+    ("Größe, 12+ bytes", 1e300, 0, False),
+]
 COLUMNS = {name: [row[i] for row in ROWS] for i, name in enumerate(TRADES.names)}
 HOLES = [("IBM", None, 10, True), (None, -2.0, None, None), ("WSO2", None, 3, False)]
 HOLE_COLUMNS = {name: [row[i] for row in HOLES] for i, name in enumerate(TRADES.names)}
@@ -69,7 +75,9 @@ NULLABLE_MAKERS = {
     "deques": lambda columns: {name: deque(values) for name, values in columns.items()},
     "object arrays": lambda columns: {name: np.array(values, dtype=object) for name, values in columns.items()},
     "pyarrow table": table,
-    "pyarrow table in chunks": lambda columns: pa.concat_tables([table(columns).slice(i, 1) for i in range(len(columns["ok"]))]),
+    "pyarrow table in chunks": lambda columns: pa.concat_tables(
+        [table(columns).slice(i, 1) for i in range(len(columns["ok"]))]
+    ),
     "pyarrow record batch": lambda columns: table(columns).to_batches()[0],
     "pyarrow reader": lambda columns: table(columns).to_reader(),
     "pyarrow struct array": lambda columns: table(columns).to_struct_array().combine_chunks(),
@@ -108,7 +116,11 @@ def test_nulls_in_every_kind_of_table(make: Any) -> None:
     assert read_columns(make(HOLE_COLUMNS), TRADES, None).to_rows() == HOLES
 
 
-SLICEABLE = {name: make for name, make in MAKERS.items() if name not in ("deques", "pyarrow reader", "event batch", "pyarrow record batch")}
+SLICEABLE = {
+    name: make
+    for name, make in MAKERS.items()
+    if name not in ("deques", "pyarrow reader", "event batch", "pyarrow record batch")
+}
 
 
 @pytest.mark.parametrize("make", SLICEABLE.values(), ids=SLICEABLE)
@@ -143,7 +155,7 @@ def test_more_rows_than_a_block_over_uneven_chunks() -> None:
     values = [None if i % 7 == 0 else i for i in range(5000)]
     edges = [0, 1, 9, 255, 256, 257, 1000, 1000, 4999, 5000]
     array = pa.array(values, pa.int64())
-    chunks = pa.chunked_array([array.slice(a, b - a) for a, b in zip(edges, edges[1:])], type=pa.int64())
+    chunks = pa.chunked_array([array.slice(a, b - a) for a, b in itertools.pairwise(edges)], type=pa.int64())
     assert read(chunks, LONG) == values
 
 
@@ -160,10 +172,8 @@ FORMS = {
     "pyarrow": lambda values, kind: pa.array(values, pa.from_numpy_dtype(kind)),
     "pyarrow dictionary": lambda values, kind: pa.array(values, pa.from_numpy_dtype(kind)).dictionary_encode(),
     "pandas": lambda values, kind: pd.Series(values, dtype=kind),
-    "pandas nullable": lambda values, kind: pd.Series(values, dtype=kind.replace("i", "I").replace("u", "U").replace("UI", "UI")
-                                                      if "int" in kind else kind.capitalize()),
-    "polars": lambda values, kind: pl.Series(values, dtype=getattr(pl, {"int": "Int", "uin": "UInt", "flo": "Float"}[kind[:3]]
-                                                                   + kind.lstrip("uintfloa"))),
+    "pandas nullable": lambda values, kind: pd.Series(values, dtype=kind.replace("int", "Int").replace("u", "U")),
+    "polars": lambda values, kind: pl.Series(values, dtype=getattr(pl, kind.replace("int", "Int").replace("u", "U"))),
 }
 
 
@@ -198,7 +208,9 @@ def test_integers_of_every_width(kind: str, form: Any) -> None:
     ],
 )
 def test_an_integer_out_of_range_is_named(kind: str, code: int, value: int, form: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^row 2: attribute 'x' \((int|long)\) can't take {value}: it is out of range$"):
+    with pytest.raises(
+        ValueError, match=rf"^row 2: attribute 'x' \((int|long)\) can't take {value}: it is out of range$"
+    ):
         read(form([0, 1, value, value], kind), code)
 
 
@@ -219,7 +231,9 @@ def test_what_lies_under_a_null_is_not_looked_at() -> None:
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("form", [FORMS["numpy"], FORMS["numpy strided"], FORMS["pyarrow"]], ids=["numpy", "strided", "arrow"])
+@pytest.mark.parametrize(
+    "form", [FORMS["numpy"], FORMS["numpy strided"], FORMS["pyarrow"]], ids=["numpy", "strided", "arrow"]
+)
 def test_floats_of_every_width(kind: str, form: Any) -> None:
     values = [0.0, -0.0, 1.5, -65504.0, 6e-8, 0.0001, float("inf"), float("-inf"), float("nan")]
     exact = np.array(values, dtype=kind).astype("float64")
@@ -228,7 +242,9 @@ def test_floats_of_every_width(kind: str, form: Any) -> None:
     if kind == "float64":
         np.testing.assert_array_equal(read(form(np.array(values, dtype=kind), kind), OBJECT), exact)
     else:
-        np.testing.assert_array_equal(read(form(np.array(values, dtype=kind), kind), OBJECT), [shortest(v) for v in exact])
+        np.testing.assert_array_equal(
+            read(form(np.array(values, dtype=kind), kind), OBJECT), [shortest(v) for v in exact]
+        )
 
 
 def test_every_half_float() -> None:
@@ -276,17 +292,19 @@ def test_a_double_beyond_float_is_named() -> None:
         ([True], INT),
         ([1], BOOL),
         ([b"1"], STRING),
-        ([dt.datetime(2020, 1, 1)], LONG),
+        ([dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)], LONG),
     ],
     ids=str,
 )
 def test_types_are_those_of_a_single_row(values: Any, code: int) -> None:
-    with pytest.raises(ValueError, match="'x'.*can't take"):
+    with pytest.raises(ValueError, match=r"'x'.*can't take"):
         read(values, code)
 
 
 def test_an_error_of_type_says_what_to_do() -> None:
-    with pytest.raises(ValueError, match=r"^column 'x' is float64, attribute 'x' \(long\) can't take it: cast it to an integer"):
+    with pytest.raises(
+        ValueError, match=r"^column 'x' is float64, attribute 'x' \(long\) can't take it: cast it to an integer"
+    ):
         read(np.array([1.0]), LONG)
     with pytest.raises(ValueError, match="unless they are of its type Int64"):
         read_columns(pd.DataFrame({"x": [1, None]}), Layout(("x",), (LONG,)), None)
@@ -328,7 +346,9 @@ def test_bits_at_every_offset(offset: int, length: int) -> None:
     array = pa.array(values, pa.bool_()).slice(offset, length)
     assert read(array, BOOL) == want
     assert read(array, OBJECT) == want
-    assert read(pa.array([None if v is None else int(v) for v in values], pa.int64()).slice(offset, length), LONG) == want
+    assert (
+        read(pa.array([None if v is None else int(v) for v in values], pa.int64()).slice(offset, length), LONG) == want
+    )
     assert read(array.dictionary_encode(), BOOL) == want
     struct = pa.StructArray.from_arrays([pa.array(values, pa.bool_())], ["x"]).slice(offset, length)
     assert [row[0] for row in read_columns(struct, Layout(("x",), (BOOL,)), None).to_rows()] == want
@@ -373,7 +393,22 @@ def test_nan_of_numpy_is_a_value() -> None:
 
 # -- texts ------------------------------------------------------------------------------------------------------------
 
-TEXTS = ["", "a", "ab", "abc", "abcd", "abcdefgh", "twelve bytes", "thirteen bytes", "ünï", "x" * 300, "\0", "日本語テキスト", None, "a"]
+TEXTS = [
+    "",
+    "a",
+    "ab",
+    "abc",
+    "abcd",
+    "abcdefgh",
+    "twelve bytes",
+    "thirteen bytes",
+    "ünï",
+    "x" * 300,
+    "\0",
+    "日本語テキスト",
+    None,
+    "a",
+]
 TEXT_FORMS = {
     "utf8": lambda values: pa.array(values, pa.string()),
     "large": lambda values: pa.array(values, pa.large_string()),
@@ -439,7 +474,11 @@ def test_more_distinct_texts_than_the_cache_holds() -> None:
     assert read(pa.array(words), STRING) == words
 
 
-@given(st.lists(st.none() | st.text(max_size=20), max_size=40), st.integers(0, 10), st.sampled_from(["utf8", "large", "view", "dictionary"]))
+@given(
+    st.lists(st.none() | st.text(max_size=20), max_size=40),
+    st.integers(0, 10),
+    st.sampled_from(["utf8", "large", "view", "dictionary"]),
+)
 def test_any_texts(values: list[str | None], offset: int, name: str) -> None:
     values = [None if v is None else v.encode("utf-8", "replace").decode() for v in values]
     form = {"utf8": pa.string(), "large": pa.large_string(), "view": pa.string_view(), "dictionary": pa.string()}[name]
@@ -452,19 +491,19 @@ def test_any_texts(values: list[str | None], offset: int, name: str) -> None:
 def test_what_is_not_utf8_is_named() -> None:
     offsets = pa.py_buffer(np.array([0, 1, 3], np.int32).tobytes())
     bad = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"a\xff\xfe")])
-    with pytest.raises(ValueError, match="^row 1: column 'x' holds what is not UTF-8") as caught:
+    with pytest.raises(ValueError, match=r"^row 1: column 'x' holds what is not UTF-8") as caught:
         read(bad, STRING)
     assert type(caught.value) is ValueError
 
 
 def test_torn_arrays_are_refused() -> None:
     outside = pa.DictionaryArray.from_arrays(pa.array([0, 5]), ["a"], safe=False)
-    with pytest.raises(ValueError, match="^row 1: column 'x' is torn"):
+    with pytest.raises(ValueError, match=r"^row 1: column 'x' is torn"):
         read(outside, STRING)
-    with pytest.raises(ValueError, match="^row 1: column 'x' is torn"):
+    with pytest.raises(ValueError, match=r"^row 1: column 'x' is torn"):
         read(pa.DictionaryArray.from_arrays(pa.array([0, -1]), [7], safe=False), LONG)
     backwards = pa.py_buffer(np.array([0, 3, 1], np.int32).tobytes())
-    with pytest.raises(ValueError, match="^row 1: column 'x' is torn"):
+    with pytest.raises(ValueError, match=r"^row 1: column 'x' is torn"):
         read(pa.Array.from_buffers(pa.string(), 2, [None, backwards, pa.py_buffer(b"abc")]), STRING)
 
 
@@ -498,7 +537,9 @@ AS_DATETIME = np.datetime64(NOON, "ms")
         pd.DatetimeIndex(np.array([NOON, -1, 0], "M8[ms]")),
         pd.Series(pd.array([NOON, -1, 0], dtype="timestamp[ms][pyarrow]")),
     ],
-    ids=lambda values: f"{type(values).__module__.split('.')[0]} {getattr(values, 'dtype', getattr(values, 'type', ''))}",
+    ids=lambda values: (
+        f"{type(values).__module__.split('.')[0]} {getattr(values, 'dtype', getattr(values, 'type', ''))}"
+    ),
 )
 def test_timestamps_become_milliseconds(values: Any) -> None:
     assert times(values) == [NOON, -1, 0]
@@ -523,7 +564,7 @@ def test_timestamps_become_milliseconds(values: Any) -> None:
         (pa.array([1, -1], pa.date32()), [86_400_000, -86_400_000]),
         (pa.array([1, -1], pa.int32()).cast(pa.date32()).cast(pa.date64()), [86_400_000, -86_400_000]),
         (pa.array([1, -1], pa.timestamp("s")), [1000, -1000]),
-        (pa.array([1, -1], pa.uint8().__class__ and pa.int16()), [1, -1]),
+        (pa.array([1, -1], pa.int16()), [1, -1]),
         (range(2), [0, 1]),
         ([], []),
         (pa.array([], pa.timestamp("us")), []),
@@ -580,9 +621,11 @@ def test_nulls_among_times_of_a_long_attribute() -> None:
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [MAKERS["lists"], MAKERS["pyarrow table"], MAKERS["polars"], MAKERS["pandas"], structured])
+@pytest.mark.parametrize(
+    "make", [MAKERS["lists"], MAKERS["pyarrow table"], MAKERS["polars"], MAKERS["pandas"], structured]
+)
 def test_a_missing_column_is_named(make: Any) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="prize") as caught:
         read_columns(make(COLUMNS), Layout(("prize",), (DOUBLE,)), None)
     assert str(caught.value) == (
         "no column 'prize' for attribute 'prize'; the data has: symbol, price, volume, ok. Did you mean 'price'?"
@@ -590,7 +633,7 @@ def test_a_missing_column_is_named(make: Any) -> None:
 
 
 def test_columns_of_unequal_length() -> None:
-    with pytest.raises(ValueError, match="^column 'b' has 1 rows, column 'a' has 2$"):
+    with pytest.raises(ValueError, match=r"^column 'b' has 1 rows, column 'a' has 2$"):
         read_columns({"a": [1, 2], "b": [1]}, Layout(("a", "b"), (INT, INT)), None)
 
 
@@ -604,7 +647,9 @@ def test_columns_of_one_name() -> None:
         read_columns(frame, Layout(("x",), (INT,)), None)
 
 
-@pytest.mark.parametrize("data", [None, 5, "x", [1, 2], [(1, 2)], {1, 2}, np.array([1]), pd.Series([1], name="x")], ids=repr)
+@pytest.mark.parametrize(
+    "data", [None, 5, "x", [1, 2], [(1, 2)], {1, 2}, np.array([1]), pd.Series([1], name="x")], ids=repr
+)
 def test_what_is_not_a_table(data: Any) -> None:
     with pytest.raises(TypeError, match="a table is needed"):
         read_columns(data, Layout(("x",), (INT,)), None)
@@ -636,7 +681,7 @@ def test_a_failing_stream() -> None:
         raise RuntimeError("the disk is gone")
 
     reader = pa.RecordBatchReader.from_batches(pa.schema([("x", pa.int64())]), batches())
-    with pytest.raises(ValueError, match="the Arrow stream failed: .*the disk is gone"):
+    with pytest.raises(ValueError, match=r"the Arrow stream failed: .*the disk is gone"):
         read_columns(reader, Layout(("x",), (LONG,)), None)
 
 
@@ -674,7 +719,7 @@ def test_columns_outlive_what_they_were_read_from() -> None:
 
 
 def test_strings_are_owned_while_the_columns_live() -> None:
-    text = "".join(["some ", "text"])
+    text = repr(object())  # a text that nobody else holds
     before = sys.getrefcount(text)
     values = [text] * 5
     columns = read_columns({"x": values}, Layout(("x",), (STRING,)), None)
@@ -686,7 +731,7 @@ def test_strings_are_owned_while_the_columns_live() -> None:
 
 
 def test_a_refused_table_leaves_nothing_behind() -> None:
-    text = "".join(["some ", "text"])
+    text = repr(object())  # a text that nobody else holds
     before = sys.getrefcount(text)
     layout = Layout(("x", "y"), (STRING, INT))
     for _ in range(100):
@@ -718,7 +763,7 @@ def test_reading_does_not_grow_the_heap() -> None:
     for _ in range(6):
         for make in MAKERS.values():
             read_columns(make(COLUMNS), TRADES, [1, 2, 3, 4]).to_rows()
-            with pytest.raises(ValueError):
+            with pytest.raises(ValueError, match="'price'"):
                 read_columns(make(COLUMNS), Layout(("symbol", "price"), (STRING, BOOL)), None)
         gc.collect()
         blocks.append(sys.getallocatedblocks())
@@ -773,7 +818,10 @@ def test_any_rows_in_any_form(rows: list[Any], name: str, offset: int) -> None:
         # They guess types from the values: have one of each.
         rows = [*rows, ROWS[0]]
         if name == "pandas nullable":
-            rows = [(s, None if d is None else d + 0.5 if d == int(min(max(d, -1e9), 1e9)) else d, i, b) for s, d, i, b in rows]
+            rows = [
+                (s, None if d is None else d + 0.5 if d == int(min(max(d, -1e9), 1e9)) else d, i, b)
+                for s, d, i, b in rows
+            ]
     columns = {n: [row[i] for row in rows] for i, n in enumerate(TRADES.names)}
     data = NULLABLE_MAKERS[name](columns)
     if hasattr(data, "slice"):

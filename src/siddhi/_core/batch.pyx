@@ -37,6 +37,8 @@ if sizeof(long) == 8:
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
+# no_gc: its only reference is the layout, which __dealloc__ needs and a collection would have cleared by then.
+@cython.no_gc
 @cython.final
 cdef class BatchBuilder:
     """Collects events of one layout; :meth:`EventBatch` objects are made of its arrays without a copy."""
@@ -243,6 +245,8 @@ cdef object view_of(EventBatch batch, void* values, int code):
     return numpy.asarray(buffer)
 
 
+# no_gc: its only reference is the layout, which __dealloc__ needs and a collection would have cleared by then.
+@cython.no_gc
 @cython.final
 cdef class EventBatch:
     """Events as columns, in the order they were emitted. ``len()`` is their number.
