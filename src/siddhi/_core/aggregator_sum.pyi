@@ -1,0 +1,6 @@
+from siddhi._core.aggregator import Aggregator
+from siddhi._core.executor import Executor
+
+class SumAggregator(Aggregator): ...
+
+def make(native: str, arguments: tuple[Executor, ...]) -> SumAggregator: ...
