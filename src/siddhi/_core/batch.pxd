@@ -18,8 +18,8 @@ cdef class BatchBuilder:
     cdef Py_ssize_t capacity
     cdef Py_ssize_t next_capacity         # what the first growth makes room for: the size of the last batch
     cdef int64_t* timestamps              # [capacity] ms
-    cdef void** data                      # [width] typed arrays: int32 int64 float double, uint8 for bool, PyObject* owned
-    cdef uint8_t** valid                  # [width] one byte per row: 1 value (what it is before it is written), 0 null
+    cdef void** data                      # [width] int32 int64 float double arrays, uint8 for bool, PyObject* owned
+    cdef uint8_t** valid                  # [width] one byte per row: 1 value (so before it is written), 0 null
     cdef OutletC* outlets                 # [width] cells of 8 bytes first, then objects, cells of 4 bytes, bools
     cdef int words
     cdef OutletC* ends[4]                 # where each of these four ends

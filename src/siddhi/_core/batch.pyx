@@ -251,9 +251,9 @@ cdef object view_of(EventBatch batch, void* values, int code):
 cdef class EventBatch:
     """Events as columns, in the order they were emitted. ``len()`` is their number.
 
-    ``batch["price"]`` is a numpy array: int32, int64, float32, float64 and bool columns without nulls are read-only views of
-    the batch's memory (which lives as long as any of them); with nulls they are masked arrays (``numpy.ma``) over NaN, 0 or
-    False. Strings and objects are arrays of Python objects, None for null.
+    ``batch["price"]`` is a numpy array: int32, int64, float32, float64 and bool columns without nulls are read-only
+    views of the batch's memory (which lives as long as any of them); with nulls they are masked arrays (``numpy.ma``)
+    over NaN, 0 or False. Strings and objects are arrays of Python objects, None for null.
 
     The batch exports itself through the Arrow PyCapsule interface, so ``pyarrow.record_batch(batch)`` and
     ``polars.DataFrame(batch)`` work; timestamps are not among the columns.
@@ -423,7 +423,8 @@ cdef class EventBatch:
     def _repr_html_(self):
         from html import escape
         from itertools import islice
-        head = "".join([f"<th>{escape(name)}<br><small>{kind}</small></th>" for name, kind in zip(self.names, self.types)])
+        columns = zip(self.names, self.types)
+        head = "".join([f"<th>{escape(name)}<br><small>{kind}</small></th>" for name, kind in columns])
         body = "".join(
             [f"<tr><td>{self.ts[row]}</td>" + "".join([f"<td>{escape(str(value))}</td>" for value in values]) + "</tr>"
              for row, values in enumerate(islice(self, HTML_ROWS))])

@@ -4,7 +4,7 @@ The memory of exported structures comes from malloc, since whoever releases them
 """
 
 from cpython.object cimport PyObject
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
@@ -85,8 +85,8 @@ cdef object export_schema(const ExportC* source):
     root.n_children = layout.width
     for i in range(layout.width):
         if layout.codes[i] == OBJECT:
-            raise TypeError(f"column '{layout.names[i]}' holds Python objects, which Arrow can't carry: take it out with "
-                            f"batch['{layout.names[i]}'] and select the other columns in a query of their own")
+            raise TypeError(f"column '{layout.names[i]}' holds Python objects, which Arrow can't carry: take it out "
+                            f"with batch['{layout.names[i]}'] and select the other columns in a query of their own")
         child = root.children[i] = <ArrowSchema*> calloc(1, sizeof(ArrowSchema))
         if child is NULL:
             raise MemoryError

@@ -120,8 +120,8 @@ cpdef Columns read_columns(object data, Layout layout, object timestamp):
             length = reader.length
             first = name
         elif reader.length != length:
-            raise ValueError(f"column '{name}' has {reader.length} rows, " + (f"column '{first}' has" if first else "not")
-                             + f" {length}")
+            other = f"column '{first}' has" if first else "not"
+            raise ValueError(f"column '{name}' has {reader.length} rows, {other} {length}")
         readers.append(reader)
     columns.layout = layout
     columns.readers = tuple(readers)
@@ -169,7 +169,7 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
     length = 0
     for chunk in reader.chunks:
         for i in range(chunk.length):
-            if chunk.kind == KIND_NULLS or (chunk.valid is not NULL and not has_value(chunk.valid, chunk.valid_bit + i)):
+            if chunk.kind == KIND_NULLS or chunk.valid is not NULL and not has_value(chunk.valid, chunk.valid_bit + i):
                 raise ValueError(f"row {length + i}: column '{name}' is null, an event needs a timestamp")
         length += chunk.length
     if len(reader.chunks) == 1 and (<ColumnChunk> reader.chunks[0]).kind == KIND_I64:

@@ -164,7 +164,8 @@ cdef tuple parse_format(str form, str name):
             return (KIND_I64, f"timestamp[{UNIT_NAMES[unit]}{zone}]", 8, TIME_UNITS[unit], False)
     for start, what, advice in REFUSED:
         if form.startswith(start):
-            raise ValueError(f"column '{name}' is of a {what} Arrow type ('{form}'), which no attribute can take: {advice}")
+            raise ValueError(f"column '{name}' is of a {what} Arrow type ('{form}'), which no attribute can take: "
+                             f"{advice}")
     raise ValueError(f"column '{name}' is of an Arrow type ('{form}') that no attribute can take")
 
 
@@ -220,7 +221,8 @@ cdef ArrowTable import_arrow(object data):
         table.length += owner.c.length
         if table.is_struct:
             if owner.c.n_children != table.schema.c.n_children:
-                raise ValueError(f"the Arrow data is torn: {owner.c.n_children} columns, not {table.schema.c.n_children}")
+                raise ValueError(f"the Arrow data is torn: {owner.c.n_children} columns, not "
+                                 f"{table.schema.c.n_children}")
             if has_null_rows(&owner.c):
                 raise ValueError("the Arrow data has rows that are null as a whole: drop them first")
     return table
@@ -257,7 +259,7 @@ cdef int move_array(object capsule, ArrowArrayOwner owner) except -1:
 
 
 cdef int read_stream(object capsule, ArrowTable table) except -1:
-    """Every array of a stream. The interpreter's lock is given up meanwhile: a producer may wait for threads of its own."""
+    """Every array of a stream. The lock of the interpreter is open meanwhile: producers may wait for threads."""
     cdef ArrowArrayStream* stream = <ArrowArrayStream*> PyCapsule_GetPointer(capsule, b"arrow_array_stream")
     cdef ArrowArrayOwner owner
     cdef ArrowSchema* schema = &table.schema.c

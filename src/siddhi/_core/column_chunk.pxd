@@ -1,5 +1,5 @@
-# One piece of a column as it lies in memory: a typed array and an optional validity bitmap, borrowed from an owner. Every
-# kind of input is brought into this form; from here on nobody asks where a column came from.
+# One piece of a column as it lies in memory: a typed array and an optional validity bitmap, borrowed from an owner.
+# Every kind of input is brought into this form; from here on nobody asks where a column came from.
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 

@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_Check
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from siddhi._core.column_chunk cimport (
@@ -82,8 +82,8 @@ cdef int wrong_type(ColumnChunk chunk, Layout layout, int position, str name) ex
 
 
 cdef int out_of_range(ColumnChunk chunk, Layout layout, int position, Py_ssize_t row, object value) except -1:
-    raise ValueError(f"row {row}: attribute '{layout.names[position]}' ({TYPE_NAMES[layout.types[position]]}) can't take "
-                     f"{value!r}: it is out of range")
+    raise ValueError(f"row {row}: attribute '{layout.names[position]}' ({TYPE_NAMES[layout.types[position]]}) "
+                     f"can't take {value!r}: it is out of range")
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -273,8 +273,8 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
         for i in range(n):
             if objects[i] is not NULL and not PyUnicode_Check(<object> objects[i]):
                 value = <object> objects[i]
-                raise ValueError(f"row {first_row + i}: attribute '{layout.names[position]}' (string) can't take {value!r}: "
-                                 f"it is a {type(value).__name__}")
+                raise ValueError(f"row {first_row + i}: attribute '{layout.names[position]}' (string) can't take "
+                                 f"{value!r}: it is a {type(value).__name__}")
         return chunk
     # One record takes every value in turn: what a row may hold is written in one place.
     scratch = allocate(sizeof(EventC) + 8 * (layout.words + layout.width))

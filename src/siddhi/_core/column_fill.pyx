@@ -3,10 +3,10 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from siddhi._core.column_chunk cimport (
-    KIND_BITS, KIND_BYTES, KIND_F32, KIND_F64, KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_NULLS, KIND_OBJECTS, KIND_U8,
-    KIND_U16, KIND_U32, KIND_U64, ColumnChunk, has_value,
+    KIND_BITS, KIND_F32, KIND_F64, KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_NULLS, KIND_U8, KIND_U16, KIND_U32,
+    KIND_U64, ColumnChunk, has_value,
 )
-from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
+from siddhi._core.event cimport DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC
 
 ctypedef fused source_t:
     int8_t

@@ -1,5 +1,6 @@
-# Memory of columns. Large arrays come and go with every batch, and fresh pages cost more than filling them (a page fault
-# takes about 1-2 us, 512 doubles 0.2 us): blocks are kept for the next batch, up to a bound.
+# Memory of columns. Large arrays come and go with every batch, and fresh pages cost more than filling them (collecting
+# 25,000 rows of four columns took 23 ns per row with fresh pages, 6 ns without): blocks are kept for the next batch, up
+# to a bound.
 
 cdef void* take_block(Py_ssize_t n_bytes) except NULL
 cdef void give_block(void* block) noexcept                                   # NULL is fine

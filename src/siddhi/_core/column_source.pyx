@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sized
 from siddhi._core.batch cimport EventBatch
 from siddhi._core.column_arrow cimport ArrowTable, import_arrow
 from siddhi._core.column_chunk cimport (
-    DAYS, KIND_BYTES, KIND_F32, KIND_F64, KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_U8, KIND_U16, KIND_U32, KIND_U64,
-    MICROSECONDS, MILLISECONDS, NANOSECONDS, NO_TIME, SECONDS, ColumnChunk, chunk_of_objects, new_chunk,
+    KIND_BYTES, KIND_F32, KIND_F64, KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_U8, KIND_U16, KIND_U32,
+    KIND_U64, MICROSECONDS, MILLISECONDS, NANOSECONDS, SECONDS, ColumnChunk, chunk_of_objects, new_chunk,
 )
 from libc.stdint cimport uint8_t
 
@@ -17,6 +17,7 @@ cdef dict NUMPY_KINDS = {
     "b1": KIND_BYTES, "i1": KIND_I8, "i2": KIND_I16, "i4": KIND_I32, "i8": KIND_I64, "u1": KIND_U8, "u2": KIND_U16,
     "u4": KIND_U32, "u8": KIND_U64, "f4": KIND_F32, "f8": KIND_F64,
 }
+cdef tuple NO_COLUMNS = (str, bytes, bytearray, Mapping)      # though they have a length and can be iterated
 cdef dict NUMPY_UNITS = {"s": SECONDS, "ms": MILLISECONDS, "us": MICROSECONDS, "ns": NANOSECONDS}
 
 
@@ -112,7 +113,7 @@ cdef list chunks_of(object values, str name):
         if table.is_struct:
             raise ValueError(f"column '{name}' is a table or struct: take its fields out into columns")
         return table.chunks(-1, name)
-    if isinstance(values, (str, bytes, bytearray, Mapping)) or not (isinstance(values, Iterable) and isinstance(values, Sized)):
+    if isinstance(values, NO_COLUMNS) or not (isinstance(values, Iterable) and isinstance(values, Sized)):
         raise TypeError(f"column '{name}' is a {type(values).__name__}, not an array or a list")
     if isinstance(values, (list, tuple)):
         return [chunk_of_objects(tuple(values), type(values).__name__)]
@@ -202,7 +203,8 @@ cdef ColumnChunk with_mask(ColumnChunk chunk, object mask, object numpy):
     """The same chunk; rows where the mask is true are null."""
     bits = numpy.packbits(~mask, bitorder="little")
     if chunk.kind == KIND_OBJECTS:
-        return chunk_of_objects(tuple([None if null else value for null, value in zip(mask, chunk.owner[1])]), chunk.type_name)
+        values = [None if null else value for null, value in zip(mask, chunk.owner[1])]
+        return chunk_of_objects(tuple(values), chunk.type_name)
     chunk.valid = <const uint8_t*> address(bits)
     chunk.valid_bit = 0
     chunk.owner = (chunk.owner, bits)

@@ -1,4 +1,4 @@
-# Texts in: strings, string views and dictionaries become arrays of Python objects, one object per distinct value nearby.
+# Texts in: strings, views and dictionaries become arrays of Python objects, one object per distinct value nearby.
 
 from siddhi._core.column_chunk cimport ColumnChunk
 

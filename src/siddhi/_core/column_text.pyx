@@ -1,4 +1,4 @@
-"""Texts as Python objects. Streams repeat themselves (symbols, host names), so a value met a moment ago is not made again."""
+"""Texts as Python objects. Streams repeat themselves (symbols, hosts): a value met a moment ago is not made again."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -9,7 +9,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcmp, memcpy
 
 from siddhi._core.column_chunk cimport (
-    KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_TEXT32, KIND_TEXT64, KIND_U8, KIND_U16, KIND_U32, ColumnChunk,  has_value, new_chunk,
+    KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_TEXT32, KIND_TEXT64, KIND_U8, KIND_U16, KIND_U32,
+    ColumnChunk, has_value, new_chunk,
 )
 from siddhi._core.column_memory cimport Memory, allocate
 
@@ -66,7 +67,8 @@ cdef class TextMaker:
         try:
             text = PyBytes_FromStringAndSize(data, size) if self.binary else PyUnicode_DecodeUTF8(data, size, NULL)
         except UnicodeDecodeError as error:
-            raise ValueError(f"row {self.first_row + row}: column '{self.name}' holds what is not UTF-8: {error}") from None
+            raise ValueError(f"row {self.first_row + row}: column '{self.name}' holds what is not UTF-8: {error}"
+                             ) from None
         self.made.append(text)
         return <PyObject*> text
 
@@ -103,7 +105,10 @@ cdef int torn(str name, Py_ssize_t row) except -1:
 
 
 cdef inline bint locate(ColumnChunk chunk, Py_ssize_t position, const char** data, Py_ssize_t* size) noexcept:
-    """Where the bytes of a text are; False when its offsets can't be right (Arrow does not say how long a text buffer is)."""
+    """Where the bytes of a text are; False when its offsets can't be right.
+
+    Arrow does not say how long a text buffer is, so offsets beyond its end can't be seen.
+    """
     cdef const int32_t* small
     cdef const int64_t* large
     cdef ViewC* view
@@ -163,7 +168,7 @@ cdef PyObject* decode_entry(ColumnChunk entries, TextMaker maker, Py_ssize_t ent
 
 cdef int decode_indices(ColumnChunk chunk, TextMaker maker, const index_t* indices, PyObject** known,
                         PyObject** out) except -1:
-    """Entries are made when a row first needs them: a slice of a table may carry a dictionary much longer than itself."""
+    """Entries are made when a row first needs them: a slice may carry a dictionary much longer than itself."""
     cdef Py_ssize_t i, n = chunk.length
     cdef uint64_t index, size = chunk.dictionary.length
     cdef const uint8_t* valid = chunk.valid
