@@ -151,6 +151,11 @@ def test_what_siddhiql_cannot_express_is_refused(node):
         to_siddhiql(node)
 
 
+def test_long_chains_are_no_recursion():
+    text = " or ".join(f"a == {number}" for number in range(5_000))
+    assert to_siddhiql(parse_expression(text)) == text
+
+
 def test_a_foreign_object_is_refused():
     with pytest.raises(TypeError, match="not a node"):
         to_siddhiql(Node())

@@ -151,8 +151,10 @@ def _reduce(
 
 
 def _arranged(children: list[Any], layout: tuple[int, ...]) -> list[Any]:
-    """Children in the order a builder method takes them (see ``grammar.NOTHING``)."""
+    """Children in the order a builder method takes them (see ``tables.NOTHING``)."""
     arranged: list[Any] = []
+    if layout[:1] == (~1,):  # a list that grows at its end: this is its only owner
+        arranged, layout = children[0], layout[1:]
     for place in layout:
         if place >= 0:
             arranged.append(children[place])

@@ -31,7 +31,9 @@ __all__ = ["expression_text", "name_text", "string_text", "time_text"]
 
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 ATOM = 9
-LEVELS: dict[type[Expression], int] = {Or: 1, And: 2, In: 3, Compare: 5, Math: 7, Not: 8}
+Binary = Or | And | Compare | Math
+SIGNS: dict[type[Expression], str] = {Or: "or", And: "and"}
+LEVELS: dict[type[Expression], int] = {Or: 1, And: 2, In: 3, Not: 8}
 
 
 def name_text(name: str, *, strict: bool = False) -> str:
@@ -85,15 +87,17 @@ def _whole(rest: int, size: int) -> tuple[int, int]:
 
 def expression_text(expression: Expression, level: int = 0) -> str:
     """An expression, in parentheses if it binds looser than ``level``."""
-    own = ATOM
-    if isinstance(expression, Compare):
-        own = 4 if expression.operator in (CompareOperator.EQUAL, CompareOperator.NOT_EQUAL) else 5
-    elif isinstance(expression, Math):
-        own = 6 if expression.operator in (MathOperator.ADD, MathOperator.SUBTRACT) else 7
-    else:
-        own = LEVELS.get(type(expression), ATOM)
+    own = _level(expression)
     text = _text(expression, own)
     return f"({text})" if own < level else text
+
+
+def _level(expression: Expression) -> int:
+    if isinstance(expression, Compare):
+        return 4 if expression.operator in (CompareOperator.EQUAL, CompareOperator.NOT_EQUAL) else 5
+    if isinstance(expression, Math):
+        return 6 if expression.operator in (MathOperator.ADD, MathOperator.SUBTRACT) else 7
+    return LEVELS.get(type(expression), ATOM)
 
 
 @singledispatch
@@ -101,29 +105,21 @@ def _text(expression: Expression, _own: int) -> str:
     raise TypeError(f"not an expression of SiddhiQL: {expression!r}")
 
 
-@_text.register
-def _(expression: Or, own: int) -> str:
-    return _binary(expression.left, "or", expression.right, own)
-
-
-@_text.register
-def _(expression: And, own: int) -> str:
-    return _binary(expression.left, "and", expression.right, own)
-
-
-@_text.register
-def _(expression: Compare, own: int) -> str:
-    return _binary(expression.left, expression.operator.value, expression.right, own)
-
-
-@_text.register
-def _(expression: Math, own: int) -> str:
-    return _binary(expression.left, expression.operator.value, expression.right, own)
-
-
-def _binary(left: Expression, operator: str, right: Expression, own: int) -> str:
-    # All operators group to the left: on the right an equal level needs parentheses.
-    return f"{expression_text(left, own)} {operator} {expression_text(right, own + 1)}"
+@_text.register(Or)
+@_text.register(And)
+@_text.register(Compare)
+@_text.register(Math)
+def _(expression: Binary, own: int) -> str:
+    # All operators group to the left: on the right an equal level needs parentheses. A chain such as a or b or c ... is
+    # walked down in a loop, for people generate long ones.
+    tail: list[str] = []
+    while True:
+        sign = expression.operator.value if isinstance(expression, (Compare, Math)) else SIGNS[type(expression)]
+        tail.append(f" {sign} {expression_text(expression.right, own + 1)}")
+        left = expression.left
+        if not isinstance(left, (Or, And, Compare, Math)) or _level(left) < own:
+            return expression_text(left, own) + "".join(reversed(tail))
+        expression, own = left, _level(left)
 
 
 @_text.register
