@@ -1,11 +1,12 @@
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from siddhi._core.event import Layout
 
+@final
 class BatchBuilder:
     def __init__(self, layout: Layout) -> None: ...
     @property
@@ -16,6 +17,7 @@ class BatchBuilder:
     def append_row(self, timestamp: int, row: Iterable[object]) -> None: ...
     def take_batch(self) -> EventBatch: ...
 
+@final
 class EventBatch:
     @property
     def layout(self) -> Layout: ...

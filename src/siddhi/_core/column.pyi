@@ -1,11 +1,15 @@
+from typing import final
+
 from siddhi._core.event import Layout
 
+@final
 class ColumnReader:
     @property
     def code(self) -> int: ...
     @property
     def length(self) -> int: ...
 
+@final
 class Columns:
     @property
     def length(self) -> int: ...
