@@ -6,6 +6,7 @@ from hypothesis import given
 from siddhi.query_api import (
     And,
     Constant,
+    FunctionDefinition,
     IsNull,
     Math,
     MathOperator,
@@ -144,6 +145,8 @@ def test_expressions_are_written_with_the_quotes_and_parentheses_they_need(node,
         constant(-1, AttributeType.LONG, is_time=True),
         IsNull(Math(MathOperator.ADD, Variable("a"), Variable("b"))),
         TriggerDefinition("T"),
+        FunctionDefinition("f", "js", AttributeType.INT, "return 1; }"),
+        FunctionDefinition("f", "python", AttributeType.INT, "return {"),
     ],
 )
 def test_what_siddhiql_cannot_express_is_refused(node):

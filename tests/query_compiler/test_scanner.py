@@ -194,3 +194,20 @@ def test_form_feed_and_hard_space_are_no_white_space(char):
 def test_a_script_is_the_text_between_its_braces(body):
     app = parse(f"define function f[javascript] return int {{{body}}};")
     assert app.definitions[0].body == body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        " return {'a': data[0] // 2}['a']\n",
+        " return '}' ",
+        ' x = "}" # {\n return x',
+        " return '''}\n{{''' ",
+        ' return f"{data[0]}" ',
+        r" return '\'}' ",
+    ],
+)
+def test_a_script_in_python_follows_the_rules_of_python(body):
+    app = parse(f"define function f[Python] return int {{{body}}};")
+    assert app.definitions[0].body == body
+    assert parse(to_siddhiql(app)) == app

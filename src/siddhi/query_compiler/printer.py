@@ -18,6 +18,7 @@ from siddhi.query_compiler import print_queries  # noqa: F401 (registers its pri
 from siddhi.query_compiler.print_annotations import annotation_text
 from siddhi.query_compiler.print_expressions import name_text, string_text, time_text
 from siddhi.query_compiler.print_nodes import annotated, listed, node_text
+from siddhi.query_compiler.script import script_end
 
 __all__ = ["to_siddhiql"]
 
@@ -81,7 +82,10 @@ def _(definition: TriggerDefinition) -> str:
 @node_text.register
 def _(definition: FunctionDefinition) -> str:
     name, language = (name_text(name, strict=True) for name in (definition.id, definition.language))
-    return f"define function {name}[{language}] return {definition.return_type} {{{definition.body}}}"
+    script = f"{{{definition.body}}}"
+    if script_end(script, 0, definition.language) != len(script):
+        raise ValueError(f"SiddhiQL can't write the script of '{definition.id}': its braces do not match")
+    return f"define function {name}[{language}] return {definition.return_type} {script}"
 
 
 @node_text.register

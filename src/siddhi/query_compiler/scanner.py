@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from siddhi.query_compiler.script import script_end, script_language
 from siddhi.query_compiler.stray import stray_character
 from siddhi.query_compiler.tables import END
 
@@ -98,8 +99,11 @@ class Scanner:
         if group == "end":
             return END, "", begin, end
         if group == "script" and "SCRIPT" in row:
-            end = self._position = self._script_end(begin)
-            return "SCRIPT", self._text[begin + 1 : end - 1], begin, end
+            closed = script_end(self._text, begin, script_language(self._text, begin))
+            if closed is None:
+                raise self.source.error("this '{' is never closed", begin, begin + 1, code="E101")
+            self._position = closed
+            return "SCRIPT", self._text[begin + 1 : closed - 1], begin, closed
         if group == "stray":
             raise stray_character(self.source, begin)
         return group, value, begin, end  # a number, whose group is its terminal, or a brace where no script can stand
@@ -157,15 +161,6 @@ class Scanner:
         """The shape, text and end of the token at a position."""
         shape, value, _, end = shape_at(self._text, position)
         return shape, value, end
-
-    def _script_end(self, begin: int) -> int:
-        """The offset behind the brace that closes a script; braces in "..." and behind // do not count."""
-        depth = 0
-        for match in re.compile(r'[{}]|"[^"]*"|//[^\n]*').finditer(self._text, begin):
-            depth += {"{": 1, "}": -1}.get(match[0], 0)
-            if depth == 0:
-                return match.end()
-        raise self.source.error("this '{' is never closed", begin, begin + 1, code="E101")
 
 
 def shape_at(text: str, position: int) -> tuple[str, str, int, int]:
