@@ -11,6 +11,7 @@ from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef enum:
     NO_SLOT = 0xffffffff
+    MAX_WIDTH = 64                   # null bits in one word
 
 cdef class KeyMap:
     cdef readonly int width
@@ -20,7 +21,7 @@ cdef class KeyMap:
     cdef bint has_text               # a key holds strings or objects, which the map owns
     cdef bint has_objects
     cdef CellC* keys                 # [capacity][width], by slot, in their canonical bits; null cells are 0
-    cdef uint64_t* nulls             # [capacity] bit i: cell i of the key is null (width <= 64)
+    cdef uint64_t* nulls             # [capacity] bit i: cell i of the key is null
     cdef uint64_t* hashes            # [capacity] of the key; where the slot is free: the next free slot
     cdef uint8_t* live               # [capacity] whether the slot has a key
     cdef uint64_t* table             # [mask + 1] open addressing: upper half of the hash, slot; FREE where nothing is
@@ -40,4 +41,5 @@ cdef class KeyMap:
     cdef int read(self, SnapshotReader reader) except -1
     cdef int allocate(self, Py_ssize_t capacity) except -1
     cdef int rehash(self, uint64_t mask) except -1
+    cdef int place(self, uint32_t slot, const CellC* key, uint64_t nulls) except -1
     cdef void forget(self) noexcept

@@ -5,21 +5,17 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport Py_EQ, PyObject, PyObject_Hash, PyObject_RichCompareBool
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_CheckExact
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
-from siddhi._core.event cimport BOOL, DOUBLE, INT, LONG, OBJECT, STRING
+from siddhi._core.event cimport BOOL, INT, LONG, OBJECT, STRING
 from siddhi._core.executor cimport TRUE, VALUE, box, unbox
+from siddhi._core.keymap_hash cimport FREE, HIGH_HALF, NULL_HASH, canonical, mix, text_hash
+from siddhi._core.keymap_snapshot cimport read_keys, write_keys
 
 cdef extern from "siddhi/text.h":
     bint siddhi_same_text(void* a, void* b)
 
 cdef extern from "Python.h":
-    ctypedef struct PyASCIIObject:
-        Py_hash_t hash
-    ctypedef Py_hash_t (*hashfunc)(PyObject* value)
-    ctypedef struct PyTypeObject:
-        hashfunc tp_hash
-    PyTypeObject PyUnicode_Type
     PyObject* PyUnicode_FromObject(PyObject* text) except NULL      # a new reference to the same text as an exact str
 
 cdef enum Shape:
@@ -28,51 +24,7 @@ cdef enum Shape:
     ANY                     # everything else
 
 cdef enum:
-    MAX_WIDTH = 64          # null bits in one word
     SMALL_TABLE = 1024      # clear keeps tables up to this size, and larger ones that were in use
-
-cdef uint64_t FREE = <uint64_t> 0xffffffffffffffff
-cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
-cdef uint64_t NULL_HASH = <uint64_t> 0x517cc1b727220a95
-
-
-cdef inline uint64_t mix(uint64_t bits) noexcept:
-    """Spread the bits: the table uses the low half of a hash as place and the high half as first test."""
-    bits = (bits ^ (bits >> 32)) * GOLDEN
-    return bits ^ (bits >> 29)
-
-
-cdef inline uint64_t text_hash(void* text) noexcept:
-    cdef Py_hash_t known = (<PyASCIIObject*> text).hash
-    if known == -1:
-        # str's own, also for a subclass with another __hash__: texts are compared as texts. It can't fail.
-        known = PyUnicode_Type.tp_hash(<PyObject*> text)
-    return <uint64_t> known
-
-
-cdef inline uint64_t canonical(int code, const CellC* cell) noexcept:
-    """The bits by which a number is compared: one zero, one NaN, nothing beyond its width."""
-    cdef CellC value
-    value.bits = 0
-    if code == LONG:
-        return cell.bits
-    if code == INT:
-        value.i = cell.i
-    elif code == BOOL:
-        value.i = 1 if cell.i else 0
-    elif code == DOUBLE:
-        value.d = cell.d
-        if value.d == 0:
-            value.d = 0
-        elif value.d != value.d:
-            value.bits = <uint64_t> 0x7ff8000000000000
-    else:
-        value.f = cell.f
-        if value.f == 0:
-            value.f = 0
-        elif value.f != value.f:
-            value.bits = 0x7fc00000
-    return value.bits
 
 
 @cython.final
@@ -262,35 +214,13 @@ cdef class KeyMap:
         self.mask = mask
         for slot in range(self.used):
             if self.live[slot]:
-                place(self, slot)
+                enter(self, slot)
         return 0
 
-    # --- snapshots: slots that are free, in the order they are to be reused, then the keys, column by column
+    # --- snapshots
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        cdef uint32_t slot, n_free = self.used - <uint32_t> self.size
-        cdef bint any_null = False
-        cdef int i
-        writer.put_u32(self.width)
-        writer.put_bytes(self.codes, self.width)
-        writer.put_u32(self.used)
-        writer.put_u32(n_free)
-        slot = self.free_slot
-        while slot != NO_SLOT:
-            writer.put_u32(slot)
-            slot = <uint32_t> self.hashes[slot]
-        for slot in range(self.used):
-            any_null |= self.live[slot] and self.nulls[slot] != 0
-        writer.put_bool(any_null)
-        if any_null:
-            for slot in range(self.used):
-                if self.live[slot]:
-                    writer.put_bytes(&self.nulls[slot], 8)
-        for i in range(self.width):
-            for slot in range(self.used):
-                if self.live[slot]:
-                    write_cell(self, slot, i, writer)
-        return 0
+        return write_keys(self, writer)
 
     cdef int read(self, SnapshotReader reader) except -1:
         """In place of what is held; empty on failure."""
@@ -300,6 +230,17 @@ cdef class KeyMap:
         except BaseException:
             self.clear()
             raise
+        return 0
+
+    cdef int place(self, uint32_t slot, const CellC* key, uint64_t nulls) except -1:
+        """Give a key a slot of one's choice, which is free. It comes behind those given out, and there is room."""
+        cdef uint64_t hash
+        if lookup(self, key, nulls, &hash) != NO_SLOT:
+            raise ValueError("snapshot is damaged: a key comes twice")
+        self.free_slot = slot
+        self.hashes[slot] = NO_SLOT
+        add(self, key, nulls, hash)
+        self.used = slot + 1
         return 0
 
     # --- for tests and for debugging
@@ -467,13 +408,13 @@ cdef inline uint32_t lookup_number(KeyMap self, uint64_t bits, uint64_t hash) no
         at = (at + 1) & self.mask
 
 
-cdef inline void place(KeyMap self, uint32_t slot) noexcept:
+cdef inline void enter(KeyMap self, uint32_t slot) noexcept:
     """Enter a slot whose key and hash are written; there is room."""
     cdef uint64_t hash = self.hashes[slot]
     cdef uint64_t at = hash & self.mask
     while self.table[at] != FREE:
         at = (at + 1) & self.mask
-    self.table[at] = (hash & <uint64_t> 0xffffffff00000000) | slot
+    self.table[at] = (hash & HIGH_HALF) | slot
 
 
 cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) except? 0xfffffffe:
@@ -514,117 +455,5 @@ cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) 
     self.hashes[slot] = hash
     self.live[slot] = True
     self.size += 1
-    place(self, slot)
+    enter(self, slot)
     return slot
-
-
-# --- snapshots
-
-cdef int write_cell(KeyMap self, uint32_t slot, int i, SnapshotWriter writer) except -1:
-    cdef CellC* cell = &self.keys[<Py_ssize_t> slot * self.width + i]
-    if self.codes[i] == STRING or self.codes[i] == OBJECT:
-        if not (self.nulls[slot] >> i) & 1:
-            writer.put_object(<object> <PyObject*> cell.o)
-    elif self.codes[i] == LONG or self.codes[i] == DOUBLE:
-        writer.put_bytes(cell, 8)
-    else:
-        writer.put_bytes(cell, 4)
-    return 0
-
-
-cdef int read_keys(KeyMap self, SnapshotReader reader) except -1:
-    cdef uint32_t used, n_free, n_live
-    cdef uint64_t nulls
-    cdef uint64_t allowed = ((<uint64_t> 2) << (self.width - 1)) - 1
-    cdef Py_ssize_t i, left
-    cdef int j
-    cdef const uint8_t* null_words = NULL
-    cdef list free_slots, columns = []
-    cdef list column
-    if <int> reader.get_u32() != self.width or reader.take(self.width)[:self.width] != self.codes[:self.width]:
-        raise ValueError("snapshot is damaged: its keys have other types")
-    used = reader.get_u32()
-    n_free = reader.get_u32()
-    left = reader.size - reader.position
-    if n_free > used or n_free > left // 4 or <Py_ssize_t> used - n_free > left:
-        raise ValueError(f"snapshot is damaged: {used} keys announced, {left} bytes left")
-    free_slots = [reader.get_u32() for _ in range(n_free)]
-    n_live = used - n_free
-    is_free = set(free_slots)
-    if len(is_free) != n_free or (free_slots and max(free_slots) >= used):
-        raise ValueError("snapshot is damaged: its free slots are not among its slots")
-    if reader.get_bool():
-        null_words = reader.take(8 * <Py_ssize_t> n_live)
-    for j in range(self.width):
-        column = []
-        columns.append(column)
-        for i in range(n_live):
-            nulls = 0
-            if null_words is not NULL:
-                memcpy(&nulls, null_words + 8 * i, 8)
-            column.append(read_cell(reader, self.codes[j], (nulls >> j) & 1))
-    if used:
-        enter_keys(self, columns, used, free_slots, is_free, null_words, allowed)
-    return 0
-
-
-cdef object read_cell(SnapshotReader reader, int code, bint is_null):
-    """The value of a cell as it is held in a column being read: an object, or the bits of a number."""
-    cdef CellC cell
-    cell.bits = 0
-    if code == STRING or code == OBJECT:
-        if is_null:
-            return None
-        value = reader.get_object()
-        if code == STRING and type(value) is not str:
-            raise ValueError("snapshot is damaged: a string expected")
-        return value
-    if code == LONG or code == DOUBLE:
-        memcpy(&cell, reader.take(8), 8)
-    else:
-        memcpy(&cell, reader.take(4), 4)
-    return cell.bits
-
-
-cdef int enter_keys(KeyMap self, list columns, uint32_t used, list free_slots, set is_free, const uint8_t* null_words,
-                    uint64_t allowed) except -1:
-    """Give every key its old slot, and chain the free ones in their old order."""
-    cdef uint32_t slot, previous = NO_SLOT
-    cdef uint64_t nulls, hash, mask = 15
-    cdef Py_ssize_t i = 0
-    cdef int j
-    cdef CellC[MAX_WIDTH] key
-    cdef list row
-    while 2 * <uint64_t> used > mask + 1:
-        mask = 2 * mask + 1
-    self.allocate(used)
-    memset(self.live, 0, used)
-    self.rehash(mask)
-    for slot in range(used):
-        if slot in is_free:
-            continue
-        nulls = 0
-        if null_words is not NULL:
-            memcpy(&nulls, null_words + 8 * i, 8)
-        row = [column[i] for column in columns]
-        for j in range(self.width):
-            if self.codes[j] == STRING or self.codes[j] == OBJECT:
-                key[j].o = <void*> row[j]
-            else:
-                key[j].bits = row[j]
-        i += 1
-        try:
-            if nulls & ~allowed or lookup(self, key, nulls, &hash) != NO_SLOT:
-                raise ValueError("snapshot is damaged: a key comes twice")
-        except TypeError as error:
-            raise ValueError(f"snapshot is damaged: {error}") from error
-        self.free_slot = slot
-        self.hashes[slot] = NO_SLOT
-        add(self, key, nulls, hash)
-        self.used = slot + 1
-    self.used = used
-    self.free_slot = NO_SLOT
-    for previous in reversed(free_slots):
-        self.hashes[previous] = self.free_slot
-        self.free_slot = previous
-    return 0
