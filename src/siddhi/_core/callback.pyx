@@ -6,11 +6,8 @@ An exception of a callback goes to the app's handler; the callback's neighbours 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XDECREF
 
-from siddhi._core.batch cimport BatchBuilder
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, Layout
-from siddhi._core.processor cimport Receiver
 from siddhi._core.user_event cimport make_events
 
 cdef extern from "Python.h":
@@ -47,12 +44,6 @@ cdef class StreamCallback(Receiver):
 cdef class BatchCallback(Receiver):
     """Collects events and calls ``fn(batch: EventBatch)``: at the end of a ``send_batch``, else once per chunk."""
 
-    cdef AppContext app
-    cdef readonly BatchBuilder builder
-    cdef readonly object function
-    cdef readonly str stream
-    cdef bint waiting
-
     def __init__(self, AppContext app not None, BatchBuilder builder not None, str stream not None, function not None):
         self.app = app
         self.builder = builder
@@ -64,12 +55,28 @@ cdef class BatchCallback(Receiver):
         while event is not NULL:
             self.builder.append(event)
             event = event.next
+        return 0 if self.waiting else self.await_flush()
+
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef Py_ssize_t i
+        for i in range(n):
+            self.builder.append(events[i])
+        return 0 if self.waiting else self.await_flush()
+
+    cdef int collect(self, EventC* event) except -1:
+        self.builder.append(event)
+        return 0 if self.waiting else self.await_flush()
+
+    cdef int await_flush(self) except -1:
+        """Have the rows handed out at the end of the batch being sent, or at once where there is none."""
         if not self.app.in_batch:
             return self.flush()
-        if not self.waiting:
-            self.waiting = True
-            self.app.batch_callbacks.append(self)
+        self.waiting = True
+        self.app.batch_callbacks.append(self)
         return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return True
 
     cpdef int flush(self) except -1:
         """Hand out what was collected."""

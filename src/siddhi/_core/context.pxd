@@ -5,6 +5,7 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport FrameC
 from siddhi._core.lock cimport AppLock
 
@@ -13,6 +14,10 @@ cdef class Timed:
     cdef int on_timer(self, int64_t when) except -1
     # Give up what a failed chunk left behind; an exception may be set and stays so.
     cdef void abort(self) noexcept
+
+cdef class FaultSink:
+    # Where the failure of one event's processing is handled: the stream it was sent to.
+    cdef int fault(self, object error, EventC* event) except -1
 
 cdef struct TimerC:
     int64_t when
@@ -32,6 +37,7 @@ cdef class AppContext:
     cdef Py_ssize_t timer_capacity
     cdef uint64_t timer_order
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
+    cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
     cdef list batch_callbacks              # those that have something to deliver then
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
     cdef int fire(self, int64_t now) except -1

@@ -22,6 +22,13 @@ cdef class Timed:
         pass
 
 
+cdef class FaultSink:
+    """Handles the failure of one event."""
+
+    cdef int fault(self, object error, EventC* event) except -1:
+        raise error
+
+
 cdef class AppContext:
     """The shared state of an app's operators."""
 

@@ -21,6 +21,7 @@ from siddhi._core.event cimport (
 from siddhi._core.executor cimport system_ms
 from siddhi._core.junction cimport StreamJunction
 from siddhi._core.lock cimport lock_app, unlock_app
+from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport Event
 
 from siddhi.errors import EventError, NotRunningError
@@ -32,7 +33,9 @@ cdef extern from "Python.h":
     int64_t PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
 cdef enum:
-    BLOCK = 256                    # rows of a batch that are filled at a time: their records stay in the cache
+    BLOCK = MAX_BLOCK              # rows of a batch that are filled at a time: their records stay in the cache
+
+cdef uint64_t ALL = <uint64_t> 0 - 1
 
 
 @cython.final
@@ -221,7 +224,7 @@ cdef class InputHandler:
             NotRunningError: the app is not running.
         """
         cdef Columns columns
-        cdef EventC* block[256]
+        cdef EventC* block[MAX_BLOCK]
         cdef Py_ssize_t start = 0, n, i
         cdef bint outermost
         if not self.app.running:
@@ -233,6 +236,10 @@ cdef class InputHandler:
         lock_app(self.app.lock)
         outermost = not self.app.in_batch
         self.app.in_batch = True
+        self.app.batch_epoch += 1
+        self.junction.block_mode = False
+        if self.junction.columnar:
+            self.junction.choose_blocks(self.app.batch_epoch)
         try:
             while start < columns.length:
                 n = min(<Py_ssize_t> BLOCK, columns.length - start)
@@ -253,10 +260,10 @@ cdef class InputHandler:
         """Send records one by one, each as a chunk of its own."""
         cdef Py_ssize_t i
         cdef EventChunk chunk
-        cdef bint playback = self.app.frame.playback
+        if not self.app.frame.playback:
+            return self.junction.send_block(block, n)
         for i in range(n):
-            if playback and block[i].timestamp > self.app.frame.clock:
-                advance(self.app, block[i].timestamp)
+            advance(self.app, block[i].timestamp)
             chunk.head = block[i]
             chunk.tail = block[i]
             self.junction.send(&chunk)
@@ -275,14 +282,18 @@ cdef class InputHandler:
         cdef int j, word
         cdef ColumnReader reader
         cdef int64_t now = system_ms() if columns.timestamps is NULL else 0
+        # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
+        cdef uint64_t read = self.junction.reads() if self.width <= 64 and self.junction.on_error is None else ALL
         for i in range(n):
             block[i] = acquire(self.pool)
             block[i].flags = BORROWED
             block[i].timestamp = now if columns.timestamps is NULL else columns.timestamps[start + i]
             for word in range(self.words):
-                block[i].body[word] = 0
+                block[i].body[word] = ~read if self.width <= 64 else 0
         try:
             for j in range(self.width):
+                if self.width <= 64 and not read >> j & 1:
+                    continue
                 reader = <ColumnReader> columns.readers[j]
                 reader.fill(block, start, n, self.words + j, j >> 6, (<uint64_t> 1) << (j & 63))
         except BaseException:

@@ -3,12 +3,20 @@
 # One send is processed depth first: every receiver, in order of subscription, does all that follows from the chunk
 # before the next one sees it. A receiver that fails takes the chunk's remaining receivers with it; the sender goes on.
 
+from libc.stdint cimport uint64_t
+
+from siddhi._core.callback cimport BatchCallback
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport EventPool, Layout
+from siddhi._core.context cimport AppContext, FaultSink
+from siddhi._core.event cimport EventC, EventPool, Layout
 from siddhi._core.processor cimport Receiver
 
-cdef class StreamJunction:
+#
+# A batch may go on in blocks: each receiver sees a block of rows before the next one does. That is allowed where the
+# planner found no way in which the rows could meet (`columnar`), and where either there is one receiver only or nothing
+# behind any of them shows single events (`block_mode`, chosen anew for every batch).
+
+cdef class StreamJunction(FaultSink):
     cdef readonly str id
     cdef readonly Layout layout
     cdef readonly EventPool pool
@@ -17,10 +25,19 @@ cdef class StreamJunction:
     cdef void** array                    # the receivers, borrowed from the list
     cdef int n
     cdef public object on_error          # fn(exception, events): None = the app's handler
+    cdef public bint columnar            # the planner's word
+    cdef bint block_mode
+    cdef int epoch                       # of the last choice
+    cdef BatchCallback sink              # the only receiver, if it is a batch callback: rows may go into its builder
     cdef public long long events         # counted while `counting`
     cdef public bint counting
     cdef int rebuild(self) except -1
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
     cdef int send(self, EventChunk* chunk) except -1
+    cdef int send_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef bint choose_blocks(self, int epoch) except -1
+    cdef bint is_silent(self, int epoch) except -1
+    cdef uint64_t reads(self) noexcept
     cdef void count(self, EventChunk* chunk) noexcept
+    cdef int handle(self, object error, EventChunk* chunk) except -1
     cdef int fail(self, EventChunk* chunk) except -1

@@ -66,7 +66,56 @@ cdef class StreamJunction:
         for i in range(n):
             self.array[i] = <void*> self.receivers[i]
         self.n = <int> n
+        self.sink = self.receivers[0] if n == 1 and isinstance(self.receivers[0], BatchCallback) else None
         return 0
+
+    cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Send records one by one, each as a chunk of its own; in blocks where that was chosen."""
+        cdef EventChunk chunk
+        cdef Py_ssize_t i
+        cdef int j = 0
+        if self.block_mode and not self.counting:
+            while j < self.n:
+                (<Receiver> self.array[j]).receive_block(events, n)
+                j += 1
+            return 0
+        for i in range(n):
+            chunk.head = events[i]
+            chunk.tail = events[i]
+            self.send(&chunk)
+        return 0
+
+    cdef bint choose_blocks(self, int epoch) except -1:
+        """Choose for this stream and those its queries feed whether blocks may pass."""
+        cdef Receiver receiver
+        if self.epoch != epoch:
+            self.epoch = epoch
+            self.block_mode = False        # also while a cycle of streams is followed
+            silent = [receiver.is_silent(epoch) for receiver in self.receivers]
+            self.block_mode = len(silent) == 1 or all(silent)
+        return self.block_mode
+
+    cdef bint is_silent(self, int epoch) except -1:
+        cdef Receiver receiver
+        self.choose_blocks(epoch)
+        for receiver in self.receivers:
+            if not receiver.is_silent(epoch):
+                return False
+        return True
+
+    cdef uint64_t reads(self) noexcept:
+        """Attributes that any receiver reads."""
+        cdef uint64_t mask = 0
+        cdef int i
+        for i in range(self.n):
+            mask |= (<Receiver> self.array[i]).reads()
+        return mask
+
+    cdef int fault(self, object error, EventC* event) except -1:
+        cdef EventChunk chunk
+        chunk.head = event
+        chunk.tail = event
+        return self.handle(error, &chunk)
 
     cdef int send(self, EventChunk* chunk) except -1:
         if self.counting:
@@ -86,11 +135,15 @@ cdef class StreamJunction:
         try:
             leave()
         except Exception as error:
-            events = make_events(chunk, self.pool, self.layout)
-            if self.on_error is not None:
-                self.on_error(error, events)
-            else:
-                self.app.handle(error, self.id, events)
+            self.handle(error, chunk)
+        return 0
+
+    cdef int handle(self, object error, EventChunk* chunk) except -1:
+        events = make_events(chunk, self.pool, self.layout)
+        if self.on_error is not None:
+            self.on_error(error, events)
+        else:
+            self.app.handle(error, self.id, events)
         return 0
 
     def send_rows(self, rows):

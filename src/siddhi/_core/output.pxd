@@ -26,6 +26,7 @@ cdef class OutputStage:
     cdef public long long events          # put out, while `counting`
     cdef bint plain                       # nothing but insert into the stream
     cdef void choose(self) noexcept
+    cdef bint is_silent(self, int epoch) except -1
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1    # takes over the chunk
     cdef int act(self, EventChunk* chunk) except -1                                # the chunk stays the caller's
@@ -38,6 +39,12 @@ cdef inline bint is_needed(OutputStage output) noexcept:
 cdef inline int emit_one(OutputStage output, EventC* event) except -1:
     """Put out a chunk of one; takes over the event."""
     cdef EventChunk chunk
+    if output.plain and output.app.in_batch and output.target.sink is not None:
+        # The batch callback would do no more than this.
+        event.type = CURRENT
+        output.target.sink.collect(event)
+        release(output.pool, event)
+        return 0
     chunk.head = event
     chunk.tail = event
     if not output.plain:

@@ -62,6 +62,9 @@ cdef class OutputStage:
         self.counting = counting
         self.choose()
 
+    cdef bint is_silent(self, int epoch) except -1:
+        return self.plain and self.target.is_silent(epoch)
+
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         if self.limiter is not None:
             return self.limiter.limit(chunk, last_timestamp)

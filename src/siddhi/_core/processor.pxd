@@ -2,11 +2,13 @@
 # results of handing whole chunks from step to step, without building the chunks in between.
 #
 #   Receiver   takes chunks from a junction; the events stay the junction's and must not be relinked or changed
+#              receive_block(events): the same for many chunks of one event each, where the order in which different
+#              receivers see different rows cannot be observed (see StreamJunction.choose_blocks)
 #   Processor  process(event): CURRENT or EXPIRED; the event is lent for the call, whoever keeps it retains it
 #              reset(timestamp): forget what was aggregated (RESET)
 #              finish(): the chunk ends here
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext, Timed
@@ -14,14 +16,23 @@ from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, Executor
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
+cdef enum:
+    MAX_BLOCK = 256                # events of a block at the most
+
 cdef class Receiver(Timed):
     cdef int receive(self, EventChunk* chunk) except -1
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef bint is_silent(self, int epoch) except -1       # nothing behind it shows single events to the outside
+    cdef uint64_t reads(self) noexcept                   # bit i: it reads attribute i (all, where there are more than 64)
 
 cdef class Processor(Timed):
     cdef readonly AppContext app
     cdef public Processor next
     cdef int process(self, EventC* event) except -1
     cdef int process_one(self, EventC* event) except -1            # a chunk of one event: process and finish
+    # Chunks of one event each; `at` is the one at work, so that a failure can be told from the rest.
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1
+    cdef bint is_silent(self, int epoch) except -1
     cdef int reset(self, int64_t timestamp) except -1
     cdef int finish(self) except -1
     cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition slot

@@ -9,6 +9,21 @@ cdef class Receiver(Timed):
     cdef int receive(self, EventChunk* chunk) except -1:
         raise TypeError(f"{type(self).__name__} receives nothing")
 
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef EventChunk chunk
+        cdef Py_ssize_t i
+        for i in range(n):
+            chunk.head = events[i]
+            chunk.tail = events[i]
+            self.receive(&chunk)
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return False
+
+    cdef uint64_t reads(self) noexcept:
+        return <uint64_t> 0 - 1
+
 
 cdef class Processor(Timed):
     """A step of a query. Stateless by default; passes everything on."""
@@ -19,6 +34,15 @@ cdef class Processor(Timed):
     cdef int process_one(self, EventC* event) except -1:
         self.process(event)
         return self.finish()
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        while at[0] < n:
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return self.next is not None and self.next.is_silent(epoch)
 
     cdef int reset(self, int64_t timestamp) except -1:
         return self.next.reset(timestamp)

@@ -19,4 +19,6 @@ cdef class Projection(Processor):
     cdef FrameC* frame
     cdef bint forwards             # select * into a stream of the same types
     cdef EventChunk out
+    cdef bint pure                 # closures without side effects: rows may be evaluated column by column
     cdef EventC* project(self, EventC* event) except NULL
+    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1

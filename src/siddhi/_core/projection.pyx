@@ -4,10 +4,15 @@ cimport cython
 from cpython.mem cimport PyMem_Free
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
-from siddhi._core.column_op cimport COPY, COPY_OBJECT, make_columns, write_columns
+from libc.string cimport memset
+
+from siddhi._core.batch cimport BatchBuilder
+from siddhi._core.column_block cimport compute_column, copy_column
+from siddhi._core.column_op cimport COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, make_columns, write_columns
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, acquire, release
 from siddhi._core.output cimport emit_one, is_needed
+from siddhi._core.processor cimport MAX_BLOCK
 
 
 @cython.final
@@ -21,10 +26,11 @@ cdef class Projection(Processor):
         executors: one per output attribute.
         source: pool of the stream's own records where the query reads them directly, else None.
         output: where chunks go.
+        pure: no column calls Python.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, tuple executors not None, EventPool source,
-                 OutputStage output not None):
+                 OutputStage output not None, bint pure=False):
         cdef int i
         self.app = app
         self.frame = &app.frame
@@ -37,6 +43,10 @@ cdef class Projection(Processor):
         for i in range(self.n_columns):
             if self.columns[i].kind > COPY_OBJECT or self.columns[i].source_cell != self.columns[i].cell:
                 self.forwards = False
+        self.pure = pure
+        for i in range(self.n_columns):
+            if self.columns[i].kind == COMPUTE_OBJECT:
+                self.pure = False
         chunk_clear(&self.out)
 
     def __dealloc__(self):
@@ -73,6 +83,77 @@ cdef class Projection(Processor):
             event.refs += 1
             return emit_one(self.output, event)
         return emit_one(self.output, self.project(event))
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return self.output.is_silent(epoch)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef EventC* out[MAX_BLOCK]
+        cdef Py_ssize_t made = 0, i
+        if not is_needed(self.output):
+            at[0] = n
+            return 0
+        if self.output.plain and at[0] == 0:
+            if self.forwards and self.output.target.block_mode:
+                at[0] = n
+                return self.output.target.send_block(events, n)
+            if self.pure and self.app.in_batch and self.output.target.sink is not None:
+                try:
+                    self.collect_block(events, n)
+                    at[0] = n
+                    return 0
+                except Exception:
+                    pass  # some row fails: which one shows when they are taken one by one, below
+            elif self.output.target.block_mode:
+                try:
+                    while at[0] < n:
+                        out[made] = self.project(events[at[0]])
+                        made += 1
+                        at[0] += 1
+                finally:
+                    # Rows before a failing one go on; the caller comes back with those behind it.
+                    try:
+                        self.output.target.send_block(out, made)
+                    finally:
+                        for i in range(made):
+                            release(self.pool, out[i])
+                return 0
+        while at[0] < n:
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0
+
+    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Write rows into the columns of the batch callback behind this query; on failure nothing was collected."""
+        cdef BatchBuilder builder = self.output.target.sink.builder
+        cdef int i
+        cdef Py_ssize_t j, row = builder.size
+        cdef bint done = False
+        while builder.capacity - row < n:
+            builder.grow()
+        self.frame.type = CURRENT
+        self.frame.group = self.frame.partition
+        try:
+            for i in range(self.n_columns):
+                if self.columns[i].kind >= COMPUTE:
+                    compute_column(&self.columns[i], events, n, self.frame, self.pool.layout.codes[i],
+                                   builder.data[i], builder.valid[i], row)
+            done = True
+        finally:
+            if not done:
+                for i in range(self.n_columns):
+                    memset(builder.valid[i] + row, 1, n)
+        # Nothing fails from here on: copies come last, because their objects are counted.
+        for i in range(self.n_columns):
+            if self.columns[i].kind < COMPUTE:
+                copy_column(&self.columns[i], events, n, self.pool.layout.codes[i],
+                            builder.data[i], builder.valid[i], row)
+        for j in range(n):
+            builder.timestamps[row + j] = events[j].timestamp
+        builder.size = row + n
+        if not self.output.target.sink.waiting:
+            self.output.target.sink.await_flush()
+        return 0
 
     cdef int process(self, EventC* event) except -1:
         if event.type == CURRENT and is_needed(self.output):

@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t, uint64_t
 
-from siddhi._core.context cimport AppContext
+from siddhi._core.context cimport AppContext, FaultSink
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, FrameC
@@ -35,6 +35,9 @@ cdef class QueryEntry(Receiver):
     cdef bint passes(self, EventC* event) except -1
     cdef int copy_one(self, EventC* event) except -1
     cdef int receive_many(self, EventC* event) except -1
+    cdef FaultSink source          # the stream it reads
+    cdef uint64_t read_mask
+    cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1
 
 cdef class StageProcessor(Processor):      # the same copy behind a stream function
     cdef StageCopier copier

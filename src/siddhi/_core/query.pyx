@@ -6,6 +6,7 @@ from cpython.ref cimport Py_INCREF
 
 from siddhi._core.event cimport OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, Executor
+from siddhi._core.processor cimport MAX_BLOCK
 
 
 cdef class StageCopier:
@@ -76,9 +77,12 @@ cdef class QueryEntry(Receiver):
         filters: conditions over the stream's record, in order.
         copier: makes the record for what follows; None to pass the stream's own.
         next: the first step behind the filters.
+        source: the stream's junction, which handles failures of single rows of a block.
+        reads: the attributes it reads, as bits; all ones where there are more than 64.
     """
 
-    def __init__(self, AppContext app not None, tuple filters not None, StageCopier copier, Processor next not None):
+    def __init__(self, AppContext app not None, tuple filters not None, StageCopier copier, Processor next not None,
+                 FaultSink source not None, uint64_t reads):
         cdef int i
         cdef Executor executor
         self.app = app
@@ -93,9 +97,56 @@ cdef class QueryEntry(Receiver):
             self.conditions[i] = &executor.c
         self.copier = copier
         self.next = next
+        self.source = source
+        self.read_mask = reads
 
     def __dealloc__(self):
         PyMem_Free(self.conditions)
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return self.next.is_silent(epoch)
+
+    cdef uint64_t reads(self) noexcept:
+        return self.read_mask
+
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef EventC* passed[MAX_BLOCK]
+        cdef EventC* staged[MAX_BLOCK]
+        cdef EventC** rows = passed
+        cdef Py_ssize_t i, at = 0, made = 0
+        cdef Py_ssize_t m = self.filter_block(events, n, passed)
+        try:
+            if self.copier is not None:
+                rows = staged
+                while made < m:
+                    staged[made] = self.copier.copy(passed[made])
+                    made += 1
+            while at < m:
+                try:
+                    self.next.process_block(rows, m, &at)
+                except Exception as error:
+                    self.next.abort()
+                    self.source.fault(error, passed[at])
+                    at += 1
+        finally:
+            for i in range(made):
+                release(self.copier.pool, staged[i])
+        return 0
+
+    cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1:
+        """Collect the events that pass the filters; returns how many."""
+        cdef Py_ssize_t i = 0, m = 0
+        while i < n:
+            try:
+                while i < n:
+                    passed[m] = events[i]
+                    if self.passes(events[i]):
+                        m += 1
+                    i += 1
+            except Exception as error:
+                self.source.fault(error, events[i])
+                i += 1
+        return m
 
     cdef inline bint passes(self, EventC* event) except -1:
         cdef int i

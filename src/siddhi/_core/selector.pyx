@@ -105,6 +105,9 @@ cdef class Selector(Processor):
             self.groups.leave_group(slot)
         return 0
 
+    cdef bint is_silent(self, int epoch) except -1:
+        return self.output.is_silent(epoch)
+
     cdef EventC* select(self, EventC* event) except? NULL:
         """The output event, or NULL where having drops it."""
         cdef EventC* out = acquire(self.pool)

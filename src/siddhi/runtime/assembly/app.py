@@ -64,6 +64,9 @@ class Assembly:
                 self._add_partition(execution)
             else:
                 self._add_query(execution, None)
+        for batch in plan.batches:
+            if batch.stream in self.junctions:
+                self.junctions[batch.stream].columnar = batch.columnar
 
     def stateful_steps(self) -> dict[str, Processor]:
         """Every step that holds state, by a name that is the same whenever the app is built."""

@@ -15,7 +15,7 @@ from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
 from siddhi.extension.metadata import FunctionMetadata
 from siddhi.planner.expressions import Call, ScriptCall, TypedExpression
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, QueryPlan, SingleInputPlan
-from siddhi.planner.walk import walk
+from siddhi.planner.walk import read_positions, walk
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.selector import (
@@ -29,6 +29,8 @@ from siddhi.runtime.assembly.stream_functions import build_stream_function
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
+
+_ALL = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,18 @@ def build_single_query(
     chain.add(selector)
     if not site.partitioned:
         built.make_state(0)
-    return QueryEntry(site.context, conditions, copier, chain.first or selector), built
+    reads = _attributes_read(plan, input_, filters, whole=stage.pool is not None and not input_.window)
+    return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads), built
+
+
+def _attributes_read(plan: QueryPlan, input_: SingleInputPlan, filters: Sequence[FilterPlan], *, whole: bool) -> int:
+    """Which attributes of the stream the query reads, as bits; all of them where it copies whole events."""
+    if whole or input_.source_width > 64 or any(not isinstance(handler, FilterPlan) for handler in input_.before):
+        return _ALL
+    read = read_positions([handler.condition for handler in filters], 0) | set(input_.window_layout)
+    if input_.window is None:
+        read |= read_positions(selection_expressions(plan.selector), 0)
+    return sum(1 << position for position in read)
 
 
 def _leading_filters(handlers: Sequence[HandlerPlan]) -> tuple[list[FilterPlan], list[HandlerPlan]]:

@@ -102,7 +102,8 @@ def build_projection(
     """
     builder = ExpressionBuilder(slots, site.scripts)
     columns = builder.build_all([column.expression for column in plan.selector.columns])
-    return Projection(site.context, output.pool, columns, source, output)
+    pure = not has_side_effects(plan.selector)
+    return Projection(site.context, output.pool, columns, source, output, pure)
 
 
 def _group_by(

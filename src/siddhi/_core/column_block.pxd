@@ -1,0 +1,12 @@
+# One column of a selection for a block of rows, written into the typed arrays of a batch.
+
+from libc.stdint cimport uint8_t
+
+from siddhi._core.column_op cimport ColumnC
+from siddhi._core.event cimport EventC
+from siddhi._core.executor cimport FrameC
+
+cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, FrameC* frame, int code,
+                        void* data, uint8_t* valid, Py_ssize_t row) except -1
+cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int code,
+                      void* data, uint8_t* valid, Py_ssize_t row) noexcept

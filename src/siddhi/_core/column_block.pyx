@@ -1,0 +1,70 @@
+"""Columns of a selection, block by block. `valid` holds ones where nothing was written yet."""
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from siddhi._core.column_op cimport COPY
+from siddhi._core.event cimport BOOL, FLOAT, INT, CellC
+from siddhi._core.executor cimport NULL_VALUE, TRUE, ExecC
+
+
+cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, FrameC* frame, int code,
+                        void* data, uint8_t* valid, Py_ssize_t row) except -1:
+    """Evaluate a column of numbers or bools for rows `row` and on."""
+    cdef const ExecC* x = column.x
+    cdef Py_ssize_t j
+    cdef int status
+    if code == BOOL:
+        for j in range(n):
+            status = x.fn(x, events[j], frame, NULL)
+            (<uint8_t*> data)[row + j] = status == TRUE
+            valid[row + j] = status != NULL_VALUE
+    elif code == INT or code == FLOAT:
+        for j in range(n):
+            status = x.fn(x, events[j], frame, &(<int32_t*> data)[row + j])
+            if status == NULL_VALUE:
+                (<int32_t*> data)[row + j] = 0
+            valid[row + j] = status != NULL_VALUE
+    else:
+        for j in range(n):
+            status = x.fn(x, events[j], frame, &(<int64_t*> data)[row + j])
+            if status == NULL_VALUE:
+                (<int64_t*> data)[row + j] = 0
+            valid[row + j] = status != NULL_VALUE
+    return 0
+
+
+cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int code,
+                      void* data, uint8_t* valid, Py_ssize_t row) noexcept:
+    """Copy a plain attribute for rows `row` and on; objects are INCREFed."""
+    cdef Py_ssize_t j
+    cdef int cell = column.source_cell
+    cdef uint64_t value, nulls = 0
+    cdef uint64_t* words = (<uint64_t*> data) + row
+    cdef int32_t* halves = (<int32_t*> data) + row
+    cdef uint8_t* bytes_ = (<uint8_t*> data) + row
+    for j in range(n):
+        nulls |= events[j].body[column.source_word] & column.source_bit
+    if nulls:
+        for j in range(n):
+            valid[row + j] = (events[j].body[column.source_word] & column.source_bit) == 0
+    if code == INT or code == FLOAT:
+        for j in range(n):
+            halves[j] = (<const CellC*> &events[j].body[cell]).i if valid[row + j] else 0
+    elif code == BOOL:
+        for j in range(n):
+            bytes_[j] = valid[row + j] and (<const CellC*> &events[j].body[cell]).i != 0
+    elif column.kind == COPY:
+        if nulls:
+            for j in range(n):
+                words[j] = events[j].body[cell] if valid[row + j] else 0
+        else:
+            for j in range(n):
+                words[j] = events[j].body[cell]
+    else:
+        for j in range(n):
+            value = events[j].body[cell] if valid[row + j] else 0
+            words[j] = value
+            if value:
+                Py_INCREF(<object> <PyObject*> value)
