@@ -1,0 +1,27 @@
+# What joins and on-demand queries look events up in: the content of a window, a table.
+#
+# A Searchable is made for one place: it knows its condition, and answers with the events (or rows) for which that holds.
+# Before find() the caller points FrameC.slots at an array, puts the events the condition reads besides the searched ones
+# into their slots, and sets FrameC.partition. While it looks, find() may write into its own slot of that array, no other.
+
+from siddhi._core.event cimport EventC
+from siddhi._core.executor cimport FrameC
+
+cdef struct FoundC:                # what a search found; the caller's, used again from search to search
+    EventC** events                # [capacity], in the order they are stored; lent: good until the content changes
+    Py_ssize_t size
+    Py_ssize_t capacity
+
+cdef class Searchable:
+    cdef readonly int slot         # where the condition reads the searched event
+    cdef int find(self, FrameC* frame, FoundC* found) except -1      # adds what matches, in order
+
+cdef int found_grow(FoundC* found) except -1
+cdef void found_free(FoundC* found) noexcept
+
+cdef inline int found_add(FoundC* found, EventC* event) except -1:
+    if found.size == found.capacity:
+        found_grow(found)
+    found.events[found.size] = event
+    found.size += 1
+    return 0

@@ -1,0 +1,28 @@
+"""Searchable contents: base and buffer of the answers."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+
+
+cdef int found_grow(FoundC* found) except -1:
+    cdef Py_ssize_t capacity = max(16, 2 * found.capacity)
+    cdef EventC** events = <EventC**> PyMem_Realloc(found.events, capacity * sizeof(EventC*))
+    if events is NULL:
+        raise MemoryError
+    found.events = events
+    found.capacity = capacity
+    return 0
+
+
+cdef void found_free(FoundC* found) noexcept:
+    """Give the buffer up; the events in it were only lent."""
+    PyMem_Free(found.events)
+    found.events = NULL
+    found.size = 0
+    found.capacity = 0
+
+
+cdef class Searchable:
+    """Something events can be looked up in, by a condition fixed when it is made."""
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        raise TypeError(f"{type(self).__name__} can't be searched")
