@@ -51,7 +51,7 @@ cdef class SnapshotWriter:
         """The place of the next n bytes, which the caller writes."""
         cdef Py_ssize_t needed = self.size + n, capacity
         cdef uint8_t* data
-        if needed > self.capacity:
+        if needed > self.capacity or self.data is NULL:      # NULL would say that it failed
             capacity = max(needed, 2 * self.capacity, 256)
             data = <uint8_t*> PyMem_Realloc(self.data, capacity)
             if data is NULL:
