@@ -20,7 +20,7 @@ from siddhi.query_api import (
     WindowHandler,
 )
 from siddhi.query_compiler import parse, parse_expression, parse_query, to_siddhiql
-from siddhi.query_compiler.scanner import shape_at
+from siddhi.query_compiler.shapes import shape_at
 from siddhi.query_compiler.words import KEYWORDS
 from siddhi.types import AttributeType
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from siddhi.query_compiler.scanner import Scanner, shape_at
+from siddhi.query_compiler.scanner import Scanner
+from siddhi.query_compiler.shapes import shape_at
 from siddhi.query_compiler.tables import END, Tables
 from siddhi.query_compiler.time_units import WORDS
 from siddhi.query_compiler.words import KEYWORDS
