@@ -168,8 +168,8 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
         raise ValueError(f"there are {reader.length} timestamps for {length} rows")
     length = 0
     for chunk in reader.chunks:
-        for i in range(chunk.length):
-            if chunk.kind == KIND_NULLS or chunk.valid is not NULL and not has_value(chunk.valid, chunk.valid_bit + i):
+        for i in range(chunk.length if chunk.kind == KIND_NULLS or chunk.valid is not NULL else 0):
+            if chunk.kind == KIND_NULLS or not has_value(chunk.valid, chunk.valid_bit + i):
                 raise ValueError(f"row {length + i}: column '{name}' is null, an event needs a timestamp")
         length += chunk.length
     if len(reader.chunks) == 1 and (<ColumnChunk> reader.chunks[0]).kind == KIND_I64:

@@ -40,6 +40,8 @@ cdef class ColumnChunk:
     cdef Py_ssize_t bit
     cdef const uint8_t* valid        # bitmap, bit set: a value; NULL when nothing is null
     cdef Py_ssize_t valid_bit        # where its first row stands
+    cdef bint holes                  # KIND_OBJECTS: there may be a NULL
+    cdef bint texts                  # KIND_OBJECTS: all are str
     cdef const char* text
     cdef const void** buffers
     cdef Py_ssize_t n_buffers

@@ -32,7 +32,12 @@ cdef ColumnChunk chunk_of_objects(tuple values, str type_name):
     cdef Memory memory = allocate(n * sizeof(void*))
     cdef void** out = <void**> memory.data
     cdef PyObject* value
+    cdef bint holes = False
+    cdef ColumnChunk chunk
     for i in range(n):
         value = PyTuple_GET_ITEM(values, i)
         out[i] = NULL if value is <PyObject*> None else <void*> value
-    return new_chunk(KIND_OBJECTS, type_name, n, out, (memory, values))
+        holes |= out[i] is NULL
+    chunk = new_chunk(KIND_OBJECTS, type_name, n, out, (memory, values))
+    chunk.holes = holes
+    return chunk

@@ -1,7 +1,6 @@
 """Columns to the type of their attribute, by the rules of a single row; most are right as they lie and stay there."""
 
 from cpython.object cimport PyObject
-from cpython.unicode cimport PyUnicode_Check
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -14,6 +13,9 @@ from siddhi._core.column_chunk cimport (
 from siddhi._core.column_memory cimport Memory, allocate, allocate_zeros
 from siddhi._core.column_text cimport decode_dictionary, decode_text
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python
+
+cdef extern from "Python.h":
+    bint PyUnicode_Check(PyObject* value)
 
 cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
@@ -270,8 +272,8 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
     if code == OBJECT:
         return chunk
     if code == STRING:
-        for i in range(n):
-            if objects[i] is not NULL and not PyUnicode_Check(<object> objects[i]):
+        for i in range(0 if chunk.texts else n):
+            if objects[i] is not NULL and not PyUnicode_Check(objects[i]):
                 value = <object> objects[i]
                 raise ValueError(f"row {first_row + i}: attribute '{layout.names[position]}' (string) can't take "
                                  f"{value!r}: it is a {type(value).__name__}")

@@ -77,11 +77,15 @@ cdef void spread_bytes(const uint8_t* flags, Py_ssize_t n, EventC** events, int 
         (<CellC*> &events[i].body[cell]).i = flags[i] != 0
 
 
-cdef void spread_objects(const uint64_t* objects, Py_ssize_t n, EventC** events, int cell, int word,
-                         uint64_t bit) noexcept:
+cdef void spread_objects(const uint64_t* objects, Py_ssize_t n, EventC** events, int cell) noexcept:
     cdef Py_ssize_t i
     for i in range(n):
         events[i].body[cell] = objects[i]
+
+
+cdef void mark_holes(const uint64_t* objects, Py_ssize_t n, EventC** events, int word, uint64_t bit) noexcept:
+    cdef Py_ssize_t i
+    for i in range(n):
         if objects[i] == 0:
             events[i].body[word] |= bit
 
@@ -108,7 +112,9 @@ cdef int fill_cells(int code, ColumnChunk chunk, Py_ssize_t start, Py_ssize_t n,
             events[i].body[word] |= bit
         return 0
     if code == STRING or code == OBJECT:
-        spread_objects(<const uint64_t*> chunk.values + start, n, events, cell, word, bit)
+        spread_objects(<const uint64_t*> chunk.values + start, n, events, cell)
+        if chunk.holes:
+            mark_holes(<const uint64_t*> chunk.values + start, n, events, word, bit)
         return 0
     if code == DOUBLE:
         spread_numbers(chunk.kind, chunk.values, start, n, events, cell, <double*> NULL)

@@ -55,12 +55,16 @@ cdef class TextMaker:
         self.binary = binary
         self.name = name
         self.first_row = first_row
-        self.slots = <SlotC*> PyMem_Calloc(CACHE_SLOTS, sizeof(SlotC))
-        if self.slots is NULL:
-            raise MemoryError
 
     def __dealloc__(self):
         PyMem_Free(self.slots)
+
+    cdef int remember(self) except -1:
+        """Start the cache; without it only ``make`` may be called."""
+        self.slots = <SlotC*> PyMem_Calloc(CACHE_SLOTS, sizeof(SlotC))
+        if self.slots is NULL:
+            raise MemoryError
+        return 0
 
     cdef PyObject* make(self, const char* data, Py_ssize_t size, Py_ssize_t row) except NULL:
         """A new object, owned by ``made``."""
@@ -145,6 +149,7 @@ cdef ColumnChunk decode_text(ColumnChunk chunk, str name, Py_ssize_t first_row):
     cdef const uint8_t* valid = chunk.valid
     cdef Py_ssize_t i, size = 0, valid_bit = chunk.valid_bit
     cdef const char* data = NULL
+    maker.remember()
     for i in range(chunk.length):
         if valid is not NULL and not has_value(valid, valid_bit + i):
             out[i] = NULL
@@ -152,7 +157,15 @@ cdef ColumnChunk decode_text(ColumnChunk chunk, str name, Py_ssize_t first_row):
         if not locate(chunk, i, &data, &size):
             torn(name, first_row + i)
         out[i] = maker.text(data, size, i)
-    return new_chunk(KIND_OBJECTS, chunk.type_name, chunk.length, out, (memory, maker.made))
+    return chunk_of_texts(chunk, memory, maker)
+
+
+cdef ColumnChunk chunk_of_texts(ColumnChunk source, Memory memory, TextMaker maker):
+    cdef ColumnChunk chunk
+    chunk = new_chunk(KIND_OBJECTS, source.type_name, source.length, memory.data, (memory, maker.made))
+    chunk.texts = not maker.binary
+    chunk.holes = source.valid is not NULL or source.dictionary is not None and source.dictionary.valid is not NULL
+    return chunk
 
 
 cdef PyObject* decode_entry(ColumnChunk entries, TextMaker maker, Py_ssize_t entry, Py_ssize_t row) except? NULL:
@@ -224,4 +237,4 @@ cdef ColumnChunk decode_dictionary(ColumnChunk chunk, str name, Py_ssize_t first
             decode_indices(chunk, maker, <const uint64_t*> values, known, out)
     finally:
         PyMem_Free(known)
-    return new_chunk(KIND_OBJECTS, chunk.type_name, chunk.length, out, (memory, maker.made))
+    return chunk_of_texts(chunk, memory, maker)
