@@ -88,7 +88,7 @@ def test_bodies_may_import() -> None:
         " x = data[0]\n   return x + 1\n",
         " if data[0]:\n      return data[0] + 1\n",
         " if not data[0]:\n          return 0\n    return data[0] + 1\n",
-        " # first\n    x = data[0]\n# second\n    return x + 1  # third",
+        " # first\n    x = data[0]\n# second\n    return x + 1  # third\n",
         "\r\n    x = data[0]\r\n    return x + 1\r\n",
         "\n    if data[0]:\n        return data[0] + 1\n    else:\n        return 0\n",
         "\n    def inner(x):\n        return x + 1\n    return inner(data[0])\n",
@@ -145,7 +145,7 @@ def test_a_definition_without_a_place_names_the_line_of_the_body() -> None:
         compile_script(function, trusted=True)
 
 
-@pytest.mark.parametrize("body", ["", "  \n ", "data[0] + 1", "# nothing", "\n def g():\n  return 1\n"])
+@pytest.mark.parametrize("body", ["", "  \n ", "data[0] + 1", "# nothing\n", "\n def g():\n  return 1\n"])
 def test_a_body_that_returns_nothing_is_refused(body: str) -> None:
     error = refused(body)
     assert "returns nothing" in error.message
