@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t
 
 from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef struct QueueC:
@@ -15,6 +16,7 @@ cdef int queue_grow(QueueC* queue) except -1
 cdef void queue_clear(QueueC* queue, EventPool pool) noexcept
 cdef int queue_write(QueueC* queue, SnapshotWriter writer, EventPool pool) except -1
 cdef int queue_read(QueueC* queue, SnapshotReader reader, EventPool pool) except -1
+cdef int queue_show(QueueC* queue, FoundC* found) except -1        # adds its events, the oldest first
 
 cdef inline int queue_push(QueueC* queue, EventC* event) except -1:
     """Append an event whose reference the caller hands over."""

@@ -3,6 +3,7 @@
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 from siddhi._core.event cimport release
+from siddhi._core.searchable cimport found_add
 
 
 cdef int queue_grow(QueueC* queue) except -1:
@@ -54,4 +55,11 @@ cdef int queue_read(QueueC* queue, SnapshotReader reader, EventPool pool) except
             queue_push(queue, events[i])
     finally:
         PyMem_Free(events)
+    return 0
+
+
+cdef int queue_show(QueueC* queue, FoundC* found) except -1:
+    cdef Py_ssize_t i
+    for i in range(queue.size):
+        found_add(found, queue_at(queue, i))
     return 0

@@ -1,5 +1,6 @@
 """Searchable contents: base and buffer of the answers."""
 
+cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
 
@@ -26,3 +27,14 @@ cdef class Searchable:
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         raise TypeError(f"{type(self).__name__} can't be searched")
+
+
+@cython.final
+cdef class NothingHeld(Searchable):
+    """The content of a stream without window: empty."""
+
+    def __init__(self, int slot):
+        self.slot = slot
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        return 0

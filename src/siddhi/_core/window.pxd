@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.processor cimport Processor
+from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef class Window(Processor):
@@ -18,6 +19,7 @@ cdef class Window(Processor):
     cdef void close_state(self, void* state) noexcept
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1
     cdef int read_state(self, void* state, SnapshotReader reader) except -1
+    cdef int content(self, void* state, FoundC* found) except -1    # adds what joins and queries find in it, in order
     cdef void close_all(self) noexcept
     cdef int64_t expiry_time(self) noexcept
 

@@ -7,6 +7,7 @@ from libc.string cimport memcpy, memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EXPIRED, acquire, release
 from siddhi._core.executor cimport now_ms
+from siddhi._core.searchable cimport found_free
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XINCREF
@@ -86,6 +87,30 @@ cdef class Window(Processor):
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
         """Fill a fresh state; FrameC.partition is set, so that timers can be scheduled."""
         return 0
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        raise TypeError(f"{type(self).__name__} can't be searched")
+
+    @property
+    def is_searchable(self):
+        """Whether joins and on-demand queries can look events up in it."""
+        cdef FoundC found = FoundC(NULL, 0, 0)
+        cdef void* fresh = PyMem_Malloc(self.state_bytes)
+        if fresh is NULL:
+            raise MemoryError
+        memset(fresh, 0, self.state_bytes)
+        try:
+            self.open_state(fresh)
+            try:
+                self.content(fresh, &found)
+                return True
+            except TypeError:
+                return False
+            finally:
+                self.close_state(fresh)
+        finally:
+            found_free(&found)
+            PyMem_Free(fresh)
 
     cdef int64_t expiry_time(self) noexcept:
         """The clock, where anybody can see it."""

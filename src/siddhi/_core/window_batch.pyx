@@ -11,8 +11,10 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.queue cimport (
-    QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_write,
+    QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show,
+    queue_write,
 )
+from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
 
@@ -79,6 +81,11 @@ cdef class BatchWindow(Window):
     cdef int collect(self, BatchStateC* state, EventC* event) except -1:
         retain(self.pool, event)
         return queue_push(&state.current, event)
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        # What was released last; of the streaming forms what was streamed in this period.
+        cdef BatchStateC* batch = <BatchStateC*> state
+        return queue_show(&batch.current if self.streams_current else &batch.previous, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<BatchStateC*> state).current, self.pool)

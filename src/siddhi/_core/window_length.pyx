@@ -6,7 +6,8 @@ from libc.stdint cimport int64_t
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, acquire, retain
 from siddhi._core.executor cimport now_ms
-from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write
+from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
 
@@ -45,6 +46,9 @@ cdef class LengthWindow(Window):
         retain(self.pool, event)
         queue_push(&state.held, event)
         return self.next.process(event)
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return queue_show(&(<LengthStateC*> state).held, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<LengthStateC*> state).held, self.pool)

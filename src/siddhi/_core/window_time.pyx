@@ -6,7 +6,10 @@ from libc.stdint cimport int64_t
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, retain
 from siddhi._core.executor cimport now_ms
-from siddhi._core.queue cimport QueueC, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.queue cimport (
+    QueueC, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
+from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
 
@@ -67,6 +70,9 @@ cdef class TimeWindow(Window):
         self.plan_expiry(state)
         return self.next.finish()
 
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return queue_show(&(<TimeStateC*> state).held, found)
+
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<TimeStateC*> state).held, self.pool)
 
@@ -112,6 +118,9 @@ cdef class ExternalTimeWindow(Window):
         retain(self.pool, event)
         queue_push(&state.held, event)
         return self.next.process(event)
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return queue_show(&(<TimeStateC*> state).held, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<TimeStateC*> state).held, self.pool)

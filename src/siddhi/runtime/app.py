@@ -143,6 +143,8 @@ class SiddhiAppRuntime:
         """
         handler = self._input_handlers.get(stream)
         if handler is None:
+            if stream in self._plan.windows:
+                raise DefinitionNotExistError(f"'{stream}' is a window: a query inserts into it, events are sent to streams")
             handler = InputHandler(self._context, self._junction(stream))
             self._input_handlers[stream] = handler
         return handler

@@ -10,8 +10,10 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
+from siddhi._core.query import QueryEntry
 from siddhi.planner.nodes import (
     Action,
+    JoinPlan,
     OutputPlan,
     PartitionPlan,
     Plan,
@@ -22,6 +24,8 @@ from siddhi.planner.nodes import (
 )
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.join import JoinSource, build_join_query
+from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.partition import BuiltPartition
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
 from siddhi.runtime.assembly.refusals import not_supported
@@ -43,6 +47,7 @@ class Assembly:
         junctions: by stream id.
         queries: by name, in build order.
         partitions: by name.
+        windows: named windows by id; their output junctions are among the junctions.
 
     Raises:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
@@ -55,10 +60,15 @@ class Assembly:
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
         self.partitions: dict[str, BuiltPartition] = {}
+        self.windows: dict[str, BuiltNamedWindow] = {}
         self._site = Site(context, scripts)
         _refuse_what_is_missing(plan)
         for stream in plan.streams.values():
             self._add_stream(stream, self.junctions)
+        for window in plan.windows.values():
+            built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)))
+            self.windows[window.id] = built
+            self.junctions[window.id] = built.output
         for execution in plan.executions:
             if isinstance(execution, PartitionPlan):
                 self._add_partition(execution)
@@ -71,6 +81,8 @@ class Assembly:
     def stateful_steps(self) -> dict[str, Processor]:
         """Every step that holds state, by a name that is the same whenever the app is built."""
         steps: dict[str, Processor] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
+        for id_, window in self.windows.items():
+            steps |= {f"{id_}/{step}": processor for step, processor in window.stateful.items()}
         for path, query in self._built:
             steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
         return steps
@@ -97,23 +109,44 @@ class Assembly:
         if plan.rate is not None:
             raise not_supported("output rate limiting is", plan.rate.span or plan.span)
         input_ = plan.input
-        if not isinstance(input_, SingleInputPlan):
-            raise not_supported("joins and patterns are", plan.span)
-        if input_.kind not in (SourceKind.STREAM, SourceKind.FAULT, SourceKind.INNER):
-            raise not_supported(f"reading from a {input_.kind.value} is", plan.span)
         output = self._build_output(plan, partition)
-        inner = partition is not None and input_.source in partition.inner
-        source = partition.inner[input_.source] if partition and inner else self.junctions[input_.source]
-        entry, built = build_single_query(plan, source, output, self._site if partition is None else partition.site)
-        if partition is None or inner:
-            source.subscribe(entry)
+        site = self._site if partition is None else partition.site
+        if isinstance(input_, SingleInputPlan):
+            source = self._source(input_, partition, plan)
+            entry, built = build_single_query(plan, source, output, site)
+            self._subscribe(input_, partition, entry)
+        elif isinstance(input_, JoinPlan):
+            sides = (input_.left, input_.right)
+            left, right = (self._join_source(side, partition, plan) for side in sides)
+            entries, built = build_join_query(plan, (left, right), output, site)
+            for side, side_entry in zip(sides, entries, strict=True):
+                if side_entry is not None:
+                    self._subscribe(side, partition, side_entry)
         else:
-            partition.receiver(input_.source).subscribe(entry)
+            raise not_supported("patterns are", plan.span)
         if partition is not None:
             partition.queries.append(built)
         self._built.append((plan.name if partition is None else f"{partition.plan.name}/{plan.name}", built))
         # Queries of partitions may share a name: the first one is called by it.
         self.queries.setdefault(plan.name, built)
+
+    def _source(self, input_: SingleInputPlan, partition: BuiltPartition | None, plan: QueryPlan) -> StreamJunction:
+        if input_.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
+            raise not_supported(f"reading from a {input_.kind.value} is", plan.span)
+        if partition is not None and input_.source in partition.inner:
+            return partition.inner[input_.source]
+        return self.junctions[input_.source]
+
+    def _join_source(self, input_: SingleInputPlan, partition: BuiltPartition | None, plan: QueryPlan) -> JoinSource:
+        return JoinSource(self._source(input_, partition, plan), self.windows.get(input_.source))
+
+    def _subscribe(self, input_: SingleInputPlan, partition: BuiltPartition | None, entry: QueryEntry) -> None:
+        if partition is None:
+            self.junctions[input_.source].subscribe(entry)
+        elif input_.source in partition.inner:
+            partition.inner[input_.source].subscribe(entry)
+        else:
+            partition.receiver(input_.source).subscribe(entry)
 
     def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> OutputStage:
         inner = {} if partition is None else partition.inner
@@ -135,6 +168,8 @@ class Assembly:
     ) -> StreamJunction | None:
         if output.action is Action.RETURN:
             return None
+        if output.action is Action.INSERT and output.kind is SourceKind.WINDOW:
+            return self.windows[output.target].input
         if output.action is not Action.INSERT or output.kind not in (
             SourceKind.STREAM,
             SourceKind.INNER,
@@ -147,7 +182,5 @@ class Assembly:
 def _refuse_what_is_missing(plan: Plan) -> None:
     for table in plan.tables.values():
         raise not_supported("tables are", table.span)
-    for window in plan.windows.values():
-        raise not_supported("named windows are", window.span)
     for trigger in plan.triggers.values():
         raise not_supported("triggers are", trigger.span)

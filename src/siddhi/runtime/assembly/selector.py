@@ -34,6 +34,7 @@ def build_selector(
     *,
     removes: bool,
     remembers: bool,
+    kind: type[Selector] = Selector,
 ) -> Selector:
     """Build the selector of a query.
 
@@ -44,6 +45,7 @@ def build_selector(
         site: where the query stands.
         removes: EXPIRED events can reach the aggregators.
         remembers: events come back through the selector when they expire, each at most once.
+        kind: the selector's class.
     """
     selection = plan.selector
     builder = ExpressionBuilder(
@@ -56,7 +58,7 @@ def build_selector(
         keys = builder.build_all([order.key for order in selection.order_by])
         ordering = ChunkOrder(site.context, keys, tuple(order.order is Order.DESC for order in selection.order_by))
     wanted = plan.output.event_type
-    return Selector(
+    return kind(
         site.context,
         output.pool,
         columns,

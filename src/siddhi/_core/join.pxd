@@ -1,0 +1,24 @@
+# Joins. Each side is a chain of its own: entry, handlers, window, JoinStep. Both steps share the selection.
+#
+# Whatever leaves a side's window comes to its step: the step looks the other side's content up and hands the event that
+# triggered on once per match, with the pair in the event slots. Timestamp and type of a match are those of the event
+# that triggered, so that event itself stands for the pair.
+
+from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.join_selector cimport JoinSelector
+from siddhi._core.processor cimport Processor
+from siddhi._core.searchable cimport FoundC, Searchable
+from siddhi._core.searchable_index cimport HeldEvents
+
+cdef class JoinStep(Processor):
+    cdef Searchable other          # the other side, as this side's events look at it; None: this side never triggers
+    cdef HeldEvents held           # numbers this side's events for indexes, or None
+    cdef JoinSelector parts        # the selection, where it looks at the matches of one event together; else None
+    cdef int own                   # slot of this side's events
+    cdef bint outer                # without match the other side is null
+    cdef bint joins_expired
+    cdef FoundC found
+    cdef int join(self, EventC* event) except -1
+
+cdef class PassingWindow(Processor):
+    cdef EventPool pool            # of the events, where expired ones are wanted; else None

@@ -1,0 +1,60 @@
+"""The selection of a join."""
+
+cimport cython
+
+from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.selector cimport LAST, LAST_PER_GROUP
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class JoinSelector(Selector):
+    """A selector that is told where the matches of one event end."""
+
+    def __dealloc__(self):
+        if self.pool is not None:
+            chunk_release(&self.done, self.pool)
+
+    cdef void abort(self) noexcept:
+        Selector.abort(self)
+        chunk_release(&self.done, self.pool)
+
+    cdef int end_part(self) except -1:
+        """Reduce what came since the last part to what the query puts out of it."""
+        cdef EventChunk part
+        cdef Py_ssize_t i
+        if self.mode == LAST:
+            if self.last is not NULL:
+                chunk_append(&self.out, self.last)
+                self.last = NULL
+        elif self.mode == LAST_PER_GROUP:
+            for i in range(self.n_order):
+                chunk_append(&self.out, self.last_of_group[self.order[i]])
+                self.last_of_group[self.order[i]] = NULL
+            self.n_order = 0
+        if self.groups is not None:
+            self.groups.end_chunk()
+        if self.out.head is NULL:
+            return 0
+        part = self.out
+        chunk_clear(&self.out)
+        if self.ordering is not None or self.limit >= 0 or self.offset > 0:
+            self.arrange(&part)
+            if part.head is NULL:
+                return 0
+        if self.done.tail is NULL:
+            self.done = part
+        else:
+            self.done.tail.next = part.head
+            self.done.tail = part.tail
+        return 0
+
+    cdef int finish(self) except -1:
+        cdef EventChunk chunk
+        self.end_part()
+        if self.done.head is NULL:
+            return 0
+        # Detached first: what follows may send into this query again.
+        chunk = self.done
+        chunk_clear(&self.done)
+        return self.output.emit(&chunk, self.last_timestamp)

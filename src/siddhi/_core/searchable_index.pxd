@@ -1,0 +1,61 @@
+# Hash indexes over the events a window holds, for searches by equality.
+#
+# HeldEvents gives every event a number while the window holds it, kept in EventC.group (number + 1), which survives the
+# copy that a window may make of an expiring event. Indexes address their entries by that number. They follow what comes
+# out of the window (CURRENT: held from now on, EXPIRED: no longer), so they fit windows that hold exactly what has come
+# out and not yet expired. Entries lend the events: the window owns them.
+
+from libc.stdint cimport uint32_t
+
+from siddhi._core.event cimport EventC
+from siddhi._core.executor cimport Executor, FrameC
+from siddhi._core.keymap cimport KeyMap
+from siddhi._core.searchable cimport FoundC, Searchable
+from siddhi._core.window cimport Window
+
+cdef struct EntryC:
+    EventC* event
+    uint32_t previous              # in the list of its key; NO_SLOT: none
+    uint32_t next
+    uint32_t slot                  # of its key; NO_SLOT: in no list, a part of the key is null
+
+cdef struct ListC:                 # the events of one key, in the order they came
+    uint32_t head
+    uint32_t tail
+
+cdef class EventIndex:
+    cdef tuple parts               # executors of the key, over the event slots
+    cdef int n_parts
+    cdef readonly int slot         # where they read the event
+    cdef bint partitioned          # the partition slot is part of the key
+    cdef KeyMap keys
+    cdef EntryC* entries           # [capacity] by number
+    cdef Py_ssize_t capacity
+    cdef ListC* lists              # [list_capacity] by key slot
+    cdef Py_ssize_t list_capacity
+    cdef int add(self, EventC* event, uint32_t number, FrameC* frame) except -1
+    cdef int remove(self, uint32_t number) except -1
+    cdef int clear(self) except -1
+    cdef int reserve(self, uint32_t number) except -1
+    cdef int reserve_list(self, uint32_t slot) except -1
+
+cdef class HeldEvents:
+    cdef readonly Window window
+    cdef readonly list indexes
+    cdef uint32_t* given_back      # [capacity] numbers to give out again
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t n_given_back
+    cdef uint32_t used             # numbers ever given out
+    cdef bint stale                # the window's content was replaced: look it over before the next use
+    cdef int follow(self, EventC* event, FrameC* frame) except -1
+    cdef int add(self, EventC* event, FrameC* frame) except -1
+    cdef int remove(self, EventC* event) except -1
+    cdef int forget(self, unsigned int partition) except -1    # the window is about to drop what it holds for a key
+    cdef int refresh(self, FrameC* frame) except -1
+
+cdef class IndexProbe(Searchable):
+    cdef HeldEvents held
+    cdef EventIndex index
+    cdef tuple probe               # executors of the key looked for, over the other slots
+    cdef Executor rest             # what else must hold, or None
+    cdef int refresh(self, FrameC* frame) except -1

@@ -1,0 +1,300 @@
+"""Hash indexes over the events a window holds."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+
+from siddhi._core.event cimport BOOL, CURRENT, INT, CellC
+from siddhi._core.executor cimport NULL_VALUE, TRUE, ExecC
+from siddhi._core.keymap cimport NO_SLOT
+from siddhi._core.searchable cimport found_add, found_free
+
+cdef enum:
+    MAX_PARTS = 16
+
+
+cdef inline bint key_of(tuple parts, int n, EventC* event, FrameC* frame, CellC* key) except -1:
+    """Evaluate a key; False where a part of it is null: null equals nothing."""
+    cdef int i, status
+    cdef Executor part
+    for i in range(n):
+        part = <Executor> parts[i]
+        key[i].bits = 0
+        status = part.c.fn(&part.c, event, frame, &key[i])
+        if status == NULL_VALUE:
+            return False
+        if part.type == BOOL:
+            key[i].i = status == TRUE
+    return True
+
+
+@cython.final
+cdef class EventIndex:
+    """Events by key.
+
+    Args:
+        parts: executors of the key's parts, which read the event in ``slot``.
+        slot: that event slot, 0 or 1.
+        partitioned: events of different partition keys are kept apart.
+    """
+
+    def __init__(self, tuple parts not None, int slot, bint partitioned):
+        cdef Executor part
+        self.parts = parts
+        self.n_parts = len(parts)
+        if not 0 < self.n_parts < MAX_PARTS:
+            raise ValueError(f"an index has 1 to {MAX_PARTS - 1} parts")
+        if slot not in (0, 1):
+            raise ValueError("the key of an index is read from slot 0 or 1")
+        self.slot = slot
+        self.partitioned = partitioned
+        self.keys = KeyMap([part.type for part in parts] + [INT] * partitioned)
+
+    def __dealloc__(self):
+        PyMem_Free(self.entries)
+        PyMem_Free(self.lists)
+
+    def __len__(self):
+        return self.keys.size
+
+    cdef int reserve(self, uint32_t number) except -1:
+        cdef Py_ssize_t capacity = max(16, 2 * self.capacity, <Py_ssize_t> number + 1)
+        cdef EntryC* entries = <EntryC*> PyMem_Realloc(self.entries, capacity * sizeof(EntryC))
+        if entries is NULL:
+            raise MemoryError
+        self.entries = entries
+        self.capacity = capacity
+        return 0
+
+    cdef int reserve_list(self, uint32_t slot) except -1:
+        cdef Py_ssize_t capacity = max(16, 2 * self.list_capacity, <Py_ssize_t> slot + 1)
+        cdef ListC* lists = <ListC*> PyMem_Realloc(self.lists, capacity * sizeof(ListC))
+        if lists is NULL:
+            raise MemoryError
+        self.lists = lists
+        self.list_capacity = capacity
+        return 0
+
+    cdef int add(self, EventC* event, uint32_t number, FrameC* frame) except -1:
+        """Enter an event; it stands in its slot of the frame."""
+        cdef CellC key[MAX_PARTS]
+        cdef EntryC* entry
+        cdef ListC* events
+        cdef bint is_new = False
+        cdef uint32_t slot
+        if number >= self.capacity:
+            self.reserve(number)
+        entry = &self.entries[number]
+        entry.event = event
+        entry.previous = NO_SLOT
+        entry.next = NO_SLOT
+        entry.slot = NO_SLOT
+        if not key_of(self.parts, self.n_parts, event, frame, key):
+            return 0
+        if self.partitioned:
+            key[self.n_parts].bits = 0
+            key[self.n_parts].i = <int> frame.partition
+        slot = self.keys.insert(key, 0, &is_new)
+        if slot >= self.list_capacity:
+            self.reserve_list(slot)
+        entry.slot = slot
+        events = &self.lists[slot]
+        if is_new:
+            events.head = number
+        else:
+            entry.previous = events.tail
+            self.entries[events.tail].next = number
+        events.tail = number
+        return 0
+
+    cdef int remove(self, uint32_t number) except -1:
+        cdef EntryC* entry = &self.entries[number]
+        cdef ListC* events
+        entry.event = NULL
+        if entry.slot == NO_SLOT:
+            return 0
+        events = &self.lists[entry.slot]
+        if entry.previous != NO_SLOT:
+            self.entries[entry.previous].next = entry.next
+        elif entry.next != NO_SLOT:
+            events.head = entry.next
+        else:
+            return self.keys.remove(entry.slot)
+        if entry.next != NO_SLOT:
+            self.entries[entry.next].previous = entry.previous
+        else:
+            events.tail = entry.previous
+        return 0
+
+    cdef int clear(self) except -1:
+        return self.keys.clear()
+
+
+@cython.final
+cdef class HeldEvents:
+    """Numbers the events a window holds and keeps indexes over them.
+
+    Args:
+        window: one that holds what has come out of it as CURRENT and not yet as EXPIRED.
+    """
+
+    def __init__(self, Window window not None):
+        self.window = window
+        self.indexes = []
+
+    def __dealloc__(self):
+        PyMem_Free(self.given_back)
+
+    def __len__(self):
+        return <Py_ssize_t> self.used - self.n_given_back
+
+    def add_index(self, EventIndex index not None):
+        """Keep one more index; to be done before events come."""
+        self.indexes.append(index)
+
+    cdef int follow(self, EventC* event, FrameC* frame) except -1:
+        """An event that has come out of the window."""
+        if event.type == CURRENT:
+            if self.stale:
+                # The window may hold the event already: then it is entered with the rest.
+                self.refresh(frame)
+            return self.add(event, frame) if event.group == 0 else 0
+        return 0 if self.stale else self.remove(event)
+
+    cdef int add(self, EventC* event, FrameC* frame) except -1:
+        """An event that is held from now on."""
+        cdef EventIndex index
+        cdef uint32_t number
+        if self.n_given_back:
+            self.n_given_back -= 1
+            number = self.given_back[self.n_given_back]
+        else:
+            number = self.used
+            self.used += 1
+        event.group = number + 1
+        for index in self.indexes:
+            frame.slots[index.slot] = event
+            index.add(event, number, frame)
+        return 0
+
+    cdef int remove(self, EventC* event) except -1:
+        """An event that is no longer held; unknown ones are ignored."""
+        cdef EventIndex index
+        cdef uint32_t number
+        cdef uint32_t* numbers
+        cdef Py_ssize_t capacity
+        if event.group == 0:
+            return 0
+        number = event.group - 1
+        event.group = 0
+        for index in self.indexes:
+            index.remove(number)
+        if self.n_given_back == self.capacity:
+            capacity = max(16, 2 * self.capacity)
+            numbers = <uint32_t*> PyMem_Realloc(self.given_back, capacity * sizeof(uint32_t))
+            if numbers is NULL:
+                raise MemoryError
+            self.given_back = numbers
+            self.capacity = capacity
+        self.given_back[self.n_given_back] = number
+        self.n_given_back += 1
+        return 0
+
+    cdef int forget(self, unsigned int partition) except -1:
+        cdef FoundC found = FoundC(NULL, 0, 0)
+        cdef Py_ssize_t i
+        if self.stale or partition >= self.window.capacity or self.window.states[partition] is NULL:
+            return 0
+        try:
+            self.window.content(self.window.states[partition], &found)
+            for i in range(found.size):
+                self.remove(found.events[i])
+        finally:
+            found_free(&found)
+        return 0
+
+    cdef int refresh(self, FrameC* frame) except -1:
+        """Enter what the window holds, for every partition key."""
+        cdef FoundC found = FoundC(NULL, 0, 0)
+        cdef EventIndex index
+        cdef unsigned int partition
+        cdef uint32_t before = frame.partition
+        cdef Py_ssize_t i
+        self.stale = False
+        self.used = 0
+        self.n_given_back = 0
+        for index in self.indexes:
+            index.clear()
+        try:
+            for partition in range(self.window.capacity):
+                if self.window.states[partition] is NULL:
+                    continue
+                frame.partition = partition
+                found.size = 0
+                self.window.content(self.window.states[partition], &found)
+                for i in range(found.size):
+                    self.add(found.events[i], frame)
+        finally:
+            frame.partition = before
+            found_free(&found)
+        return 0
+
+
+@cython.final
+cdef class IndexProbe(Searchable):
+    """The events of one key, as far as the rest of the condition holds.
+
+    Args:
+        held: the events searched.
+        index: one of its indexes.
+        probe: executors of the key looked for; they read other slots than this one.
+        slot: where the rest of the condition reads the searched event.
+        rest: the rest of the condition, or None.
+    """
+
+    def __init__(self, HeldEvents held not None, EventIndex index not None, tuple probe not None, int slot,
+                 Executor rest=None):
+        self.held = held
+        self.index = index
+        self.probe = probe
+        self.rest = rest
+        self.slot = slot
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        cdef EventIndex index = self.index
+        cdef const ExecC* rest = NULL
+        cdef CellC key[MAX_PARTS]
+        cdef uint32_t slot, number
+        cdef EventC* event
+        if self.held.stale:
+            self.refresh(frame)
+        if not key_of(self.probe, index.n_parts, NULL, frame, key):
+            return 0
+        if index.partitioned:
+            key[index.n_parts].bits = 0
+            key[index.n_parts].i = <int> frame.partition
+        slot = index.keys.find(key, 0)
+        if slot == NO_SLOT:
+            return 0
+        if self.rest is not None:
+            rest = &self.rest.c
+        number = index.lists[slot].head
+        while number != NO_SLOT:
+            event = index.entries[number].event
+            if rest is not NULL:
+                frame.slots[self.slot] = event
+                if rest.fn(rest, event, frame, NULL) != TRUE:
+                    number = index.entries[number].next
+                    continue
+            found_add(found, event)
+            number = index.entries[number].next
+        return 0
+
+    cdef int refresh(self, FrameC* frame) except -1:
+        # The event that searches stands in its slot, which the refresh may use for others.
+        cdef EventC* slots[2]
+        cdef EventC** before = frame.slots
+        frame.slots = slots
+        try:
+            return self.held.refresh(frame)
+        finally:
+            frame.slots = before

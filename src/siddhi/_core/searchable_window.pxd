@@ -1,0 +1,10 @@
+# Looking through the content of a window, event by event: the way that always works.
+
+from siddhi._core.executor cimport Executor
+from siddhi._core.searchable cimport Searchable
+from siddhi._core.window cimport Window
+
+cdef class WindowScan(Searchable):
+    cdef Window window
+    cdef Executor condition        # None: everything matches
+    cdef bint shared               # a named window: one content for all partition keys

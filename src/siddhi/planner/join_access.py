@@ -1,0 +1,92 @@
+"""How a join looks the other side up: through a hash index where the condition asks for equality, else by looking
+through everything. Shared by the engine, which does it, and by explain, which says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from siddhi.planner.expressions import And, Attr, Comparison, TypedExpression, Widen
+from siddhi.planner.nodes import WindowPlan
+from siddhi.query_api.expression import CompareOperator
+from siddhi.types import AttributeType
+
+__all__ = ["Lookup", "attribute_of", "equality_lookup", "holds_what_came_out"]
+
+_HOLD_WHAT_CAME_OUT = frozenset(
+    {"batch", "externalTime", "externalTimeBatch", "length", "lengthBatch", "time", "timeBatch", "timeLength"}
+)
+_MAX_PARTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """``key`` of the searched event equals ``probe`` of the one that triggers, part by part, and ``rest`` holds."""
+
+    key: tuple[TypedExpression, ...]
+    probe: tuple[TypedExpression, ...]
+    rest: TypedExpression | None
+
+
+def holds_what_came_out(window: WindowPlan | None) -> bool:
+    """Whether a window holds what has come out of it and not yet expired, in that order: then an index can follow it."""
+    return window is not None and window.window.native in _HOLD_WHAT_CAME_OUT
+
+
+def equality_lookup(on: TypedExpression | None, slot: int) -> Lookup | None:
+    """The index look-up a join condition allows, or None.
+
+    Args:
+        on: the condition, over slots 0 and 1.
+        slot: of the side that is searched.
+    """
+    if on is None:
+        return None
+    key: list[TypedExpression] = []
+    probe: list[TypedExpression] = []
+    rest: list[TypedExpression] = []
+    for condition in _conjuncts(on):
+        pair = _equality(condition, slot) if len(key) < _MAX_PARTS else None
+        if pair is None:
+            rest.append(condition)
+            continue
+        key.append(pair[0])
+        probe.append(pair[1])
+        if pair[0].type in (AttributeType.FLOAT, AttributeType.DOUBLE):
+            # An index finds NaN by NaN, the comparison does not.
+            rest.append(condition)
+    if not key:
+        return None
+    remaining = reduce(lambda left, right: And(AttributeType.BOOL, left, right), rest) if rest else None
+    return Lookup(tuple(key), tuple(probe), remaining)
+
+
+def _conjuncts(condition: TypedExpression) -> list[TypedExpression]:
+    if isinstance(condition, And):
+        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
+    return [condition]
+
+
+def _equality(condition: TypedExpression, slot: int) -> tuple[TypedExpression, TypedExpression] | None:
+    """Key and probe of ``attribute of the slot == attribute of another``; None for any other condition."""
+    if not isinstance(condition, Comparison) or condition.operator is not CompareOperator.EQUAL:
+        return None
+    for key, probe in ((condition.left, condition.right), (condition.right, condition.left)):
+        if _slot_of(key) == slot and _slot_of(probe) not in (None, slot):
+            return key, probe
+    return None
+
+
+def _slot_of(expression: TypedExpression) -> int | None:
+    """The slot of an attribute, widened or not; None for anything else."""
+    while isinstance(expression, Widen):
+        expression = expression.operand
+    return expression.slot if isinstance(expression, Attr) else None
+
+
+def attribute_of(part: TypedExpression) -> Attr:
+    """The attribute behind a part of a key or probe, which may be widened."""
+    while isinstance(part, Widen):
+        part = part.operand
+    assert isinstance(part, Attr)
+    return part

@@ -1,0 +1,338 @@
+"""A join plan → two chains that meet in one selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from siddhi._core.aggregator import Aggregator
+from siddhi._core.aggregator_states import AggregatorStates
+from siddhi._core.event import Layout
+from siddhi._core.executor import Executor
+from siddhi._core.join import JoinStep, PassingWindow
+from siddhi._core.join_selector import JoinSelector
+from siddhi._core.junction import StreamJunction
+from siddhi._core.output import OutputStage
+from siddhi._core.processor import Processor
+from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
+from siddhi._core.searchable import NothingHeld, Searchable
+from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
+from siddhi._core.searchable_window import WindowScan
+from siddhi._core.window import Window
+from siddhi.planner.expressions import OUTPUT_SLOT, TypedExpression
+from siddhi.planner.join_access import equality_lookup, holds_what_came_out
+from siddhi.planner.nodes import (
+    FilterPlan,
+    HandlerPlan,
+    JoinPlan,
+    OrderPlan,
+    QueryPlan,
+    SelectMode,
+    SingleInputPlan,
+    SourceKind,
+)
+from siddhi.query_api.input import JoinType, Trigger
+from siddhi.query_api.selection import OutputEventType
+from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.query import BuiltQuery, Site
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.selector import (
+    build_projection,
+    build_selector,
+    has_side_effects,
+    is_projection,
+    selection_expressions,
+)
+from siddhi.runtime.assembly.stage import Stage
+from siddhi.runtime.assembly.windows import WindowSite, build_window
+
+__all__ = ["JoinSource", "SharedContent", "build_join_query"]
+
+
+class SharedContent(Protocol):
+    """What is searched by many queries: a table, a named window."""
+
+    @property
+    def layout(self) -> Layout:
+        """Of its records, one cell per attribute."""
+
+    def search(
+        self,
+        on: TypedExpression | None,
+        slot: int,
+        builder: ExpressionBuilder,
+        filters: Sequence[TypedExpression] = (),
+    ) -> Searchable:
+        """A look-up in this content.
+
+        Args:
+            on: the condition; reads this content's event in ``slot`` and others in theirs. None: everything matches.
+            slot: see there.
+            builder: knows the cells of all slots.
+            filters: further conditions, over this content's event alone, which they read in slot 0.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSource:
+    """Where one side's events come from.
+
+    Attributes:
+        junction: what its entry subscribes to; None for tables, on which nothing arrives.
+        content: what the other side searches; None for streams, which have a window of their own.
+    """
+
+    junction: StreamJunction | None
+    content: SharedContent | None = None
+
+
+@dataclass(slots=True)
+class _Side:
+    """One side while it is built."""
+
+    plan: SingleInputPlan
+    source: JoinSource
+    slot: int
+    site: Site
+    triggers: bool
+    joins_expired: bool
+    own_records: bool
+    chain: Chain = field(default_factory=Chain)
+    stage: Stage = field(init=False)
+    filters: list[FilterPlan] = field(init=False, default_factory=list)
+    conditions: tuple[Executor, ...] = ()
+    copier: StageCopier | None = None
+    window: Window | None = None
+    held: HeldEvents | None = None
+    stateful: dict[str, Processor] = field(default_factory=dict)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it matters what arrives on this side."""
+        return self.source.junction is not None and (self.triggers or self.window is not None)
+
+    @property
+    def cells(self) -> Cells:
+        """Where condition and selection find this side's attributes."""
+        return replace(self.stage.cells, source=self.slot)
+
+    @property
+    def name(self) -> str:
+        return "right" if self.slot else "left"
+
+
+def build_join_query(
+    plan: QueryPlan, sources: tuple[JoinSource, JoinSource], output: OutputStage, site: Site
+) -> tuple[list[QueryEntry | None], BuiltQuery]:
+    """Build a join.
+
+    Returns:
+        The receivers to subscribe to the junctions of left and right, in this order (None where nothing that arrives
+        matters), and the query.
+
+    Raises:
+        SiddhiAppCreationError: it needs something that this engine does not run.
+    """
+    input_ = plan.input
+    if not isinstance(input_, JoinPlan):
+        raise TypeError("not a join")
+    plan = _order_by_output(plan)
+    sides = [_start(plan, input_, sources[slot], slot, site) for slot in (0, 1)]
+    slots = {side.slot: side.cells for side in sides}
+    builder = ExpressionBuilder(slots, site.scripts)
+    built = BuiltQuery(plan.name, output)
+    parts: JoinSelector | None = None
+    if is_projection(plan):
+        selector: Processor = build_projection(plan, slots, output, site, None)
+    else:
+        selector = build_selector(
+            plan,
+            slots,
+            output,
+            site,
+            removes=any(side.joins_expired for side in sides),
+            remembers=False,
+            kind=JoinSelector,
+        )
+        if _works_in_parts(plan):
+            parts = selector
+    searches = [_search(input_.on, side, builder) if sides[1 - side.slot].triggers else None for side in sides]
+    for side in sides:
+        if not side.is_read:
+            continue
+        step = JoinStep(
+            site.context,
+            side.slot,
+            searches[1 - side.slot],
+            side.held,
+            _is_outer(input_.type, side.slot),
+            side.joins_expired,
+            parts,
+        )
+        side.chain.add(step)
+        step.next = selector
+        # The step goes first: it lets go of a window's events before the window does.
+        built.stateful[f"{side.name}/join"] = step
+        built.stateful |= side.stateful
+    if builder.aggregators:
+        built.stateful["condition"] = AggregatorStates(site.context, builder.aggregators)
+    if not is_projection(plan):
+        built.stateful["selector"] = selector
+    if not site.partitioned:
+        built.make_state(0)
+    return [_entry(plan, input_, side) for side in sides], built
+
+
+def _order_by_output(plan: QueryPlan) -> QueryPlan:
+    """Let ``order by`` read the output: an input attribute is as good as the column that shows it.
+
+    Raises:
+        SiddhiAppCreationError: it is not among the columns.
+    """
+    keys: list[OrderPlan] = []
+    columns = plan.selector.columns
+    for order in plan.selector.order_by:
+        if order.key.slot >= 0:
+            position = next((i for i, column in enumerate(columns) if column.expression == order.key), None)
+            if position is None:
+                raise not_supported(
+                    f"ordering a join by '{order.key.name}', which it does not select, is",
+                    plan.span,
+                    f"select '{order.key.name}' as well",
+                )
+            order = replace(order, key=replace(order.key, slot=OUTPUT_SLOT, position=position))
+        keys.append(order)
+    return replace(plan, selector=replace(plan.selector, order_by=tuple(keys)))
+
+
+def _works_in_parts(plan: QueryPlan) -> bool:
+    """Whether it matters to the selection where the matches of one event end."""
+    selection = plan.selector
+    return (
+        selection.mode is not SelectMode.EACH
+        or bool(selection.order_by or selection.group_by or selection.offset)
+        or selection.limit is not None
+    )
+
+
+def _is_outer(type_: JoinType, slot: int) -> bool:
+    return type_ is JoinType.FULL_OUTER or type_ is (JoinType.LEFT_OUTER, JoinType.RIGHT_OUTER)[slot]
+
+
+def _triggers(input_: JoinPlan, slot: int) -> bool:
+    side, other = (input_.left, input_.right) if slot == 0 else (input_.right, input_.left)
+    if side.kind is SourceKind.TABLE:
+        return False
+    if slot == 1 and side.kind is SourceKind.WINDOW and side.source == other.source:
+        return False  # a named window joined with itself is triggered by its left occurrence only
+    return input_.trigger in (Trigger.BOTH, (Trigger.LEFT, Trigger.RIGHT)[slot])
+
+
+def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, site: Site) -> _Side:
+    """Everything in front of the join step."""
+    side_plan = (input_.left, input_.right)[slot]
+    wants_expired = plan.output.event_type is not OutputEventType.CURRENT
+    selection = plan.selector
+    # Expired pairs that are not put out still take their part of the aggregates away.
+    sliding = side_plan.kind is SourceKind.WINDOW or (
+        side_plan.window is not None and not side_plan.window.window.batch
+    )
+    counts_expired = selection.has_aggregates or bool(selection.group_by) or has_side_effects(selection)
+    side = _Side(
+        side_plan,
+        source,
+        slot,
+        site,
+        triggers=_triggers(input_, slot),
+        joins_expired=wants_expired or (sliding and counts_expired),
+        own_records=side_plan.window is not None or wants_expired,
+    )
+    if source.content is not None:
+        _start_shared(side, plan, source.content)
+    elif source.junction is not None:
+        _start_stream(side, plan, source.junction)
+    return side
+
+
+def _start_shared(side: _Side, plan: QueryPlan, content: SharedContent) -> None:
+    """A named window or table: its records are searched and, where it triggers, come as they are."""
+    side.stage = Stage(content.layout)
+    handlers, aggregators = _build_filters(side)
+    if handlers:
+        what = f"a stream function behind {side.plan.kind.value} '{side.plan.source}' in a join is"
+        raise not_supported(what, plan.span)
+    if aggregators:
+        raise not_supported(f"an aggregator in a filter of {side.plan.kind.value} '{side.plan.source}' is", plan.span)
+
+
+def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> None:
+    """A stream: filters and functions, the query's own record, the window."""
+    site = side.site
+    side.stage = Stage(junction.layout)
+    handlers, aggregators = _build_filters(side)
+    if handlers:
+        side.stage, side.copier = side.stage.widened(side.plan, side.plan.before)
+        aggregators += add_handlers(handlers, side.plan.source_width, side.stage, side.chain, site)
+    if side.own_records:
+        side.stage, copier = side.stage.kept(side.plan)
+        if side.copier is None:
+            side.copier = copier
+        else:
+            side.chain.add(StageProcessor(site.context, copier))
+    if side.plan.window is None:
+        side.chain.add(PassingWindow(site.context, own_pool(side.stage) if side.joins_expired else None))
+    else:
+        side.window = build_window(
+            side.plan.window,
+            WindowSite(
+                site.context,
+                own_pool(side.stage),
+                side.stage.cell_of or {},
+                stamps=side.joins_expired,
+                keeps_expired=True,
+                span=plan.span,
+            ),
+        )
+        if not side.window.is_searchable:
+            raise not_supported(f"a join with the window '{side.plan.window.window.full_name}' is", plan.span)
+        side.chain.add(side.window)
+        side.stateful[f"{side.name}/window"] = side.window
+    if aggregators:
+        side.stateful[f"{side.name}/filters"] = AggregatorStates(site.context, aggregators)
+
+
+def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
+    """Build the filters on the source's own record; returns the other handlers, and the aggregators in the filters."""
+    side.filters, handlers = leading_filters(side.plan.before)
+    builder = ExpressionBuilder({0: side.stage.cells}, side.site.scripts)
+    side.conditions = builder.build_all([handler.condition for handler in side.filters])
+    return handlers, builder.aggregators
+
+
+def _search(on: TypedExpression | None, side: _Side, builder: ExpressionBuilder) -> Searchable:
+    """How the other side looks this one up."""
+    if side.source.content is not None:
+        return side.source.content.search(on, side.slot, builder, [plan.condition for plan in side.filters])
+    if side.window is None:
+        return NothingHeld(side.slot)
+    lookup = equality_lookup(on, side.slot) if holds_what_came_out(side.plan.window) else None
+    if lookup is None:
+        return WindowScan(side.window, side.slot, None if on is None else builder.build(on))
+    index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
+    side.held = HeldEvents(side.window)
+    side.held.add_index(index)
+    rest = None if lookup.rest is None else builder.build(lookup.rest)
+    return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest)
+
+
+def _entry(plan: QueryPlan, input_: JoinPlan, side: _Side) -> QueryEntry | None:
+    junction = side.source.junction
+    if junction is None or side.chain.first is None or not side.is_read:
+        return None
+    readers = selection_expressions(plan.selector)
+    if input_.on is not None:
+        readers.append(input_.on)
+    reads = attributes_read(side.plan, side.filters, readers, side.slot, whole=False)
+    return QueryEntry(side.site.context, side.conditions, side.copier, side.chain.first, junction, reads)

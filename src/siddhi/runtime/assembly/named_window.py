@@ -1,0 +1,126 @@
+"""A named window plan → a junction to insert into, the window, and a junction to read from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from siddhi._core.context import AppContext
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.executor_logic import make_and
+from siddhi._core.junction import StreamJunction
+from siddhi._core.named_window import WindowPublisher
+from siddhi._core.processor import Processor
+from siddhi._core.query import QueryEntry, StageCopier
+from siddhi._core.searchable import Searchable
+from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
+from siddhi._core.searchable_window import WindowScan
+from siddhi.planner.expressions import TypedExpression
+from siddhi.planner.join_access import attribute_of, equality_lookup, holds_what_came_out
+from siddhi.planner.nodes import NamedWindowPlan
+from siddhi.query_api.selection import OutputEventType
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.types import layout_of
+from siddhi.runtime.assembly.windows import WindowSite, build_window
+
+__all__ = ["BuiltNamedWindow"]
+
+_ALL = 2**64 - 1
+
+
+class BuiltNamedWindow:
+    """One named window: queries insert into ``input``; readers and callbacks subscribe to ``output``; joins and on-demand
+    queries :meth:`search` it. It is shared by all partition keys.
+
+    Args:
+        plan: the window.
+        context: the app's.
+        pool: of the records inserted into it, from the streams of its types.
+
+    Attributes:
+        stateful: its steps that hold state, by name.
+    """
+
+    def __init__(self, plan: NamedWindowPlan, context: AppContext, pool: EventPool) -> None:
+        self.plan = plan
+        self.layout: Layout = layout_of(plan.attributes)
+        self.input = StreamJunction(context, plan.id, self.layout, pool)
+        # Records of its own: they expire and are numbered here, which those of a stream must not.
+        own = EventPool(self.layout)
+        self.output = StreamJunction(context, plan.id, self.layout, own)
+        self._window = build_window(
+            plan.window,
+            WindowSite(
+                context,
+                own,
+                {position: position for position in range(self.layout.width)},
+                stamps=True,
+                keeps_expired=True,
+                span=plan.span,
+            ),
+        )
+        self._publisher = WindowPublisher(
+            context,
+            self.output,
+            plan.output is not OutputEventType.EXPIRED,
+            plan.output is not OutputEventType.CURRENT,
+        )
+        self._window.next = self._publisher
+        self._held: HeldEvents | None = None
+        self._indexes: dict[tuple[tuple[str, int], ...], EventIndex] = {}
+        copier = StageCopier(self.layout, own, list(range(self.layout.width)))
+        self.input.subscribe(QueryEntry(context, (), copier, self._window, self.input, _ALL))
+        self.stateful: dict[str, Processor] = {"publisher": self._publisher, "window": self._window}
+        self._window.make_state(0)
+
+    def search(
+        self,
+        on: TypedExpression | None,
+        slot: int,
+        builder: ExpressionBuilder,
+        filters: Sequence[TypedExpression] = (),
+    ) -> Searchable:
+        """A look-up in what the window holds.
+
+        Args:
+            on: the condition, over the window's events in ``slot`` and others in theirs. None: every event matches.
+            slot: see there.
+            builder: knows where the events of all slots are found; that of this one in a numbered event slot.
+            filters: further conditions, over the window's event alone, which they read in slot 0.
+
+        Raises:
+            SiddhiAppCreationError: this kind of window cannot be searched.
+        """
+        if not self._window.is_searchable:
+            raise not_supported(f"searching the window '{self.plan.window.window.full_name}' is", self.plan.span)
+        place = builder.slots[slot].source
+        if not isinstance(place, int):
+            raise TypeError("a window's event is read from an event slot")
+        own = ExpressionBuilder({0: Cells(self.layout, source=place)}, builder.scripts, make_in=builder.make_in)
+        conditions = list(own.build_all(filters))
+        lookup = equality_lookup(on, slot) if holds_what_came_out(self.plan.window) else None
+        rest = on if lookup is None else lookup.rest
+        if rest is not None:
+            conditions.insert(0, builder.build(rest))
+        condition = reduce(make_and, conditions) if conditions else None
+        if lookup is None:
+            return WindowScan(self._window, place, condition, True)
+        held, index = self._index(lookup.key)
+        return IndexProbe(held, index, builder.build_all(lookup.probe), place, condition)
+
+    def _index(self, key: tuple[TypedExpression, ...]) -> tuple[HeldEvents, EventIndex]:
+        """The index by this key; those who search by the same one share it."""
+        if self._held is None:
+            self._held = HeldEvents(self._window)
+            self._publisher.hold(self._held)
+        attributes = [attribute_of(part) for part in key]
+        name = tuple((str(part.type), attribute.position) for part, attribute in zip(key, attributes, strict=True))
+        index = self._indexes.get(name)
+        if index is None:
+            cells = Cells(self.layout, source=0)
+            parts = ExpressionBuilder(dict.fromkeys((a.slot for a in attributes), cells), {}).build_all(key)
+            index = EventIndex(parts, 0, False)
+            self._indexes[name] = index
+            self._held.add_index(index)
+        return self._held, index
