@@ -6,7 +6,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from siddhi._core.event cimport EventC
+from siddhi._core.event cimport CellC, EventC
 from siddhi._core.executor cimport FrameC
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
@@ -23,6 +23,7 @@ cdef class GroupBy:
     cdef KeyCellC* cells
     cdef int n_cells
     cdef bint partitioned          # the partition slot is part of the key
+    cdef bint simple               # one 8-byte cell of the event at hand
     cdef bint remembers            # slots are remembered in events
     cdef list aggregators
     cdef uint32_t* held            # [capacity] events of the group that have not expired
@@ -32,6 +33,7 @@ cdef class GroupBy:
     cdef Py_ssize_t dropping_capacity
     cdef bint swept                # a RESET came in this chunk
     cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
+    cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
     cdef int begin(self, uint32_t slot) except -1
     cdef bint belongs(self, uint32_t slot, uint32_t partition) noexcept
     cdef int leave_group(self, uint32_t slot) except -1        # an event of the group expired

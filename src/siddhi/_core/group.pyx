@@ -45,6 +45,7 @@ cdef class GroupBy:
         self.partitioned = partitioned
         if partitioned:
             codes.append(INT)
+        self.simple = self.n_cells == 1 and not partitioned and self.cells[0].slot < 0 and not self.cells[0].narrow
         self.keys = KeyMap(codes)
         self.aggregators = aggregators
         self.remembers = remembers
@@ -62,12 +63,16 @@ cdef class GroupBy:
         cdef CellC key[64]
         cdef uint64_t nulls = 0
         cdef int i
-        cdef uint32_t slot
-        cdef bint is_new = False
         cdef EventC* source
         cdef KeyCellC* cell
         if event.group != 0 and self.remembers:
             return event.group - 1
+        if self.simple:
+            cell = self.cells
+            key[0].bits = event.body[cell.cell]
+            if event.body[cell.word] & cell.bit:
+                nulls, key[0].bits = 1, 0
+            return self.enter(event, frame, key, nulls)
         for i in range(self.n_cells):
             cell = &self.cells[i]
             source = event if cell.slot < 0 else frame.slots[cell.slot]
@@ -82,7 +87,11 @@ cdef class GroupBy:
         if self.partitioned:
             key[self.n_cells].bits = 0
             key[self.n_cells].i = <int> frame.partition
-        slot = self.keys.insert(key, nulls, &is_new)
+        return self.enter(event, frame, key, nulls)
+
+    cdef inline uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe:
+        cdef bint is_new = False
+        cdef uint32_t slot = self.keys.insert(key, nulls, &is_new)
         if is_new:
             self.begin(slot)
         if frame.type == CURRENT:

@@ -19,7 +19,7 @@ from siddhi._core.event cimport (
     BORROWED, DOUBLE, LONG, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
 )
 from siddhi._core.executor cimport system_ms
-from siddhi._core.junction cimport StreamJunction
+from siddhi._core.junction cimport StreamJunction, send
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport Event
@@ -104,7 +104,7 @@ cdef class InputHandler:
             try:
                 if stamped and self.app.frame.playback:
                     advance(self.app, time)
-                self.junction.send(&chunk)
+                send(self.junction, &chunk)
             finally:
                 release(self.pool, event)
         finally:
@@ -205,7 +205,7 @@ cdef class InputHandler:
                 chunk_append(&chunk, record)
             if self.app.frame.playback:
                 advance(self.app, chunk.tail.timestamp)
-            self.junction.send(&chunk)
+            send(self.junction, &chunk)
         finally:
             chunk_release(&chunk, self.pool)
             unlock_app(self.app.lock)
@@ -266,7 +266,7 @@ cdef class InputHandler:
             advance(self.app, block[i].timestamp)
             chunk.head = block[i]
             chunk.tail = block[i]
-            self.junction.send(&chunk)
+            send(self.junction, &chunk)
         return 0
 
     cdef int flush_batch_callbacks(self) except -1:

@@ -6,7 +6,7 @@ from cpython.ref cimport Py_INCREF
 
 from siddhi._core.event cimport OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, Executor
-from siddhi._core.processor cimport MAX_BLOCK
+from siddhi._core.processor cimport MAX_BLOCK, receive_fn
 
 
 cdef class StageCopier:
@@ -69,6 +69,21 @@ cdef class StageCopier:
         return stage
 
 
+cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
+    cdef EventC* event = chunk.head
+    cdef int i
+    if event.next is not NULL:
+        return entry.receive_many(event)
+    for i in range(entry.n_conditions):
+        entry.frame.type = event.type
+        entry.frame.group = entry.frame.partition
+        if entry.conditions[i].fn(entry.conditions[i], event, entry.frame, NULL) != TRUE:
+            return 0
+    if entry.copier is None:
+        return entry.next.process_one(event)
+    return entry.copy_one(event)
+
+
 cdef class QueryEntry(Receiver):
     """Receives a query's input.
 
@@ -97,6 +112,7 @@ cdef class QueryEntry(Receiver):
             self.conditions[i] = &executor.c
         self.copier = copier
         self.next = next
+        self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads
 
@@ -157,23 +173,11 @@ cdef class QueryEntry(Receiver):
                 return False
         return True
 
+    cdef void abort(self) noexcept:
+        self.next.abort()
+
     cdef int receive(self, EventChunk* chunk) except -1:
-        cdef EventC* event = chunk.head
-        cdef bint done = False
-        try:
-            if event.next is NULL:
-                if self.passes(event):
-                    if self.copier is None:
-                        self.next.process_one(event)
-                    else:
-                        self.copy_one(event)
-            else:
-                self.receive_many(event)
-            done = True
-        finally:
-            if not done:
-                self.next.abort()
-        return 0
+        return entry_receive(self, chunk)
 
     cdef int copy_one(self, EventC* event) except -1:
         cdef EventC* stage = self.copier.copy(event)

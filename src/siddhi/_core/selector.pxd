@@ -44,6 +44,7 @@ cdef class Selector(Processor):
     cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
     cdef readonly OutputStage output
     cdef bint is_silent(self, int epoch) except -1
+    cdef EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL
     cdef EventC* select(self, EventC* event) except? NULL
     cdef int update(self, EventC* event) except -1
     cdef int keep(self, EventC* out, uint32_t slot) except -1

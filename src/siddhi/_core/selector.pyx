@@ -11,7 +11,7 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, CellC, acquire, release
 from siddhi._core.executor cimport TRUE, FrameC
 from siddhi._core.order cimport ChunkOrder
-from siddhi._core.output cimport is_needed
+from siddhi._core.output cimport emit_one, is_needed
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 @cython.no_gc_clear
@@ -87,23 +87,44 @@ cdef class Selector(Processor):
         return 0
 
     cdef int process(self, EventC* event) except -1:
+        cdef uint32_t slot = 0
+        cdef EventC* out = self.take_in(event, &slot)
+        if out is not NULL:
+            self.keep(out, slot)
+        return 0
+
+    cdef int process_one(self, EventC* event) except -1:
+        cdef uint32_t slot = 0
+        cdef EventC* out = self.take_in(event, &slot)
+        if out is NULL:
+            return self.finish()
+        if (self.out.head is not NULL or self.last is not NULL or self.n_order or self.ordering is not None
+                or self.limit >= 0 or self.offset > 0):
+            self.keep(out, slot)
+            return self.finish()
+        # It is alone in what goes out of this chunk.
+        if self.groups is not None:
+            self.groups.end_chunk()
+        return emit_one(self.output, out)
+
+    cdef inline EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL:
+        """Aggregate an event; returns what it puts out, or NULL, and its group's slot."""
         cdef FrameC* frame = &self.app.frame
-        cdef EventC* out
-        cdef uint32_t slot = frame.partition
+        cdef EventC* out = NULL
         frame.type = event.type
         self.last_timestamp = event.timestamp
         if self.groups is not None:
-            slot = self.groups.slot_of(event, frame)
-        frame.group = slot
+            slot[0] = self.groups.slot_of(event, frame)
+        else:
+            slot[0] = frame.partition
+        frame.group = slot[0]
         if (self.wants_current if event.type == CURRENT else self.wants_expired) and is_needed(self.output):
             out = self.select(event)
-            if out is not NULL:
-                self.keep(out, slot)
         elif self.has_aggregates:
             self.update(event)
-        if self.groups is not None and event.type == EXPIRED:
-            self.groups.leave_group(slot)
-        return 0
+        if event.type == EXPIRED and self.groups is not None:
+            self.groups.leave_group(slot[0])
+        return out
 
     cdef bint is_silent(self, int epoch) except -1:
         return self.output.is_silent(epoch)

@@ -12,21 +12,24 @@ from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi.planner.nodes import (
     Action,
+    OnErrorAction,
     OutputPlan,
     PartitionPlan,
     Plan,
     QueryPlan,
     SingleInputPlan,
     SourceKind,
+    StreamOrigin,
     StreamPlan,
 )
-from siddhi.query_api.definition import Attribute
+from siddhi.query_api.definition import Attribute, StreamDefinition
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.partition import BuiltPartition
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
 from siddhi.runtime.assembly.types import layout_of
+from siddhi.runtime.faults import forward_to_fault_stream
 
 __all__ = ["Assembly"]
 
@@ -36,10 +39,11 @@ class Assembly:
 
     Args:
         plan: the app's plan.
-        context: clock, lock and timers of the app.
         scripts: compiled ``define function`` bodies by name.
 
     Attributes:
+        plan: as given.
+        context: clock, lock and timers of the app.
         junctions: by stream id.
         queries: by name, in build order.
         partitions: by name.
@@ -48,8 +52,9 @@ class Assembly:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
     """
 
-    def __init__(self, plan: Plan, context: AppContext, scripts: dict[str, Callable[..., object]]) -> None:
-        self.context = context
+    def __init__(self, plan: Plan, scripts: dict[str, Callable[..., object]]) -> None:
+        self.plan = plan
+        self.context = context = AppContext(plan.name)
         self.junctions: dict[str, StreamJunction] = {}
         self._pools: dict[tuple[int, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
@@ -64,9 +69,19 @@ class Assembly:
                 self._add_partition(execution)
             else:
                 self._add_query(execution, None)
+        self._connect_faults()
         for batch in plan.batches:
             if batch.stream in self.junctions:
                 self.junctions[batch.stream].columnar = batch.columnar
+
+    @property
+    def stream_definitions(self) -> dict[str, StreamDefinition]:
+        """Definitions of all streams but fault streams, inferred ones included, by name."""
+        return {
+            stream.id: StreamDefinition(id=stream.id, attributes=stream.attributes, annotations=stream.annotations)
+            for stream in self.plan.streams.values()
+            if stream.origin is not StreamOrigin.FAULT
+        }
 
     def stateful_steps(self) -> dict[str, Processor]:
         """Every step that holds state, by a name that is the same whenever the app is built."""
@@ -74,6 +89,11 @@ class Assembly:
         for path, query in self._built:
             steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
         return steps
+
+    def _connect_faults(self) -> None:
+        for stream in self.plan.streams.values():
+            if stream.on_error is OnErrorAction.STREAM:
+                self.junctions[stream.id].on_error = forward_to_fault_stream(self.junctions[f"!{stream.id}"])
 
     def _add_stream(self, stream: StreamPlan, junctions: dict[str, StreamJunction]) -> None:
         if stream.async_settings is not None:

@@ -126,6 +126,7 @@ def build_single_query(
                 stamps=wants_expired or _sees_expiry(plan, input_),
                 keeps_expired=wants_expired,
                 span=plan.span,
+                partitioned=site.partitioned,
             ),
         )
         chain.add(window)
