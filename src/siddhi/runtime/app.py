@@ -18,12 +18,13 @@ from siddhi._core.user_event import Event
 from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
 from siddhi.runtime.clock import Heartbeat, TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
+from siddhi.runtime.on_demand import OnDemandQueries
 from siddhi.runtime.state import SnapshotService, fingerprint_of
 
 if TYPE_CHECKING:
     from siddhi._core.batch import EventBatch
     from siddhi.persistence import PersistenceStore
-    from siddhi.query_api.definition import StreamDefinition
+    from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
 
 __all__ = ["SiddhiAppRuntime"]
@@ -67,6 +68,7 @@ class SiddhiAppRuntime:
         self._input_handlers: dict[str, InputHandler] = {}
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
         self._state = SnapshotService(self._context, fingerprint_of(assembly.plan.app), self._assembly.stateful_steps())
+        self._on_demand = OnDemandQueries(assembly)
         self._state_lock = threading.Lock()
         self._shut_down = False
         playback = assembly.plan.playback
@@ -139,6 +141,34 @@ class SiddhiAppRuntime:
             handler = InputHandler(self._context, self._junction(stream))
             self._input_handlers[stream] = handler
         return handler
+
+    # --- on-demand queries
+
+    def query(self, text: str) -> list[Event]:
+        """Ask a table, or change one: ``from T on price > 5 select symbol, price``, ``delete T on T.symbol == 'IBM'``.
+
+        The query is compiled once and kept by its text; any thread may ask while events flow.
+
+        Returns:
+            The rows found, as events with timestamp -1; nothing where no row was found and for every change.
+
+        Raises:
+            NotRunningError: the app is not running.
+            SiddhiParserError: the text is no on-demand query.
+            OnDemandQueryCreationError: it can't be run, or failed while it ran.
+        """
+        if not self._context.running:
+            raise NotRunningError(f"Siddhi app '{self.name}' is {'shut down' if self._shut_down else 'not started'}")
+        return self._on_demand.run(text)
+
+    def query_types(self, text: str) -> list[tuple[str, str]]:
+        """Names and types of what an on-demand query answers with, without running it; empty for a change.
+
+        Raises:
+            SiddhiParserError: the text is no on-demand query.
+            OnDemandQueryCreationError: it can't be run.
+        """
+        return self._on_demand.types(text)
 
     # --- events out
 
@@ -261,6 +291,11 @@ class SiddhiAppRuntime:
     def stream_definitions(self) -> Mapping[str, StreamDefinition]:
         """Definitions of all streams, inferred ones included, by name."""
         return MappingProxyType(self._assembly.stream_definitions)
+
+    @property
+    def table_definitions(self) -> Mapping[str, TableDefinition]:
+        """Definitions of all tables, by name."""
+        return MappingProxyType(self._assembly.table_definitions)
 
     @property
     def query_names(self) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ class SiddhiManager:
                         definition, trusted=self._allow_scripts, language=language, source=model.source
                     )
             return SiddhiAppRuntime(
-                Assembly(plan, scripts),
+                Assembly(plan, scripts, self._extensions),
                 persistence_store=lambda: self._persistence_store,
                 on_shutdown=self._forget,
             )

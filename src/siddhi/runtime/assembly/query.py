@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from siddhi._core.aggregator_states import AggregatorStates
@@ -17,7 +17,7 @@ from siddhi.planner.expressions import Call, ScriptCall, TypedExpression
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, QueryPlan, SingleInputPlan
 from siddhi.planner.walk import read_positions, walk
 from siddhi.query_api.selection import OutputEventType
-from siddhi.runtime.assembly.expressions import ExpressionBuilder
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.selector import (
     build_projection,
     build_selector,
@@ -26,6 +26,7 @@ from siddhi.runtime.assembly.selector import (
 )
 from siddhi.runtime.assembly.stage import Stage
 from siddhi.runtime.assembly.stream_functions import build_stream_function
+from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
@@ -40,12 +41,18 @@ class Site:
     Attributes:
         context: the app's.
         scripts: compiled functions by name.
+        tables: of the app.
         partitioned: it stands inside a partition.
     """
 
     context: AppContext
     scripts: dict[str, Callable[..., object]]
+    tables: Tables
     partitioned: bool = False
+
+    def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:
+        """Builds expressions that stand here and see these event slots."""
+        return ExpressionBuilder(slots, self.scripts, removes, self.tables.make_in)
 
 
 @dataclass(slots=True)
@@ -104,7 +111,7 @@ def build_single_query(
 
     stage = Stage(source.layout)
     filters, handlers = _leading_filters(input_.before)
-    builder = ExpressionBuilder({0: stage.cells}, site.scripts)
+    builder = site.builder({0: stage.cells})
     conditions = builder.build_all([handler.condition for handler in filters])
     in_filters = builder.aggregators
     copier: StageCopier | None = None
@@ -172,7 +179,7 @@ def _add_handlers(
     handlers: Sequence[HandlerPlan], first_appended: int, stage: Stage, chain: _Chain, site: Site
 ) -> list[object]:
     """Add filters and stream functions to the chain; returns the aggregators in them."""
-    builder = ExpressionBuilder({0: stage.cells}, site.scripts)
+    builder = site.builder({0: stage.cells})
     for handler in handlers:
         if isinstance(handler, FilterPlan):
             chain.add(FilterProcessor(site.context, builder.build(handler.condition)))

@@ -46,9 +46,7 @@ def build_selector(
         remembers: events come back through the selector when they expire, each at most once.
     """
     selection = plan.selector
-    builder = ExpressionBuilder(
-        {**slots, OUTPUT_SLOT: Cells(output.pool.layout, source="output")}, site.scripts, removes=removes
-    )
+    builder = site.builder({**slots, OUTPUT_SLOT: Cells(output.pool.layout, source="output")}, removes=removes)
     columns = builder.build_all([column.expression for column in selection.columns])
     having = None if selection.having is None else builder.build(selection.having)
     ordering = None
@@ -100,7 +98,7 @@ def build_projection(
         site: where the query stands.
         source: pool of the stream's records where the selection reads them directly.
     """
-    builder = ExpressionBuilder(slots, site.scripts)
+    builder = site.builder(slots)
     columns = builder.build_all([column.expression for column in plan.selector.columns])
     pure = not has_side_effects(plan.selector)
     return Projection(site.context, output.pool, columns, source, output, pure)
