@@ -65,8 +65,6 @@ cdef class GroupBy:
         cdef int i
         cdef EventC* source
         cdef KeyCellC* cell
-        if event.group != 0 and self.remembers:
-            return event.group - 1
         if self.simple:
             cell = self.cells
             key[0].bits = event.body[cell.cell]
@@ -117,19 +115,17 @@ cdef class GroupBy:
             aggregator.create(slot)
         return 0
 
-    cdef int leave_group(self, uint32_t slot) except -1:
+    cdef int last_left(self, uint32_t slot) except -1:
         cdef uint32_t* dropping
-        if self.held[slot] > 0:
-            self.held[slot] -= 1
-        if self.held[slot] == 0:
-            if self.n_dropping == self.dropping_capacity:
-                dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
-                if dropping is NULL:
-                    raise MemoryError
-                self.dropping = dropping
-                self.dropping_capacity = max(16, 2 * self.dropping_capacity)
-            self.dropping[self.n_dropping] = slot
-            self.n_dropping += 1
+        self.held[slot] = 0
+        if self.n_dropping == self.dropping_capacity:
+            dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
+            if dropping is NULL:
+                raise MemoryError
+            self.dropping = dropping
+            self.dropping_capacity = max(16, 2 * self.dropping_capacity)
+        self.dropping[self.n_dropping] = slot
+        self.n_dropping += 1
         return 0
 
     cdef int reset(self, uint32_t partition) except -1:
@@ -147,8 +143,7 @@ cdef class GroupBy:
         return not self.partitioned or (
             <uint32_t> self.keys.keys[<Py_ssize_t> slot * self.keys.width + self.n_cells].i == partition)
 
-    cdef int end_chunk(self) except -1:
-        """Drop the groups that nothing holds any more."""
+    cdef int sweep(self) except -1:
         cdef Py_ssize_t i
         cdef uint32_t slot
         if self.swept:

@@ -4,6 +4,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
+from libc.string cimport memcpy
+
 from siddhi._core.event cimport OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, Executor
 from siddhi._core.processor cimport MAX_BLOCK, receive_fn
@@ -23,6 +25,7 @@ cdef class StageCopier:
         cdef int position
         cdef CopyC* copy
         self.pool = pool
+        self.words = pool.layout.words
         self.copies = <CopyC*> PyMem_Malloc(max(1, len(positions)) * sizeof(CopyC))
         if self.copies is NULL:
             raise MemoryError
@@ -55,7 +58,7 @@ cdef class StageCopier:
         cdef EventC* stage = acquire(self.pool)
         stage.timestamp = event.timestamp
         stage.type = event.type
-        for i in range(self.pool.layout.words):
+        for i in range(self.words):
             stage.body[i] = 0
         for i in range(self.n_copies):
             cell = &self.copies[i]
@@ -104,12 +107,14 @@ cdef class QueryEntry(Receiver):
         self.frame = &app.frame
         self.filters = filters
         self.n_conditions = len(filters)
+        self.selects = True
         self.conditions = <const ExecC**> PyMem_Malloc(max(1, self.n_conditions) * sizeof(void*))
         if self.conditions is NULL:
             raise MemoryError
         for i in range(self.n_conditions):
             executor = filters[i]
             self.conditions[i] = &executor.c
+            self.selects = self.selects and executor.c.select is not NULL
         self.copier = copier
         self.next = next
         self.on_chunk = <receive_fn> entry_receive
@@ -152,6 +157,11 @@ cdef class QueryEntry(Receiver):
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1:
         """Collect the events that pass the filters; returns how many."""
         cdef Py_ssize_t i = 0, m = 0
+        if self.selects:
+            memcpy(passed, events, n * sizeof(EventC*))
+            for i in range(self.n_conditions):
+                n = self.conditions[i].select(self.conditions[i], passed, n, passed)
+            return n
         while i < n:
             try:
                 while i < n:
