@@ -1,12 +1,13 @@
 """Columns of a selection, block by block. `valid` holds ones where nothing was written yet."""
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from siddhi._core.column_op cimport COPY
-from siddhi._core.event cimport BOOL, FLOAT, INT, CellC
-from siddhi._core.executor cimport NULL_VALUE, TRUE, ExecC
+from siddhi._core.batch cimport reserve
+from siddhi._core.column_op cimport COPY, COPY_OBJECT
+from siddhi._core.event cimport BOOL, FLOAT, INT, OBJECT, STRING, CellC
+from siddhi._core.executor cimport NULL_VALUE, TRUE, VALUE, ExecC
 
 
 cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, FrameC* frame, int code,
@@ -32,6 +33,53 @@ cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, Fr
             if status == NULL_VALUE:
                 (<int64_t*> data)[row + j] = 0
             valid[row + j] = status != NULL_VALUE
+    return 0
+
+
+cdef int write_row(const ColumnC* columns, int n, EventC* event, FrameC* frame, BatchBuilder builder) except -1:
+    cdef Py_ssize_t row
+    cdef int i, status
+    cdef const ColumnC* column
+    cdef CellC value
+    cdef bint done = False
+    reserve(builder)
+    row = builder.size
+    i = 0
+    try:
+        while i < n:
+            column = &columns[i]
+            if column.kind <= COPY_OBJECT:
+                status = NULL_VALUE if event.body[column.source_word] & column.source_bit else VALUE
+                value.bits = event.body[column.source_cell]
+            else:
+                status = column.x.fn(column.x, event, frame, &value)
+            if column.code == BOOL:
+                if column.kind > COPY_OBJECT:
+                    value.i = status == TRUE
+                (<uint8_t*> builder.data[i])[row] = status != NULL_VALUE and value.i != 0
+            elif status == NULL_VALUE:
+                pass
+            elif column.code == INT or column.code == FLOAT:
+                (<int32_t*> builder.data[i])[row] = value.i
+            else:
+                if column.code == STRING or column.code == OBJECT:
+                    Py_INCREF(<object> <PyObject*> value.o)
+                (<uint64_t*> builder.data[i])[row] = value.bits
+            if status == NULL_VALUE:
+                builder.valid[i][row] = 0
+                if column.code != INT and column.code != FLOAT and column.code != BOOL:
+                    (<uint64_t*> builder.data[i])[row] = 0
+            i += 1
+        done = True
+    finally:
+        if not done:
+            while i > 0:
+                i -= 1
+                if (columns[i].code == STRING or columns[i].code == OBJECT) and builder.valid[i][row]:
+                    Py_DECREF(<object> <PyObject*> (<uint64_t*> builder.data[i])[row])
+                builder.valid[i][row] = 1
+    builder.timestamps[row] = event.timestamp
+    builder.size = row + 1
     return 0
 
 

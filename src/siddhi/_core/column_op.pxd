@@ -16,6 +16,7 @@ cdef enum ColumnKind:
 cdef struct ColumnC:
     const ExecC* x
     uint8_t kind                   # ColumnKind
+    uint8_t code                   # TypeCode
     bint aggregates                # must be evaluated for events that are not put out, too
     int32_t source_cell
     int32_t source_word

@@ -66,6 +66,9 @@ cdef class Layout:
         return position >> 6
 
 
+# no_gc: its only reference is the layout. Were it cleared by a collection, records given back after that would find
+# their object cells by a freed list.
+@cython.no_gc
 @cython.final
 cdef class EventPool:
     """Records of one layout. Grows by slabs; ``alive`` counts what is handed out."""

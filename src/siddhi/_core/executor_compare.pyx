@@ -10,6 +10,8 @@ from siddhi._core.executor cimport (
     CONSTANT, NULL_VALUE, TRUE, VARIABLE, ExecC, Executor, FrameC, eval_fn, new_executor,
 )
 
+from siddhi._core.executor_select cimport choose_select
+
 cdef extern from "siddhi/text.h":
     bint siddhi_same_text(void* a, void* b) noexcept
 
@@ -229,4 +231,6 @@ def make_comparison(str symbol not None, Executor left not None, Executor right 
     executor.c.cell, executor.c.word, executor.c.bit = left.c.cell, left.c.word, left.c.bit
     executor.c.cell2, executor.c.word2, executor.c.bit2 = right.c.cell, right.c.word, right.c.bit
     executor.c.value = right.c.value
+    if kind == 1:
+        executor.c.select = choose_select(number, type)
     return executor

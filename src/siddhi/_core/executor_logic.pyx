@@ -31,9 +31,18 @@ cdef int variable_is_null(const ExecC* x, EventC* e, FrameC* f, void* out) noexc
     return (e.body[x.word] & x.bit) != 0
 
 
+cdef Py_ssize_t select_both(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept:
+    n = x.left.select(x.left, events, n, passed)
+    return x.right.select(x.right, passed, n, passed)
+
+
 def make_and(Executor left not None, Executor right not None):
     """``left and right``: the right side is evaluated only where the left is true."""
-    return new_executor(<eval_fn> conjunction, BOOL, (left, right), f"and({left.description}, {right.description})")
+    cdef Executor executor = new_executor(
+        <eval_fn> conjunction, BOOL, (left, right), f"and({left.description}, {right.description})")
+    if left.c.select is not NULL and right.c.select is not NULL:
+        executor.c.select = select_both
+    return executor
 
 
 def make_or(Executor left not None, Executor right not None):

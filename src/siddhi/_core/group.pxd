@@ -6,7 +6,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from siddhi._core.event cimport EventC
+from siddhi._core.event cimport CellC, EventC
 from siddhi._core.executor cimport FrameC
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
@@ -23,6 +23,7 @@ cdef class GroupBy:
     cdef KeyCellC* cells
     cdef int n_cells
     cdef bint partitioned          # the partition slot is part of the key
+    cdef bint simple               # one 8-byte cell of the event at hand
     cdef bint remembers            # slots are remembered in events
     cdef list aggregators
     cdef uint32_t* held            # [capacity] events of the group that have not expired
@@ -32,11 +33,29 @@ cdef class GroupBy:
     cdef Py_ssize_t dropping_capacity
     cdef bint swept                # a RESET came in this chunk
     cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
+    cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
     cdef int begin(self, uint32_t slot) except -1
     cdef bint belongs(self, uint32_t slot, uint32_t partition) noexcept
-    cdef int leave_group(self, uint32_t slot) except -1        # an event of the group expired
+    cdef int last_left(self, uint32_t slot) except -1          # the last event of a group expired
     cdef int reset(self, uint32_t partition) except -1
-    cdef int end_chunk(self) except -1
+    cdef int sweep(self) except -1
     cdef int drop(self, uint32_t slot) except -1
     cdef int write(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1
+
+cdef inline int leave_group(GroupBy groups, uint32_t slot) except -1:
+    """An event of the group expired."""
+    if groups.held[slot] > 1:
+        groups.held[slot] -= 1
+        return 0
+    return groups.last_left(slot)
+
+cdef inline uint32_t slot_in(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
+    """The slot of an event's group; see GroupBy.slot_of."""
+    if event.group != 0 and groups.remembers:
+        return event.group - 1
+    return groups.slot_of(event, frame)
+
+cdef inline int end_chunk(GroupBy groups) except -1:
+    """Drop the groups that nothing holds any more."""
+    return groups.sweep() if groups.swept or groups.n_dropping else 0

@@ -45,6 +45,7 @@ cdef class GroupBy:
         self.partitioned = partitioned
         if partitioned:
             codes.append(INT)
+        self.simple = self.n_cells == 1 and not partitioned and self.cells[0].slot < 0 and not self.cells[0].narrow
         self.keys = KeyMap(codes)
         self.aggregators = aggregators
         self.remembers = remembers
@@ -62,12 +63,14 @@ cdef class GroupBy:
         cdef CellC key[64]
         cdef uint64_t nulls = 0
         cdef int i
-        cdef uint32_t slot
-        cdef bint is_new = False
         cdef EventC* source
         cdef KeyCellC* cell
-        if event.group != 0 and self.remembers:
-            return event.group - 1
+        if self.simple:
+            cell = self.cells
+            key[0].bits = event.body[cell.cell]
+            if event.body[cell.word] & cell.bit:
+                nulls, key[0].bits = 1, 0
+            return self.enter(event, frame, key, nulls)
         for i in range(self.n_cells):
             cell = &self.cells[i]
             source = event if cell.slot < 0 else frame.slots[cell.slot]
@@ -82,7 +85,11 @@ cdef class GroupBy:
         if self.partitioned:
             key[self.n_cells].bits = 0
             key[self.n_cells].i = <int> frame.partition
-        slot = self.keys.insert(key, nulls, &is_new)
+        return self.enter(event, frame, key, nulls)
+
+    cdef inline uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe:
+        cdef bint is_new = False
+        cdef uint32_t slot = self.keys.insert(key, nulls, &is_new)
         if is_new:
             self.begin(slot)
         if frame.type == CURRENT:
@@ -108,19 +115,17 @@ cdef class GroupBy:
             aggregator.create(slot)
         return 0
 
-    cdef int leave_group(self, uint32_t slot) except -1:
+    cdef int last_left(self, uint32_t slot) except -1:
         cdef uint32_t* dropping
-        if self.held[slot] > 0:
-            self.held[slot] -= 1
-        if self.held[slot] == 0:
-            if self.n_dropping == self.dropping_capacity:
-                dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
-                if dropping is NULL:
-                    raise MemoryError
-                self.dropping = dropping
-                self.dropping_capacity = max(16, 2 * self.dropping_capacity)
-            self.dropping[self.n_dropping] = slot
-            self.n_dropping += 1
+        self.held[slot] = 0
+        if self.n_dropping == self.dropping_capacity:
+            dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
+            if dropping is NULL:
+                raise MemoryError
+            self.dropping = dropping
+            self.dropping_capacity = max(16, 2 * self.dropping_capacity)
+        self.dropping[self.n_dropping] = slot
+        self.n_dropping += 1
         return 0
 
     cdef int reset(self, uint32_t partition) except -1:
@@ -138,8 +143,7 @@ cdef class GroupBy:
         return not self.partitioned or (
             <uint32_t> self.keys.keys[<Py_ssize_t> slot * self.keys.width + self.n_cells].i == partition)
 
-    cdef int end_chunk(self) except -1:
-        """Drop the groups that nothing holds any more."""
+    cdef int sweep(self) except -1:
         cdef Py_ssize_t i
         cdef uint32_t slot
         if self.swept:

@@ -16,10 +16,10 @@ from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_rel
 from siddhi._core.column cimport ColumnReader, Columns, read_columns
 from siddhi._core.context cimport AppContext, advance
 from siddhi._core.event cimport (
-    BORROWED, DOUBLE, LONG, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
+    BORROWED, CURRENT, DOUBLE, LONG, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
 )
 from siddhi._core.executor cimport system_ms
-from siddhi._core.junction cimport StreamJunction
+from siddhi._core.junction cimport StreamJunction, send
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport Event
@@ -104,7 +104,7 @@ cdef class InputHandler:
             try:
                 if stamped and self.app.frame.playback:
                     advance(self.app, time)
-                self.junction.send(&chunk)
+                send(self.junction, &chunk)
             finally:
                 release(self.pool, event)
         finally:
@@ -205,7 +205,7 @@ cdef class InputHandler:
                 chunk_append(&chunk, record)
             if self.app.frame.playback:
                 advance(self.app, chunk.tail.timestamp)
-            self.junction.send(&chunk)
+            send(self.junction, &chunk)
         finally:
             chunk_release(&chunk, self.pool)
             unlock_app(self.app.lock)
@@ -225,7 +225,7 @@ cdef class InputHandler:
         """
         cdef Columns columns
         cdef EventC* block[MAX_BLOCK]
-        cdef Py_ssize_t start = 0, n, i
+        cdef Py_ssize_t start = 0, made = 0, n, i
         cdef bint outermost
         if not self.app.running:
             self.refuse_not_running()
@@ -240,17 +240,26 @@ cdef class InputHandler:
         self.junction.block_mode = False
         if self.junction.columnar:
             self.junction.choose_blocks(self.app.batch_epoch)
+        n = min(<Py_ssize_t> BLOCK, columns.length)
         try:
+            while made < n:
+                block[made] = acquire(self.pool)
+                block[made].flags = BORROWED
+                made += 1
             while start < columns.length:
                 n = min(<Py_ssize_t> BLOCK, columns.length - start)
                 self.fill_block(columns, block, start, n)
-                try:
-                    self.send_block(block, n)
-                finally:
-                    for i in range(n):
+                self.send_block(block, n)
+                for i in range(n):
+                    if block[i].refs != 1 or not block[i].flags & BORROWED:
+                        # Somebody keeps the record: the next row gets another one.
                         release(self.pool, block[i])
+                        block[i] = acquire(self.pool)
+                        block[i].flags = BORROWED
                 start += BLOCK
         finally:
+            for i in range(made):
+                release(self.pool, block[i])
             if outermost:
                 self.app.in_batch = False
                 self.flush_batch_callbacks()
@@ -266,7 +275,7 @@ cdef class InputHandler:
             advance(self.app, block[i].timestamp)
             chunk.head = block[i]
             chunk.tail = block[i]
-            self.junction.send(&chunk)
+            send(self.junction, &chunk)
         return 0
 
     cdef int flush_batch_callbacks(self) except -1:
@@ -277,29 +286,25 @@ cdef class InputHandler:
         return 0
 
     cdef int fill_block(self, Columns columns, EventC** block, Py_ssize_t start, Py_ssize_t n) except -1:
-        """Records of the rows from start on, their objects borrowed from the columns."""
+        """Write the rows from start on into records, their objects borrowed from the columns."""
         cdef Py_ssize_t i
         cdef int j, word
         cdef ColumnReader reader
         cdef int64_t now = system_ms() if columns.timestamps is NULL else 0
         # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
         cdef uint64_t read = self.junction.reads() if self.width <= 64 and self.junction.on_error is None else ALL
+        cdef uint64_t unread = 0 if self.width > 64 else ~read & (ALL >> (64 - self.width) if self.width else 0)
         for i in range(n):
-            block[i] = acquire(self.pool)
-            block[i].flags = BORROWED
+            block[i].type = CURRENT
+            block[i].group = 0
             block[i].timestamp = now if columns.timestamps is NULL else columns.timestamps[start + i]
             for word in range(self.words):
-                block[i].body[word] = ~read if self.width <= 64 else 0
-        try:
-            for j in range(self.width):
-                if self.width <= 64 and not read >> j & 1:
-                    continue
-                reader = <ColumnReader> columns.readers[j]
-                reader.fill(block, start, n, self.words + j, j >> 6, (<uint64_t> 1) << (j & 63))
-        except BaseException:
-            for i in range(n):
-                release(self.pool, block[i])
-            raise
+                block[i].body[word] = unread
+        for j in range(self.width):
+            if self.width <= 64 and not read >> j & 1:
+                continue
+            reader = <ColumnReader> columns.readers[j]
+            reader.fill(block, start, n, self.words + j, j >> 6, (<uint64_t> 1) << (j & 63))
         return 0
 
     def __repr__(self):

@@ -3,6 +3,7 @@
 cimport cython
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.group cimport end_chunk
 from siddhi._core.selector cimport LAST, LAST_PER_GROUP
 
 
@@ -33,7 +34,7 @@ cdef class JoinSelector(Selector):
                 self.last_of_group[self.order[i]] = NULL
             self.n_order = 0
         if self.groups is not None:
-            self.groups.end_chunk()
+            end_chunk(self.groups)
         if self.out.head is NULL:
             return 0
         part = self.out

@@ -9,12 +9,16 @@ from siddhi._core.callback cimport BatchCallback
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext, FaultSink
 from siddhi._core.event cimport EventC, EventPool, Layout
-from siddhi._core.processor cimport Receiver
+from siddhi._core.processor cimport Receiver, receive_fn
 
 #
 # A batch may go on in blocks: each receiver sees a block of rows before the next one does. That is allowed where the
 # planner found no way in which the rows could meet (`columnar`), and where either there is one receiver only or nothing
 # behind any of them shows single events (`block_mode`, chosen anew for every batch).
+
+cdef struct SubscriptionC:
+    receive_fn on_chunk
+    void* receiver
 
 cdef class StreamJunction(FaultSink):
     cdef readonly str id
@@ -22,7 +26,7 @@ cdef class StreamJunction(FaultSink):
     cdef readonly EventPool pool
     cdef readonly AppContext app
     cdef readonly list receivers
-    cdef void** array                    # the receivers, borrowed from the list
+    cdef SubscriptionC* array            # the receivers, borrowed from the list
     cdef int n
     cdef public object on_error          # fn(exception, events): None = the app's handler
     cdef public bint columnar            # the planner's word
@@ -33,11 +37,22 @@ cdef class StreamJunction(FaultSink):
     cdef public bint counting
     cdef int rebuild(self) except -1
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
-    cdef int send(self, EventChunk* chunk) except -1
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint choose_blocks(self, int epoch) except -1
     cdef bint is_silent(self, int epoch) except -1
     cdef uint64_t reads(self) noexcept
     cdef void count(self, EventChunk* chunk) noexcept
     cdef int handle(self, object error, EventChunk* chunk) except -1
-    cdef int fail(self, EventChunk* chunk) except -1
+    cdef int fail(self, int receiver, EventChunk* chunk) except -1
+
+cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
+    """Deliver a chunk to every receiver."""
+    cdef int i = 0
+    if junction.counting:
+        junction.count(chunk)
+    # A receiver may subscribe or unsubscribe others while it is called: the bound is read anew each time.
+    while i < junction.n:
+        if junction.array[i].on_chunk(junction.array[i].receiver, chunk) == -1:
+            return junction.fail(i, chunk)
+        i += 1
+    return 0

@@ -8,22 +8,6 @@ from siddhi._core.event cimport EventC, acquire, cell_from_python
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.user_event cimport make_events
 
-ctypedef int (*deliver_fn)(StreamJunction junction, EventChunk* chunk) noexcept
-
-
-cdef int deliver(StreamJunction junction, EventChunk* chunk) except -1:
-    cdef int i = 0
-    # A receiver may subscribe or unsubscribe others while it is called: the bound is read anew each time.
-    while i < junction.n:
-        (<Receiver> junction.array[i]).receive(chunk)
-        i += 1
-    return 0
-
-
-# Called as if it could not fail, and its answer looked at: a try block would cost more than a whole filter query.
-cdef deliver_fn deliver_unchecked = <deliver_fn> deliver
-
-
 cdef class StreamJunction:
     """The junction of one stream.
 
@@ -59,12 +43,13 @@ cdef class StreamJunction:
 
     cdef int rebuild(self) except -1:
         cdef Py_ssize_t i, n = len(self.receivers)
-        cdef void** array = <void**> PyMem_Realloc(self.array, max(1, n) * sizeof(void*))
+        cdef SubscriptionC* array = <SubscriptionC*> PyMem_Realloc(self.array, max(1, n) * sizeof(SubscriptionC))
         if array is NULL:
             raise MemoryError
         self.array = array
         for i in range(n):
-            self.array[i] = <void*> self.receivers[i]
+            self.array[i].receiver = <void*> self.receivers[i]
+            self.array[i].on_chunk = (<Receiver> self.receivers[i]).on_chunk
         self.n = <int> n
         self.sink = self.receivers[0] if n == 1 and isinstance(self.receivers[0], BatchCallback) else None
         return 0
@@ -76,13 +61,13 @@ cdef class StreamJunction:
         cdef int j = 0
         if self.block_mode and not self.counting:
             while j < self.n:
-                (<Receiver> self.array[j]).receive_block(events, n)
+                (<Receiver> self.array[j].receiver).receive_block(events, n)
                 j += 1
             return 0
         for i in range(n):
             chunk.head = events[i]
             chunk.tail = events[i]
-            self.send(&chunk)
+            send(self, &chunk)
         return 0
 
     cdef bint choose_blocks(self, int epoch) except -1:
@@ -108,7 +93,7 @@ cdef class StreamJunction:
         cdef uint64_t mask = 0
         cdef int i
         for i in range(self.n):
-            mask |= (<Receiver> self.array[i]).reads()
+            mask |= (<Receiver> self.array[i].receiver).reads()
         return mask
 
     cdef int fault(self, object error, EventC* event) except -1:
@@ -117,21 +102,15 @@ cdef class StreamJunction:
         chunk.tail = event
         return self.handle(error, &chunk)
 
-    cdef int send(self, EventChunk* chunk) except -1:
-        if self.counting:
-            self.count(chunk)
-        if deliver_unchecked(self, chunk) == -1:
-            return self.fail(chunk)
-        return 0
-
     cdef void count(self, EventChunk* chunk) noexcept:
         cdef EventC* event = chunk.head
         while event is not NULL:
             self.events += 1
             event = event.next
 
-    cdef int fail(self, EventChunk* chunk) except -1:
+    cdef int fail(self, int receiver, EventChunk* chunk) except -1:
         """Give the exception that is set to the stream's error handling; other than Exceptions pass through."""
+        (<Receiver> self.array[receiver].receiver).abort()
         try:
             leave()
         except Exception as error:
@@ -170,7 +149,7 @@ cdef class StreamJunction:
                 for i in range(self.layout.width):
                     cell_from_python(event, self.layout, i, values[i])
             if chunk.head is not NULL:
-                self.send(&chunk)
+                send(self, &chunk)
         finally:
             chunk_release(&chunk, self.pool)
             unlock_app(self.app.lock)

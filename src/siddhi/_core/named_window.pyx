@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EventC, retain
+from siddhi._core.junction cimport send
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 
@@ -65,7 +66,7 @@ cdef class WindowPublisher(Processor):
         chunk = self.out
         chunk_clear(&self.out)
         try:
-            return self.output.send(&chunk)
+            return send(self.output, &chunk)
         finally:
             chunk_release(&chunk, self.pool)
 

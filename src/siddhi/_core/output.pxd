@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EventC, EventPool, Layout, release
-from siddhi._core.junction cimport StreamJunction
+from siddhi._core.junction cimport StreamJunction, send
 from siddhi._core.processor cimport Processor
 
 cdef class RateLimiter(Processor):
@@ -51,6 +51,6 @@ cdef inline int emit_one(OutputStage output, EventC* event) except -1:
         return output.emit(&chunk, event.timestamp)
     event.type = CURRENT
     try:
-        return output.target.send(&chunk)
+        return send(output.target, &chunk)
     finally:
         release(output.pool, event)

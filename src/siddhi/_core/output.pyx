@@ -93,11 +93,11 @@ cdef class OutputStage:
             event.type = CURRENT
             event = event.next
         if not self.leaves_partition:
-            return self.target.send(chunk)
+            return send(self.target, chunk)
         partition = self.app.frame.partition
         self.app.frame.partition = 0
         try:
-            self.target.send(chunk)
+            send(self.target, chunk)
         finally:
             self.app.frame.partition = partition
         return 0

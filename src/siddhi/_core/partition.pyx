@@ -141,6 +141,11 @@ cdef class PartitionReceiver(Receiver):
         """Add a query's entry behind those there are."""
         self.receivers.append(receiver)
 
+    cdef void abort(self) noexcept:
+        cdef Receiver receiver
+        for receiver in self.receivers:
+            receiver.abort()
+
     cdef int hand_on(self, EventC* first, EventC* last, uint32_t slot) except -1:
         """Give the events first..last of a chunk, all of one key, to the queries."""
         cdef EventChunk chunk

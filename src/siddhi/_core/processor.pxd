@@ -19,7 +19,11 @@ from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 cdef enum:
     MAX_BLOCK = 256                # events of a block at the most
 
+# How a junction calls its receivers: without a check, looking at the answer itself. -1: an exception is set.
+ctypedef int (*receive_fn)(void* receiver, EventChunk* chunk) noexcept
+
 cdef class Receiver(Timed):
+    cdef receive_fn on_chunk               # set when made; calls receive() where a class has nothing faster
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint is_silent(self, int epoch) except -1       # nothing behind it shows single events to the outside

@@ -3,8 +3,15 @@
 from siddhi._core.executor cimport TRUE, evaluate_condition
 
 
+cdef int receive_virtual(void* receiver, EventChunk* chunk) except -1:
+    return (<Receiver> receiver).receive(chunk)
+
+
 cdef class Receiver(Timed):
     """Takes the chunks of a junction."""
+
+    def __cinit__(self):
+        self.on_chunk = <receive_fn> receive_virtual
 
     cdef int receive(self, EventChunk* chunk) except -1:
         raise TypeError(f"{type(self).__name__} receives nothing")

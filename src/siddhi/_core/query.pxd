@@ -20,6 +20,7 @@ cdef struct CopyC:                 # one cell of a stage record
 
 cdef class StageCopier:
     cdef readonly EventPool pool   # of the stage's records
+    cdef int words                 # null words of the stage's records
     cdef CopyC* copies
     cdef int n_copies
     cdef EventC* copy(self, const EventC* event) except NULL
@@ -29,6 +30,7 @@ cdef class QueryEntry(Receiver):
     cdef tuple filters
     cdef const ExecC** conditions
     cdef int n_conditions
+    cdef bint selects              # all of them have a form for blocks
     cdef StageCopier copier        # None: the next step reads the stream's record
     cdef readonly Processor next
     cdef FrameC* frame             # the app's

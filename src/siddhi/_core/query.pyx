@@ -4,9 +4,11 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
+from libc.string cimport memcpy
+
 from siddhi._core.event cimport OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, Executor
-from siddhi._core.processor cimport MAX_BLOCK
+from siddhi._core.processor cimport MAX_BLOCK, receive_fn
 
 
 cdef class StageCopier:
@@ -23,6 +25,7 @@ cdef class StageCopier:
         cdef int position
         cdef CopyC* copy
         self.pool = pool
+        self.words = pool.layout.words
         self.copies = <CopyC*> PyMem_Malloc(max(1, len(positions)) * sizeof(CopyC))
         if self.copies is NULL:
             raise MemoryError
@@ -55,7 +58,7 @@ cdef class StageCopier:
         cdef EventC* stage = acquire(self.pool)
         stage.timestamp = event.timestamp
         stage.type = event.type
-        for i in range(self.pool.layout.words):
+        for i in range(self.words):
             stage.body[i] = 0
         for i in range(self.n_copies):
             cell = &self.copies[i]
@@ -67,6 +70,21 @@ cdef class StageCopier:
             if cell.is_object:
                 Py_INCREF(<object> <PyObject*> value)
         return stage
+
+
+cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
+    cdef EventC* event = chunk.head
+    cdef int i
+    if event.next is not NULL:
+        return entry.receive_many(event)
+    for i in range(entry.n_conditions):
+        entry.frame.type = event.type
+        entry.frame.group = entry.frame.partition
+        if entry.conditions[i].fn(entry.conditions[i], event, entry.frame, NULL) != TRUE:
+            return 0
+    if entry.copier is None:
+        return entry.next.process_one(event)
+    return entry.copy_one(event)
 
 
 cdef class QueryEntry(Receiver):
@@ -89,14 +107,17 @@ cdef class QueryEntry(Receiver):
         self.frame = &app.frame
         self.filters = filters
         self.n_conditions = len(filters)
+        self.selects = True
         self.conditions = <const ExecC**> PyMem_Malloc(max(1, self.n_conditions) * sizeof(void*))
         if self.conditions is NULL:
             raise MemoryError
         for i in range(self.n_conditions):
             executor = filters[i]
             self.conditions[i] = &executor.c
+            self.selects = self.selects and executor.c.select is not NULL
         self.copier = copier
         self.next = next
+        self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads
 
@@ -136,6 +157,11 @@ cdef class QueryEntry(Receiver):
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1:
         """Collect the events that pass the filters; returns how many."""
         cdef Py_ssize_t i = 0, m = 0
+        if self.selects:
+            memcpy(passed, events, n * sizeof(EventC*))
+            for i in range(self.n_conditions):
+                n = self.conditions[i].select(self.conditions[i], passed, n, passed)
+            return n
         while i < n:
             try:
                 while i < n:
@@ -157,23 +183,11 @@ cdef class QueryEntry(Receiver):
                 return False
         return True
 
+    cdef void abort(self) noexcept:
+        self.next.abort()
+
     cdef int receive(self, EventChunk* chunk) except -1:
-        cdef EventC* event = chunk.head
-        cdef bint done = False
-        try:
-            if event.next is NULL:
-                if self.passes(event):
-                    if self.copier is None:
-                        self.next.process_one(event)
-                    else:
-                        self.copy_one(event)
-            else:
-                self.receive_many(event)
-            done = True
-        finally:
-            if not done:
-                self.next.abort()
-        return 0
+        return entry_receive(self, chunk)
 
     cdef int copy_one(self, EventC* event) except -1:
         cdef EventC* stage = self.copier.copy(event)

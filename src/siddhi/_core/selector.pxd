@@ -7,6 +7,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from siddhi._core.aggregator_states cimport AggregatorStates
+from siddhi._core.callback cimport BatchCallback
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.column_op cimport ColumnC
 from siddhi._core.event cimport EventC, EventPool
@@ -44,6 +45,9 @@ cdef class Selector(Processor):
     cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
     cdef readonly OutputStage output
     cdef bint is_silent(self, int epoch) except -1
+    cdef uint32_t enter(self, EventC* event) except? 0xfffffffe
+    cdef int collect_one(self, BatchCallback sink, EventC* event) except -1
+    cdef EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL
     cdef EventC* select(self, EventC* event) except? NULL
     cdef int update(self, EventC* event) except -1
     cdef int keep(self, EventC* out, uint32_t slot) except -1

@@ -6,12 +6,15 @@ from libc.string cimport memset
 
 from siddhi._core.aggregator_states cimport AggregatorStates
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.callback cimport BatchCallback
+from siddhi._core.column_block cimport write_row
 from siddhi._core.column_op cimport make_columns, write_columns
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, CellC, acquire, release
 from siddhi._core.executor cimport TRUE, FrameC
+from siddhi._core.group cimport end_chunk, leave_group, slot_in
 from siddhi._core.order cimport ChunkOrder
-from siddhi._core.output cimport is_needed
+from siddhi._core.output cimport emit_one, is_needed
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 @cython.no_gc_clear
@@ -87,23 +90,56 @@ cdef class Selector(Processor):
         return 0
 
     cdef int process(self, EventC* event) except -1:
-        cdef FrameC* frame = &self.app.frame
+        cdef uint32_t slot = 0
+        cdef EventC* out = self.take_in(event, &slot)
+        if out is not NULL:
+            self.keep(out, slot)
+        return 0
+
+    cdef int process_one(self, EventC* event) except -1:
+        cdef uint32_t slot = 0
         cdef EventC* out
-        cdef uint32_t slot = frame.partition
+        cdef bint alone = (self.out.head is NULL and self.last is NULL and self.n_order == 0 and self.ordering is None
+                           and self.limit < 0 and self.offset == 0)
+        if (alone and self.app.in_batch and self.output.plain and self.output.target.sink is not None
+                and self.having is None and event.type == CURRENT and self.wants_current):
+            # Into the columns of the batch callback, without a record in between.
+            slot = self.enter(event)
+            self.collect_one(self.output.target.sink, event)
+            return 0 if self.groups is None else end_chunk(self.groups)
+        out = self.take_in(event, &slot)
+        if out is NULL:
+            return self.finish()
+        if not alone:
+            self.keep(out, slot)
+            return self.finish()
+        if self.groups is not None:
+            end_chunk(self.groups)
+        return emit_one(self.output, out)
+
+    cdef int collect_one(self, BatchCallback sink, EventC* event) except -1:
+        write_row(self.columns, self.n_columns, event, &self.app.frame, sink.builder)
+        return 0 if sink.waiting else sink.await_flush()
+
+    cdef inline uint32_t enter(self, EventC* event) except? 0xfffffffe:
+        """Tell the frame about an event and its group; returns the group's slot."""
+        cdef FrameC* frame = &self.app.frame
         frame.type = event.type
         self.last_timestamp = event.timestamp
-        if self.groups is not None:
-            slot = self.groups.slot_of(event, frame)
-        frame.group = slot
+        frame.group = slot_in(self.groups, event, frame) if self.groups is not None else frame.partition
+        return frame.group
+
+    cdef inline EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL:
+        """Aggregate an event; returns what it puts out, or NULL, and its group's slot."""
+        cdef EventC* out = NULL
+        slot[0] = self.enter(event)
         if (self.wants_current if event.type == CURRENT else self.wants_expired) and is_needed(self.output):
             out = self.select(event)
-            if out is not NULL:
-                self.keep(out, slot)
         elif self.has_aggregates:
             self.update(event)
-        if self.groups is not None and event.type == EXPIRED:
-            self.groups.leave_group(slot)
-        return 0
+        if event.type == EXPIRED and self.groups is not None:
+            leave_group(self.groups, slot[0])
+        return out
 
     cdef bint is_silent(self, int epoch) except -1:
         return self.output.is_silent(epoch)
@@ -142,6 +178,7 @@ cdef class Selector(Processor):
     cdef int keep(self, EventC* out, uint32_t slot) except -1:
         if self.mode == EACH:
             chunk_append(&self.out, out)
+            self.last_timestamp = out.timestamp
         elif self.mode == LAST:
             if self.last is not NULL:
                 release(self.pool, self.last)
@@ -173,6 +210,7 @@ cdef class Selector(Processor):
         return 0
 
     cdef int reset(self, int64_t timestamp) except -1:
+        # Where every event is put out, a RESET behind the last one dates the chunk.
         self.last_timestamp = timestamp
         if self.groups is not None:
             return self.groups.reset(self.app.frame.partition)
@@ -191,7 +229,7 @@ cdef class Selector(Processor):
                 self.last_of_group[self.order[i]] = NULL
             self.n_order = 0
         if self.groups is not None:
-            self.groups.end_chunk()
+            end_chunk(self.groups)
         if self.out.head is NULL:
             return 0
         # Detached first: what follows may send into this query again.
@@ -201,7 +239,8 @@ cdef class Selector(Processor):
             self.arrange(&chunk)
             if chunk.head is NULL:
                 return 0
-        return self.output.emit(&chunk, self.last_timestamp)
+            return self.output.emit(&chunk, chunk.tail.timestamp)
+        return self.output.emit(&chunk, self.last_timestamp if self.mode == EACH else chunk.tail.timestamp)
 
     cdef int arrange(self, EventChunk* chunk) except -1:
         """Order by, offset and limit over one chunk. Expired events count towards the limit but are never cut by it."""

@@ -12,16 +12,6 @@ from siddhi._core.searchable cimport found_free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XINCREF
 
-ctypedef int (*process_fn)(Processor processor, EventC* event) noexcept
-
-
-cdef int process_checked(Processor processor, EventC* event) except -1:
-    return processor.process(event)
-
-
-cdef process_fn process_unchecked = <process_fn> process_checked
-
-
 @cython.no_gc_clear
 cdef class Window(Processor):
     """Holds events and lets them expire. Subclasses say when."""
@@ -119,7 +109,7 @@ cdef class Window(Processor):
     cdef int expire(self, EventC* event, int64_t timestamp) except -1:
         """Send an event the window no longer holds on as EXPIRED; takes over its reference."""
         cdef EventC* copy
-        cdef int i, status
+        cdef int i
         if event.refs > 1:
             copy = acquire(self.pool)
             memcpy(copy.body, event.body, 8 * (self.pool.layout.words + self.pool.layout.width))
@@ -131,9 +121,10 @@ cdef class Window(Processor):
         event.type = EXPIRED
         if self.stamps:
             event.timestamp = timestamp
-        status = process_unchecked(self.next, event)
-        release(self.pool, event)
-        return status
+        try:
+            return self.next.process(event)
+        finally:
+            release(self.pool, event)
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef unsigned int i, n = 0

@@ -36,12 +36,14 @@ cdef class BatchWindow(Window):
 
     cdef bint keeps_expired
     cdef bint streams_current
+    cdef bint resets                   # announces batches by RESET
 
     def __init__(self, AppContext app not None, EventPool pool not None, bint keeps_expired, bint streams_current,
                  bint stamps=True):
         Window.__init__(self, app, pool, stamps)
         self.keeps_expired = keeps_expired
         self.streams_current = streams_current
+        self.resets = True
         self.setup(sizeof(BatchStateC))
 
     cdef int expire_previous(self, BatchStateC* state) except -1:
@@ -60,7 +62,8 @@ cdef class BatchWindow(Window):
         self.expire_previous(state)
         if state.current.size == 0:
             return self.next.finish()
-        self.next.reset(queue_first(&state.current).timestamp)
+        if self.resets:
+            self.next.reset(queue_first(&state.current).timestamp)
         if self.streams_current:
             batch = state.current
             state.current = state.previous
@@ -137,11 +140,16 @@ cdef class LengthBatchWindow(BatchWindow):
                     self.expire_or_release(queue_pop(&state.current))
                 self.next.reset(event.timestamp)
             self.collect(state, event)
-            return self.next.process(event)
+            # Every event streams out in a chunk of its own, also those that came in together.
+            return self.next.process_one(event)
         self.collect(state, event)
         if state.current.size >= self.length:
             return self.release_batch(state)
         return 0
+
+    cdef int process_one(self, EventC* event) except -1:
+        # A batch window ends its chunks itself: there is nothing to finish behind one event.
+        return self.process(event) if self.length > 0 else Window.process_one(self, event)
 
     cdef int expire_or_release(self, EventC* event) except -1:
         if self.keeps_expired:
@@ -224,14 +232,16 @@ cdef class TimeBatchWindow(BatchWindow):
 @cython.no_gc_clear
 cdef class ChunkBatchWindow(BatchWindow):
     """``batch([n])``: each arriving chunk is a batch; with n it is cut into pieces of n, each released as its own chunk,
-    the expired batch going with the first piece."""
+    the expired batch going with the first piece. Inside a partition it sends no RESET: without expired events its
+    aggregates go on from batch to batch, as recorded of Siddhi."""
 
     cdef Py_ssize_t length
 
     def __init__(self, AppContext app not None, EventPool pool not None, Py_ssize_t length, bint keeps_expired,
-                 bint stamps=True):
+                 bint stamps=True, bint resets=True):
         BatchWindow.__init__(self, app, pool, keeps_expired, False, stamps)
         self.length = length
+        self.resets = resets
 
     def __dealloc__(self):
         self.close_all()
@@ -258,7 +268,8 @@ cdef class ChunkBatchWindow(BatchWindow):
             if i % self.length == 0:
                 if i:
                     self.next.finish()
-                self.next.reset(event.timestamp)
+                if self.resets:
+                    self.next.reset(event.timestamp)
             self.next.process(event)
         if not self.keeps_expired:
             while state.previous.size:

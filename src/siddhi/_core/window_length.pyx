@@ -33,6 +33,17 @@ cdef class LengthWindow(Window):
     def __dealloc__(self):
         self.close_all()
 
+    cdef int process_one(self, EventC* event) except -1:
+        cdef LengthStateC* state
+        if self.length <= 0:
+            return Window.process_one(self, event)
+        state = <LengthStateC*> state_of(self)
+        if state.held.size >= self.length:
+            self.expire(queue_pop(&state.held), self.expiry_time())
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        return self.next.process_one(event)
+
     cdef int process(self, EventC* event) except -1:
         cdef LengthStateC* state = <LengthStateC*> state_of(self)
         if self.length <= 0:

@@ -50,13 +50,21 @@ cdef class TimeWindow(Window):
             self.app.schedule(self, state.due, self.app.frame.partition)
         return 0
 
-    cdef int process(self, EventC* event) except -1:
+    cdef int admit(self, EventC* event) except -1:
+        """What is due expires, the event is held."""
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         self.expire_due(state, now_ms(&self.app.frame))
         retain(self.pool, event)
         queue_push(&state.held, event)
-        self.plan_expiry(state)
+        return self.plan_expiry(state)
+
+    cdef int process(self, EventC* event) except -1:
+        self.admit(event)
         return self.next.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process_one(event)
 
     cdef int on_timer(self, int64_t when) except -1:
         cdef TimeStateC* state
@@ -110,14 +118,22 @@ cdef class ExternalTimeWindow(Window):
     def __dealloc__(self):
         self.close_all()
 
-    cdef int process(self, EventC* event) except -1:
+    cdef int admit(self, EventC* event) except -1:
+        """What is due by the event's own time expires, the event is held."""
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         cdef int64_t now = <int64_t> event.body[self.cell]
         while state.held.size and <int64_t> queue_first(&state.held).body[self.cell] + self.duration <= now:
             self.expire(queue_pop(&state.held), now)
         retain(self.pool, event)
-        queue_push(&state.held, event)
+        return queue_push(&state.held, event)
+
+    cdef int process(self, EventC* event) except -1:
+        self.admit(event)
         return self.next.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process_one(event)
 
     cdef int content(self, void* state, FoundC* found) except -1:
         return queue_show(&(<TimeStateC*> state).held, found)

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING
 
 from siddhi._core.batch import BatchBuilder
 from siddhi._core.callback import BatchCallback, StreamCallback
-from siddhi._core.context import AppContext
 from siddhi._core.event import Layout
 from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.processor import Receiver
 from siddhi._core.user_event import Event
 from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
-from siddhi.planner.nodes import OnErrorAction, Plan, StreamOrigin
-from siddhi.query_api.definition import StreamDefinition
-from siddhi.runtime.assembly.app import Assembly
 from siddhi.runtime.clock import Heartbeat, TimerThread
-from siddhi.runtime.faults import ExceptionHandler, forward_to_fault_stream, log_error
+from siddhi.runtime.faults import ExceptionHandler, log_error
+from siddhi.runtime.on_demand import OnDemandQueries
 from siddhi.runtime.state import SnapshotService, fingerprint_of
 
 if TYPE_CHECKING:
     from siddhi._core.batch import EventBatch
     from siddhi.persistence import PersistenceStore
+    from siddhi.query_api.definition import StreamDefinition, TableDefinition
+    from siddhi.runtime.assembly.app import Assembly, Plan
 
 __all__ = ["SiddhiAppRuntime"]
 
@@ -45,24 +44,21 @@ class SiddhiAppRuntime:
     :meth:`handle_exception_with` (default: the logger ``siddhi``); it never reaches the sender.
 
     Args:
-        plan: the app's plan.
-        scripts: compiled ``define function`` bodies by name.
+        assembly: the app's operators.
         persistence_store: where :meth:`persist` saves; None: nowhere.
         on_shutdown: called once, at shutdown.
     """
 
     def __init__(
         self,
-        plan: Plan,
-        scripts: dict[str, Callable[..., object]],
+        assembly: Assembly,
         *,
         persistence_store: Callable[[], PersistenceStore | None],
         on_shutdown: Callable[[SiddhiAppRuntime], None],
     ) -> None:
-        self._plan = plan
-        self._context = AppContext(plan.name)
-        self._context.on_error = log_error(plan.name)
-        self._assembly = Assembly(plan, self._context, scripts)
+        self._assembly = assembly
+        self._context = assembly.context
+        self._context.on_error = log_error(self.name)
         self._store = persistence_store
         self._on_shutdown = on_shutdown
         self._timers = TimerThread(self._context)
@@ -71,26 +67,25 @@ class SiddhiAppRuntime:
         self._heartbeat_settings: tuple[int, int] | None = None
         self._input_handlers: dict[str, InputHandler] = {}
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
-        self._state = SnapshotService(self._context, fingerprint_of(plan.app), self._assembly.stateful_steps())
+        self._state = SnapshotService(self._context, fingerprint_of(assembly.plan.app), self._assembly.stateful_steps())
+        self._on_demand = OnDemandQueries(assembly)
         self._state_lock = threading.Lock()
         self._shut_down = False
-        self._connect_faults()
-        if plan.playback is not None:
-            self.enable_playback(
-                True, idle_time=plan.playback.idle_time_ms, increment=plan.playback.increment_ms
-            )
+        playback = assembly.plan.playback
+        if playback is not None:
+            self.enable_playback(True, idle_time=playback.idle_time_ms, increment=playback.increment_ms)
 
     # --- life
 
     @property
     def name(self) -> str:
         """The app's name: that of ``@app:name``, or a random one."""
-        return self._plan.name
+        return self._context.name
 
     @property
     def plan(self) -> Plan:
         """What the app was built from."""
-        return self._plan
+        return self._assembly.plan
 
     @property
     def is_running(self) -> bool:
@@ -143,11 +138,39 @@ class SiddhiAppRuntime:
         """
         handler = self._input_handlers.get(stream)
         if handler is None:
-            if stream in self._plan.windows:
+            if stream in self._assembly.windows:
                 raise DefinitionNotExistError(f"'{stream}' is a window: a query inserts into it, events are sent to streams")
             handler = InputHandler(self._context, self._junction(stream))
             self._input_handlers[stream] = handler
         return handler
+
+    # --- on-demand queries
+
+    def query(self, text: str) -> list[Event]:
+        """Ask a table, or change one: ``from T on price > 5 select symbol, price``, ``delete T on T.symbol == 'IBM'``.
+
+        The query is compiled once and kept by its text; any thread may ask while events flow.
+
+        Returns:
+            The rows found, as events with timestamp -1; nothing where no row was found and for every change.
+
+        Raises:
+            NotRunningError: the app is not running.
+            SiddhiParserError: the text is no on-demand query.
+            OnDemandQueryCreationError: it can't be run, or failed while it ran.
+        """
+        if not self._context.running:
+            raise NotRunningError(f"Siddhi app '{self.name}' is {'shut down' if self._shut_down else 'not started'}")
+        return self._on_demand.run(text)
+
+    def query_types(self, text: str) -> list[tuple[str, str]]:
+        """Names and types of what an on-demand query answers with, without running it; empty for a change.
+
+        Raises:
+            SiddhiParserError: the text is no on-demand query.
+            OnDemandQueryCreationError: it can't be run.
+        """
+        return self._on_demand.types(text)
 
     # --- events out
 
@@ -269,13 +292,12 @@ class SiddhiAppRuntime:
     @property
     def stream_definitions(self) -> Mapping[str, StreamDefinition]:
         """Definitions of all streams, inferred ones included, by name."""
-        return MappingProxyType(
-            {
-                stream.id: StreamDefinition(id=stream.id, attributes=stream.attributes, annotations=stream.annotations)
-                for stream in self._plan.streams.values()
-                if stream.origin is not StreamOrigin.FAULT
-            }
-        )
+        return MappingProxyType(self._assembly.stream_definitions)
+
+    @property
+    def table_definitions(self) -> Mapping[str, TableDefinition]:
+        """Definitions of all tables, by name."""
+        return MappingProxyType(self._assembly.table_definitions)
 
     @property
     def query_names(self) -> tuple[str, ...]:
@@ -381,12 +403,6 @@ class SiddhiAppRuntime:
         with self._context.lock:
             junction.subscribe(receiver)
         self._callbacks.append((function, lambda: junction.unsubscribe(receiver)))
-
-    def _connect_faults(self) -> None:
-        for stream in self._plan.streams.values():
-            if stream.on_error is OnErrorAction.STREAM:
-                fault = self._assembly.junctions[f"!{stream.id}"]
-                self._assembly.junctions[stream.id].on_error = forward_to_fault_stream(fault)
 
     def _start_heartbeat(self) -> None:
         if self._heartbeat_settings is not None and self._heartbeat is None:

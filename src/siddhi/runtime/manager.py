@@ -6,14 +6,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from siddhi.extension.registry import Registry, metadata_of, shared_registry
-from siddhi.planner.app import plan as make_plan
-from siddhi.query_api.app import SiddhiApp
-from siddhi.query_compiler.parser import parse
+from siddhi.errors import ExtensionError, SiddhiAppError
 from siddhi.runtime.app import SiddhiAppRuntime
 
 if TYPE_CHECKING:
+    from siddhi.extension.registry import Registry
     from siddhi.persistence import PersistenceStore
+    from siddhi.query_api.app import SiddhiApp
 
 __all__ = ["SiddhiManager"]
 
@@ -28,7 +27,7 @@ class SiddhiManager:
 
     def __init__(self, *, allow_scripts: bool = True) -> None:
         self._allow_scripts = allow_scripts
-        self._registry = Registry(shared_registry())
+        self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
         self._persistence_store: PersistenceStore | None = None
 
@@ -79,7 +78,7 @@ class SiddhiManager:
         Raises:
             ExtensionError: it declares no extension, or one of another name.
         """
-        from siddhi.errors import ExtensionError
+        from siddhi.extension.registry import metadata_of
 
         declared = tuple(metadata_of(extension))
         if not any(metadata.full_name == name for metadata in declared):
@@ -87,7 +86,7 @@ class SiddhiManager:
             raise ExtensionError(f"{extension!r} declares {names}, not '{name}'")
         for metadata in declared:
             if metadata.full_name == name:
-                self._registry.register(metadata, replace=True)
+                self._extensions.register(metadata, replace=True)
 
     def set_persistence_store(self, store: PersistenceStore | None) -> None:
         """Where apps save their state; None takes it away."""
@@ -124,25 +123,38 @@ class SiddhiManager:
         self.shutdown()
 
     def _create(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
-        from siddhi.errors import SiddhiAppError
+        # Imported with the first app: a program that only imports siddhi should not wait for compiler and planner.
+        from siddhi.planner.app import plan as make_plan
+        from siddhi.query_compiler.parser import parse
+        from siddhi.runtime.assembly.app import Assembly
 
         model = parse(app) if isinstance(app, str) else app
         try:
-            plan = make_plan(model, registry=self._registry)
+            plan = make_plan(model, registry=self._extensions)
             scripts: dict[str, Callable[..., object]] = {}
             if plan.functions:
                 from siddhi.runtime.scripts import compile_script
 
                 for name, definition in plan.functions.items():
-                    language = self._registry.script_language(definition.language)
+                    language = self._extensions.script_language(definition.language)
                     scripts[name] = compile_script(
                         definition, trusted=self._allow_scripts, language=language, source=model.source
                     )
             return SiddhiAppRuntime(
-                plan, scripts, persistence_store=lambda: self._persistence_store, on_shutdown=self._forget
+                Assembly(plan, scripts, self._extensions),
+                persistence_store=lambda: self._persistence_store,
+                on_shutdown=self._forget,
             )
         except SiddhiAppError as error:
             raise error.located(source=model.source, app=model.name) from error.__cause__
+
+    @property
+    def _extensions(self) -> Registry:
+        if self._registry is None:
+            from siddhi.extension.registry import Registry, shared_registry
+
+            self._registry = Registry(shared_registry())
+        return self._registry
 
     def _forget(self, runtime: SiddhiAppRuntime) -> None:
         if self._runtimes.get(runtime.name) is runtime:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from siddhi._core.context import AppContext
 from siddhi._core.processor import Processor
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, seal, unseal
 from siddhi.errors import CannotRestoreStateError
-from siddhi.query_api.app import SiddhiApp
+
+if TYPE_CHECKING:
+    from siddhi.query_api.app import SiddhiApp
 
 __all__ = ["SnapshotService", "fingerprint_of"]
 

@@ -11,26 +11,36 @@ from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry
+from siddhi._core.table_query import OnDemand
+from siddhi.extension.registry import Registry
 from siddhi.planner.nodes import (
     Action,
     JoinPlan,
+    OnErrorAction,
     OutputPlan,
     PartitionPlan,
     Plan,
     QueryPlan,
     SingleInputPlan,
     SourceKind,
+    StreamOrigin,
     StreamPlan,
 )
-from siddhi.query_api.definition import Attribute
+from siddhi.planner.on_demand import OnDemandPlan, plan_on_demand
+from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefinition
 from siddhi.query_api.span import Span
-from siddhi.runtime.assembly.join import JoinSource, build_join_query
+from siddhi.query_compiler.parser import parse_on_demand_query
+from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
+from siddhi.runtime.assembly.on_demand import build_on_demand
 from siddhi.runtime.assembly.partition import BuiltPartition
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
+from siddhi.runtime.assembly.table_output import build_table_output
+from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.types import layout_of
+from siddhi.runtime.faults import forward_to_fault_stream
 
 __all__ = ["Assembly"]
 
@@ -40,11 +50,14 @@ class Assembly:
 
     Args:
         plan: the app's plan.
-        context: clock, lock and timers of the app.
         scripts: compiled ``define function`` bodies by name.
+        registry: extensions that on-demand queries may use; None: those that every app may.
 
     Attributes:
+        plan: as given.
+        context: clock, lock and timers of the app.
         junctions: by stream id.
+        tables: by id.
         queries: by name, in build order.
         partitions: by name.
         windows: named windows by id; their output junctions are among the junctions.
@@ -53,15 +66,20 @@ class Assembly:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
     """
 
-    def __init__(self, plan: Plan, context: AppContext, scripts: dict[str, Callable[..., object]]) -> None:
-        self.context = context
+    def __init__(
+        self, plan: Plan, scripts: dict[str, Callable[..., object]], registry: Registry | None = None
+    ) -> None:
+        self.plan = plan
+        self._registry = registry
+        self.context = context = AppContext(plan.name)
         self.junctions: dict[str, StreamJunction] = {}
         self._pools: dict[tuple[int, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
-        self._site = Site(context, scripts)
+        self.tables = Tables(plan.tables.values(), context, self._pool)
+        self._site = Site(context, scripts, self.tables, self.windows)
         _refuse_what_is_missing(plan)
         for stream in plan.streams.values():
             self._add_stream(stream, self.junctions)
@@ -74,18 +92,62 @@ class Assembly:
                 self._add_partition(execution)
             else:
                 self._add_query(execution, None)
+        self._connect_faults()
         for batch in plan.batches:
             if batch.stream in self.junctions:
                 self.junctions[batch.stream].columnar = batch.columnar
 
+    @property
+    def stream_definitions(self) -> dict[str, StreamDefinition]:
+        """Definitions of all streams but fault streams, inferred ones included, by name."""
+        return {
+            stream.id: StreamDefinition(id=stream.id, attributes=stream.attributes, annotations=stream.annotations)
+            for stream in self.plan.streams.values()
+            if stream.origin is not StreamOrigin.FAULT
+        }
+
+    @property
+    def table_definitions(self) -> dict[str, TableDefinition]:
+        """Definitions of all tables, by name."""
+        return {
+            table.id: TableDefinition(id=table.id, attributes=table.attributes, annotations=table.annotations)
+            for table in self.plan.tables.values()
+        }
+
     def stateful_steps(self) -> dict[str, Processor]:
         """Every step that holds state, by a name that is the same whenever the app is built."""
         steps: dict[str, Processor] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
+        steps |= {f"table {id_}": state for id_, state in self.tables.states().items()}
         for id_, window in self.windows.items():
-            steps |= {f"{id_}/{step}": processor for step, processor in window.stateful.items()}
+            steps |= {f"window {id_}/{step}": processor for step, processor in window.stateful.items()}
         for path, query in self._built:
             steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
         return steps
+
+    def plan_on_demand(self, text: str) -> OnDemandPlan:
+        """The plan of an on-demand query.
+
+        Raises:
+            SiddhiParserError: the text is no on-demand query.
+            OnDemandQueryCreationError: names or types do not fit, or there is no such table.
+        """
+        return plan_on_demand(parse_on_demand_query(text), self.plan, self._registry, source=text)
+
+    def on_demand(self, text: str) -> OnDemand:
+        """The operators of an on-demand query.
+
+        Raises:
+            SiddhiParserError, OnDemandQueryCreationError: as :meth:`plan_on_demand`.
+            SiddhiAppCreationError: it needs something that this engine does not run.
+        """
+        plan = self.plan_on_demand(text)
+        with self.context.lock:
+            return build_on_demand(plan, self._site, self._pool)
+
+    def _connect_faults(self) -> None:
+        for stream in self.plan.streams.values():
+            if stream.on_error is OnErrorAction.STREAM:
+                self.junctions[stream.id].on_error = forward_to_fault_stream(self.junctions[f"!{stream.id}"])
 
     def _add_stream(self, stream: StreamPlan, junctions: dict[str, StreamJunction]) -> None:
         if stream.async_settings is not None:
@@ -131,14 +193,17 @@ class Assembly:
         self.queries.setdefault(plan.name, built)
 
     def _source(self, input_: SingleInputPlan, partition: BuiltPartition | None, plan: QueryPlan) -> StreamJunction:
-        if input_.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
-            raise not_supported(f"reading from a {input_.kind.value} is", plan.span)
+        if input_.kind is SourceKind.AGGREGATION:
+            raise not_supported("reading from an aggregation is", plan.span)
         if partition is not None and input_.source in partition.inner:
             return partition.inner[input_.source]
         return self.junctions[input_.source]
 
     def _join_source(self, input_: SingleInputPlan, partition: BuiltPartition | None, plan: QueryPlan) -> JoinSource:
-        return JoinSource(self._source(input_, partition, plan), self.windows.get(input_.source))
+        if input_.kind is SourceKind.TABLE:
+            return JoinSource(None, TableContent(self.tables, input_.source))
+        content = self.windows[input_.source] if input_.kind is SourceKind.WINDOW else None
+        return JoinSource(self._source(input_, partition, plan), content)
 
     def _subscribe(self, input_: SingleInputPlan, partition: BuiltPartition | None, entry: QueryEntry) -> None:
         if partition is None:
@@ -150,9 +215,11 @@ class Assembly:
 
     def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> OutputStage:
         inner = {} if partition is None else partition.inner
+        layout = layout_of([Attribute(column.name, column.expression.type) for column in plan.selector.columns])
+        if plan.output.kind is SourceKind.TABLE:
+            return build_table_output(plan.output, layout, self._site, self._pool, plan.span)
         target = self._target(plan.output, inner, plan.span)
         if target is None:
-            layout = layout_of([Attribute(column.name, column.expression.type) for column in plan.selector.columns])
             return OutputStage(self.context, self._pool(layout), layout, None)
         return OutputStage(
             self.context,
@@ -180,7 +247,5 @@ class Assembly:
 
 
 def _refuse_what_is_missing(plan: Plan) -> None:
-    for table in plan.tables.values():
-        raise not_supported("tables are", table.span)
     for trigger in plan.triggers.values():
         raise not_supported("triggers are", trigger.span)

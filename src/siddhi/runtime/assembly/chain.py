@@ -11,7 +11,6 @@ from siddhi._core.processor import FilterProcessor, Processor
 from siddhi.planner.expressions import Call, ScriptCall, TypedExpression
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, SingleInputPlan
 from siddhi.planner.walk import read_positions, walk
-from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.stage import Stage
 from siddhi.runtime.assembly.stream_functions import build_stream_function
 
@@ -53,7 +52,7 @@ def add_handlers(
     handlers: Sequence[HandlerPlan], first_appended: int, stage: Stage, chain: Chain, site: Site
 ) -> list[Aggregator]:
     """Add filters and stream functions to the chain; returns the aggregators in them."""
-    builder = ExpressionBuilder({0: stage.cells}, site.scripts)
+    builder = site.builder({0: stage.cells})
     for handler in handlers:
         if isinstance(handler, FilterPlan):
             chain.add(FilterProcessor(site.context, builder.build(handler.condition)))

@@ -46,9 +46,10 @@ from siddhi.runtime.assembly.selector import (
     selection_expressions,
 )
 from siddhi.runtime.assembly.stage import Stage
+from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
-__all__ = ["JoinSource", "SharedContent", "build_join_query"]
+__all__ = ["JoinSource", "SharedContent", "TableContent", "build_join_query"]
 
 
 class SharedContent(Protocol):
@@ -73,6 +74,31 @@ class SharedContent(Protocol):
             builder: knows the cells of all slots.
             filters: further conditions, over this content's event alone, which they read in slot 0.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class TableContent:
+    """A table as one side of a join."""
+
+    tables: Tables
+    id: str
+
+    @property
+    def layout(self) -> Layout:
+        """Of its rows."""
+        return self.tables[self.id].layout
+
+    def search(
+        self,
+        on: TypedExpression | None,
+        slot: int,
+        builder: ExpressionBuilder,
+        filters: Sequence[TypedExpression] = (),
+    ) -> Searchable:
+        """A look-up in the table; it takes no filters."""
+        if filters:
+            raise TypeError("a table has no filters in a join")
+        return self.tables.searchable(self.id, on, builder, slot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +167,7 @@ def build_join_query(
     plan = _order_by_output(plan)
     sides = [_start(plan, input_, sources[slot], slot, site) for slot in (0, 1)]
     slots = {side.slot: side.cells for side in sides}
-    builder = ExpressionBuilder(slots, site.scripts)
+    builder = site.builder(slots)
     built = BuiltQuery(plan.name, output)
     parts: JoinSelector | None = None
     if is_projection(plan):
@@ -306,7 +332,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
 def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
     """Build the filters on the source's own record; returns the other handlers, and the aggregators in the filters."""
     side.filters, handlers = leading_filters(side.plan.before)
-    builder = ExpressionBuilder({0: side.stage.cells}, side.site.scripts)
+    builder = side.site.builder({0: side.stage.cells})
     side.conditions = builder.build_all([handler.condition for handler in side.filters])
     return handlers, builder.aggregators
 

@@ -17,7 +17,7 @@ from siddhi._core.partition import (
     ValuePartitionReceiver,
 )
 from siddhi.planner.nodes import PartitionPlan, RangeKeyPlan, ValueKeyPlan
-from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.types import type_code
 
@@ -74,7 +74,7 @@ class BuiltPartition:
     def _build_receiver(self, stream: str) -> PartitionReceiver:
         key = next((key for key in self.plan.keys if key.stream == stream), None)
         context = self.site.context
-        builder = ExpressionBuilder({0: Cells(self.outer[stream].layout)}, self.site.scripts)
+        builder = self.site.builder({0: Cells(self.outer[stream].layout)})
         if key is None:
             return BroadcastReceiver(context, self.keys)
         if isinstance(key, RangeKeyPlan):

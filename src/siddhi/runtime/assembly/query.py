@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from siddhi._core.aggregator_states import AggregatorStates
@@ -21,7 +21,8 @@ from siddhi.runtime.assembly.chain import (
     own_pool,
     reads_time,
 )
-from siddhi.runtime.assembly.expressions import ExpressionBuilder
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.selector import (
     build_projection,
     build_selector,
@@ -29,6 +30,7 @@ from siddhi.runtime.assembly.selector import (
     selection_expressions,
 )
 from siddhi.runtime.assembly.stage import Stage
+from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
@@ -41,12 +43,20 @@ class Site:
     Attributes:
         context: the app's.
         scripts: compiled functions by name.
+        tables: of the app.
+        windows: named windows of the app.
         partitioned: it stands inside a partition.
     """
 
     context: AppContext
     scripts: dict[str, Callable[..., object]]
+    tables: Tables
+    windows: Mapping[str, BuiltNamedWindow]
     partitioned: bool = False
+
+    def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:
+        """Builds expressions that stand here and see these event slots."""
+        return ExpressionBuilder(slots, self.scripts, removes, self.tables.make_in)
 
 
 @dataclass(slots=True)
@@ -91,7 +101,7 @@ def build_single_query(
 
     stage = Stage(source.layout)
     filters, handlers = leading_filters(input_.before)
-    builder = ExpressionBuilder({0: stage.cells}, site.scripts)
+    builder = site.builder({0: stage.cells})
     conditions = builder.build_all([handler.condition for handler in filters])
     in_filters = builder.aggregators
     copier: StageCopier | None = None
@@ -113,6 +123,7 @@ def build_single_query(
                 stamps=wants_expired or _sees_expiry(plan, input_),
                 keeps_expired=wants_expired,
                 span=plan.span,
+                partitioned=site.partitioned,
             ),
         )
         chain.add(window)

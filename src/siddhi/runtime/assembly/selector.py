@@ -48,9 +48,7 @@ def build_selector(
         kind: the selector's class.
     """
     selection = plan.selector
-    builder = ExpressionBuilder(
-        {**slots, OUTPUT_SLOT: Cells(output.pool.layout, source="output")}, site.scripts, removes=removes
-    )
+    builder = site.builder({**slots, OUTPUT_SLOT: Cells(output.pool.layout, source="output")}, removes=removes)
     columns = builder.build_all([column.expression for column in selection.columns])
     having = None if selection.having is None else builder.build(selection.having)
     ordering = None
@@ -102,7 +100,7 @@ def build_projection(
         site: where the query stands.
         source: pool of the stream's records where the selection reads them directly.
     """
-    builder = ExpressionBuilder(slots, site.scripts)
+    builder = site.builder(slots)
     columns = builder.build_all([column.expression for column in plan.selector.columns])
     pure = not has_side_effects(plan.selector)
     return Projection(site.context, output.pool, columns, source, output, pure)

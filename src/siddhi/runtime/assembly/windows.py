@@ -31,6 +31,7 @@ class WindowSite:
         stamps: somebody can see when events expired.
         keeps_expired: somebody wants what batch windows released last.
         span: of the query, for messages.
+        partitioned: the query stands inside a partition.
     """
 
     context: AppContext
@@ -39,6 +40,7 @@ class WindowSite:
     stamps: bool
     keeps_expired: bool
     span: Span | None
+    partitioned: bool = False
 
 
 def build_window(plan: WindowPlan, site: WindowSite) -> Window:
@@ -90,7 +92,12 @@ def _time_batch(site: WindowSite, plan: WindowPlan) -> Window:
 def _batch(site: WindowSite, plan: WindowPlan) -> Window:
     constants = _constants(plan)
     return ChunkBatchWindow(
-        site.context, site.pool, constants[0] if constants else 0, site.keeps_expired, site.stamps
+        site.context,
+        site.pool,
+        constants[0] if constants else 0,
+        site.keeps_expired,
+        site.stamps,
+        not site.partitioned,
     )
 
 

@@ -1,0 +1,174 @@
+"""On-demand queries: finding rows, and changes that no stream asked for."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport CURRENT, EventC, EventPool, Layout, acquire, event_to_tuple, release, retain
+from siddhi._core.executor cimport FrameC
+from siddhi._core.lock cimport lock_app, unlock_app
+from siddhi._core.output cimport OutputStage
+from siddhi._core.processor cimport Processor
+from siddhi._core.searchable cimport FoundC, Searchable, found_free
+from siddhi._core.user_event cimport Event
+
+cdef enum:
+    NO_TIMESTAMP = -1
+
+
+@cython.final
+cdef class CollectStage(OutputStage):
+    """Keeps what is put out as events without timestamp.
+
+    Args:
+        app: the app's context.
+        pool: of the output records.
+        layout: of the output records; what stands behind the shown attributes is there to be sorted by.
+        shown: names and types of what users see.
+    """
+
+    cdef readonly Layout shown
+    cdef readonly list events
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, Layout shown not None):
+        super().__init__(app, pool, layout, None)
+        self.shown = shown
+        self.events = []
+
+    cdef int act(self, EventChunk* chunk) except -1:
+        cdef EventC* record = chunk.head
+        cdef Event event
+        while record is not NULL:
+            event = Event.__new__(Event)
+            event.timestamp = NO_TIMESTAMP
+            event.values = event_to_tuple(record, self.layout)
+            if self.shown.width < self.layout.width:
+                event.values = event.values[:self.shown.width]
+            event.layout = self.shown
+            self.events.append(event)
+            record = record.next
+        return 0
+
+
+cdef class OnDemand:
+    """Base: runs under the app's lock and leaves the frame as it found it."""
+
+    cdef readonly AppContext app
+    cdef readonly Processor selector
+    cdef bint busy
+
+    cdef object answer(self):
+        raise TypeError(f"{type(self).__name__} answers nothing")
+
+    def run(self):
+        """The answer; None where this very query is at work further up the stack."""
+        cdef FrameC* frame = &self.app.frame
+        cdef FrameC before
+        cdef EventC* slots[1]
+        cdef bint done = False
+        lock_app(self.app.lock)
+        try:
+            if self.busy:
+                return None
+            self.busy = True
+            before = frame[0]
+            slots[0] = NULL
+            frame.slots = slots
+            frame.partition = 0
+            try:
+                answer = self.answer()
+                done = True
+                return answer
+            finally:
+                if not done:
+                    self.selector.abort()
+                self.selector.reset(NO_TIMESTAMP)
+                self.selector.finish()
+                # The clock goes on; everything else is that of whoever is at work further up.
+                before.clock = frame.clock
+                before.playback = frame.playback
+                frame[0] = before
+                self.busy = False
+        finally:
+            unlock_app(self.app.lock)
+
+
+@cython.final
+cdef class OnDemandFind(OnDemand):
+    """Finds rows and selects from them.
+
+    Args:
+        app: the app's context.
+        source: where rows are looked up.
+        pool: of the rows.
+        selector: the selection, over the rows.
+        stage: where the selection puts out to.
+    """
+
+    cdef readonly Searchable source
+    cdef readonly EventPool pool
+    cdef readonly CollectStage stage
+
+    def __init__(self, AppContext app not None, Searchable source not None, EventPool pool not None,
+                 Processor selector not None, CollectStage stage not None):
+        self.app = app
+        self.source = source
+        self.pool = pool
+        self.selector = selector
+        self.stage = stage
+
+    cdef object answer(self):
+        cdef FoundC found
+        cdef Py_ssize_t i, kept = 0
+        cdef int type
+        found.events = NULL
+        found.size = found.capacity = 0
+        self.stage.events = []
+        try:
+            self.source.find(&self.app.frame, &found)
+            # Selecting may run anything, a change of the table included.
+            while kept < found.size:
+                retain(self.pool, found.events[kept])
+                kept += 1
+            for i in range(kept):
+                type = found.events[i].type
+                found.events[i].type = CURRENT
+                try:
+                    self.selector.process(found.events[i])
+                finally:
+                    found.events[i].type = type
+            self.selector.finish()
+            return self.stage.events
+        finally:
+            self.stage.events = []
+            for i in range(kept):
+                release(self.pool, found.events[i])
+            found_free(&found)
+
+
+@cython.final
+cdef class OnDemandChange(OnDemand):
+    """Lets one event that nothing is known of make a selection, whose output changes a table.
+
+    Args:
+        app: the app's context.
+        selector: the selection; its output acts on the table.
+    """
+
+    cdef EventPool pool
+
+    def __init__(self, AppContext app not None, Processor selector not None):
+        self.app = app
+        self.selector = selector
+        self.pool = EventPool(Layout((), ()))
+
+    cdef object answer(self):
+        cdef EventC* event = acquire(self.pool)
+        event.timestamp = NO_TIMESTAMP
+        event.body[0] = 0
+        try:
+            self.selector.process_one(event)
+        finally:
+            release(self.pool, event)
+        return []

@@ -1,0 +1,37 @@
+# A condition over a table, compiled for one place: what finds candidates, and what is left to test on each of them.
+
+from libc.stdint cimport uint32_t
+
+from siddhi._core.event cimport EventC
+from siddhi._core.executor cimport Executor, FrameC
+from siddhi._core.searchable cimport Searchable
+from siddhi._core.table cimport Table
+from siddhi._core.table_access cimport Access, KeyAccess, NumbersC
+
+cpdef enum Binding:                    # where the rest of the condition reads the row
+    AS_EVENT = 0                       # it is the event at hand (table outputs, on-demand queries)
+    IN_FRAME = 1                       # FrameC.row; the event at hand is the query's (in)
+    IN_SLOT = 2                        # an event slot (joins)
+
+cdef class TableSearch:
+    cdef readonly Table table
+    cdef readonly Access access        # None: every row is a candidate
+    cdef KeyAccess key                 # the access, where it is by primary key
+    cdef Executor gate                 # what does not read the row; None: nothing
+    cdef Executor rest                 # what is tested on each candidate; None: nothing
+    cdef Executor whole                # what is tested on each row, where every row is a candidate
+    cdef int binding
+    cdef int slot
+    cdef NumbersC found                # the buffer of searches that are not at work
+    cdef bint matches(self, Executor test, EventC* row, EventC* e, FrameC* f) except -1
+    cdef uint32_t find_one(self, EventC* e, FrameC* f) except? 0xfffffffe   # with `key` only; NO_ROW: none
+    cdef int find(self, EventC* e, FrameC* f, NumbersC* out) except -1      # in order of insertion
+    cdef bint contains(self, EventC* e, FrameC* f) except -1
+    cdef NumbersC borrow(self) noexcept
+    cdef void give_back(self, NumbersC numbers) noexcept
+    cdef bint narrow(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1
+    cdef int scan(self, NumbersC* out, EventC* e, FrameC* f) except -1
+    cdef void arrange(self, NumbersC* out) noexcept
+
+cdef class TableSearchable(Searchable):
+    cdef readonly TableSearch search

@@ -1,0 +1,97 @@
+"""On-demand plans → operators that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.output import OutputStage
+from siddhi._core.processor import Processor
+from siddhi._core.table_query import CollectStage, OnDemand, OnDemandChange, OnDemandFind
+from siddhi._core.table_search import Binding, TableSearchable
+from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
+from siddhi.planner.nodes import (
+    Action,
+    OrderPlan,
+    OutputColumn,
+    OutputPlan,
+    QueryPlan,
+    SelectorPlan,
+    SingleInputPlan,
+    SourceKind,
+)
+from siddhi.planner.on_demand import OnDemandPlan
+from siddhi.query_api.definition import Attribute
+from siddhi.query_api.selection import OutputEventType
+from siddhi.runtime.assembly.expressions import Cells
+from siddhi.runtime.assembly.query import Site
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
+from siddhi.runtime.assembly.table_output import build_table_output
+from siddhi.runtime.assembly.types import layout_of
+
+__all__ = ["build_on_demand"]
+
+_NOTHING = SingleInputPlan(source="", kind=SourceKind.TABLE, attributes=(), source_width=0)
+
+
+def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], EventPool]) -> OnDemand:
+    """Build the operators of an on-demand query.
+
+    Args:
+        plan: what is asked.
+        site: of queries outside of partitions.
+        pool_of: the pool that records of a layout's types share.
+
+    Raises:
+        SiddhiAppCreationError: it needs something that this engine does not run.
+    """
+    if plan.output is not None:
+        layout = _layout(plan.selector)
+        output = build_table_output(plan.output, layout, site, pool_of, None)
+        return OnDemandChange(site.context, _build_selection(plan.selector, Cells(Layout((), ())), output, site))
+    if plan.kind is not SourceKind.TABLE or plan.store is None:
+        raise not_supported("on-demand queries on windows are", None)
+    table = site.tables[plan.store]
+    row = Cells(table.layout)
+    built = site.tables.search(plan.store, plan.condition, site.builder({TABLE_SLOT: row}), Binding.AS_EVENT)
+    selection = _with_sort_keys(plan.selector)
+    layout = _layout(selection)
+    stage = CollectStage(site.context, EventPool(layout), layout, _layout(plan.selector))
+    selector = _build_selection(selection, row, stage, site)
+    return OnDemandFind(site.context, TableSearchable(built.search, 0), table.pool, selector, stage)
+
+
+def _build_selection(selection: SelectorPlan, cells: Cells, output: OutputStage, site: Site) -> Processor:
+    query = QueryPlan(
+        name="on-demand",
+        input=_NOTHING,
+        selector=selection,
+        rate=None,
+        output=OutputPlan(
+            action=Action.RETURN, target="", kind=SourceKind.TABLE, event_type=OutputEventType.CURRENT
+        ),
+    )
+    if is_projection(query):
+        return build_projection(query, {0: cells}, output, site, None)
+    selector = build_selector(query, {0: cells}, output, site, removes=False, remembers=False)
+    selector.make_state(0)
+    return selector
+
+
+def _with_sort_keys(selection: SelectorPlan) -> SelectorPlan:
+    """The selection with a column more for each attribute of the rows that it is ordered by."""
+    columns = list(selection.columns)
+    order: list[OrderPlan] = []
+    for by in selection.order_by:
+        key = by.key
+        if key.slot != OUTPUT_SLOT:
+            columns.append(OutputColumn(f"{key.name} (sort key {len(order)})", key))
+            key = Attr(key.type, OUTPUT_SLOT, len(columns) - 1, key.name)
+        order.append(OrderPlan(key, by.order))
+    return replace(selection, columns=tuple(columns), order_by=tuple(order))
+
+
+def _layout(selection: SelectorPlan) -> Layout:
+    return layout_of(Attribute(column.name, column.expression.type) for column in selection.columns)

@@ -1,0 +1,88 @@
+"""Output actions on tables → output stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from siddhi._core.event import EventPool, Layout, TypeCode
+from siddhi._core.executor import Executor
+from siddhi._core.output import OutputStage
+from siddhi._core.table import Table
+from siddhi._core.table_output import Assignments, TableDelete, TableInsert, TableUpdate, TableUpdateOrInsert
+from siddhi._core.table_search import Binding
+from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, TypedExpression
+from siddhi.planner.nodes import Action, OutputPlan, SetPlan
+from siddhi.planner.walk import has_aggregate
+from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.query import Site
+from siddhi.runtime.assembly.refusals import not_supported
+
+__all__ = ["build_table_output"]
+
+_EXACT = (TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.BOOL)
+
+
+def build_table_output(
+    plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
+) -> OutputStage:
+    """Build what a query does to a table.
+
+    Args:
+        plan: the output clause.
+        layout: of the output records.
+        site: where the query stands.
+        pool_of: the pool that records of a layout's types share.
+        span: the query's, for errors.
+
+    Raises:
+        SiddhiAppCreationError: it needs something that this engine does not run.
+    """
+    context, tables = site.context, site.tables
+    table = tables[plan.target]
+    if plan.action is Action.INSERT:
+        return TableInsert(context, table.pool, layout, table)
+    condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: Cells(table.layout)})
+    built = tables.search(plan.target, plan.condition, condition, Binding.AS_EVENT)
+    pool = pool_of(layout)
+    if plan.action is Action.DELETE:
+        return TableDelete(context, pool, layout, built.search)
+    sets = _distinct(plan.set or ())
+    value = site.builder({OUTPUT_SLOT: Cells(layout), TABLE_SLOT: Cells(table.layout, source="row")})
+    # A row found by its whole key has it already.
+    needed = [set_ for set_ in sets if not _is_known(set_, built.key, table)]
+    assignments = Assignments(
+        table, [set_.position for set_ in needed], tuple(_value(set_, table, value, span) for set_ in needed)
+    )
+    if plan.action is Action.UPDATE:
+        return TableUpdate(context, pool, layout, built.search, assignments)
+    return TableUpdateOrInsert(
+        context, table.pool, layout, built.search, assignments, _sets_everything(sets, table)
+    )
+
+
+def _distinct(sets: tuple[SetPlan, ...]) -> list[SetPlan]:
+    """The assignments in the order of the attributes; the last one to an attribute counts."""
+    return [set_ for _, set_ in sorted({set_.position: set_ for set_ in sets}.items())]
+
+
+def _is_known(set_: SetPlan, key: Mapping[int, TypedExpression], table: Table) -> bool:
+    return key.get(set_.position) == set_.value and table.layout.types[set_.position] in _EXACT
+
+
+def _value(set_: SetPlan, table: Table, builder: ExpressionBuilder, span: Span | None) -> Executor:
+    if has_aggregate(set_.value):
+        raise not_supported("aggregates in 'set' are", span)
+    executor = builder.build(set_.value)
+    if executor.type != table.layout.types[set_.position]:
+        name = table.layout.names[set_.position]
+        raise not_supported(f"'set' of the object '{name}' to a {set_.value.type} is", span)
+    return executor
+
+
+def _sets_everything(sets: list[SetPlan], table: Table) -> bool:
+    """Whether every attribute is set to the output's of its name."""
+    return len(sets) == table.layout.width and all(
+        isinstance(set_.value, Attr) and set_.value.slot == OUTPUT_SLOT and set_.value.position == set_.position
+        for set_ in sets
+    )

@@ -1,0 +1,127 @@
+"""Table plans → tables, and conditions over them → searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from siddhi._core.context import AppContext
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.executor import Executor
+from siddhi._core.executor_logic import make_and
+from siddhi._core.table import Table, TableState
+from siddhi._core.table_search import Binding, TableSearch, TableSearchable, make_in
+from siddhi.planner.expressions import TABLE_SLOT, InTable, TypedExpression
+from siddhi.planner.nodes import TablePlan
+from siddhi.planner.walk import has_aggregate
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.table_access import AccessPlanner, conjuncts, reads_row
+from siddhi.runtime.assembly.types import layout_of
+
+__all__ = ["BuiltSearch", "Tables"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSearch:
+    """A search, and what the condition compares the whole primary key with, by position, where that is all it asks."""
+
+    search: TableSearch
+    key: dict[int, TypedExpression]
+
+
+class Tables:
+    """The tables of an app.
+
+    Args:
+        plans: what the app defines.
+        context: the app's.
+        pool_of: the pool that records of a layout's types share.
+    """
+
+    def __init__(self, plans: Iterable[TablePlan], context: AppContext, pool_of: Callable[[Layout], EventPool]) -> None:
+        self._plans = {plan.id: plan for plan in plans}
+        self._tables: dict[str, Table] = {}
+        for plan in self._plans.values():
+            layout = layout_of(plan.attributes)
+            self._tables[plan.id] = Table(context, plan.id, pool_of(layout), layout, plan.primary_key)
+
+    def __getitem__(self, id_: str) -> Table:
+        return self._tables[id_]
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._tables
+
+    def states(self) -> dict[str, TableState]:
+        """What a snapshot saves, by table."""
+        return {id_: TableState(table) for id_, table in self._tables.items()}
+
+    def make_in(self, node: InTable, builder: ExpressionBuilder) -> Executor:
+        """The executor of ``condition in table``; the condition sees what the builder sees, and the row."""
+        row = Cells(self._tables[node.table].layout, source="row")
+        inside = builder.with_slots({TABLE_SLOT: row})
+        return make_in(self.search(node.table, node.condition, inside, Binding.IN_FRAME).search)
+
+    def searchable(
+        self, table: str, condition: TypedExpression | None, builder: ExpressionBuilder, slot: int
+    ) -> TableSearchable:
+        """A table as one side of a join.
+
+        Args:
+            table: its id.
+            condition: of the join; None: every row matches.
+            builder: of the join's expressions; it reads the row from the event slot.
+            slot: the event slot of the row.
+        """
+        built = self.search(table, condition, builder, Binding.IN_SLOT, slot)
+        return TableSearchable(built.search, slot)
+
+    def search(
+        self,
+        table: str,
+        condition: TypedExpression | None,
+        builder: ExpressionBuilder,
+        binding: Binding,
+        row_slot: int = TABLE_SLOT,
+    ) -> BuiltSearch:
+        """Compile a condition over a table.
+
+        Args:
+            table: its id.
+            condition: None: every row matches.
+            builder: sees the row in ``row_slot`` where the binding puts it, and everything else.
+            binding: where the row is read from.
+            row_slot: the slot by which the condition calls the row.
+
+        Raises:
+            SiddhiAppCreationError: the condition aggregates.
+        """
+        if condition is not None and has_aggregate(condition):
+            raise not_supported("aggregates in conditions over tables are", self._plans[table].span)
+        gates: list[TypedExpression] = []
+        parts: list[TypedExpression] = []
+        for part in conjuncts(condition):
+            (parts if reads_row(part, row_slot) else gates).append(part)
+        planner = AccessPlanner(self._tables[table], self._plans[table], row_slot, builder.build)
+        chosen = planner.choose(parts)
+        answered = () if chosen is None else chosen.answers
+        rest = [part for part in parts if not any(part is other for other in answered)]
+        whole = _all_of(parts, builder)
+        search = TableSearch(
+            self._tables[table],
+            None if chosen is None else chosen.access,
+            _all_of(gates, builder),
+            whole if len(rest) == len(parts) else _all_of(rest, builder),
+            whole,
+            int(binding),
+            row_slot if binding is Binding.IN_SLOT else 0,
+        )
+        return BuiltSearch(search, {} if chosen is None or rest else chosen.key)
+
+
+def _all_of(parts: list[TypedExpression], builder: ExpressionBuilder) -> Executor | None:
+    made: Executor | None = None
+    for part in parts:
+        executor = builder.build(part)
+        made = executor if made is None else make_and(made, executor)
+    return made

@@ -1,0 +1,95 @@
+"""On-demand queries of one app: compiled once, kept by their text."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError, SiddhiParserError
+
+if TYPE_CHECKING:
+    from siddhi._core.table_query import OnDemand
+    from siddhi._core.user_event import Event
+    from siddhi.runtime.assembly.app import Assembly
+
+__all__ = ["OnDemandQueries"]
+
+KEPT = 50
+"""Compiled queries kept; of more, the one used longest ago is forgotten."""
+
+
+class OnDemandQueries:
+    """Compiles and runs on-demand queries. Any thread may ask; each query runs under the app's lock.
+
+    Args:
+        assembly: the app's operators.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._kept: OrderedDict[str, OnDemand] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def run(self, text: str) -> list[Event]:
+        """The rows found, or nothing for a change.
+
+        Raises:
+            SiddhiParserError: the text is no on-demand query.
+            OnDemandQueryCreationError: it can't be run, or failed while it ran.
+        """
+        query = self._compiled(text)
+        try:
+            answer = query.run()
+            if answer is None:
+                # It is at work further up the stack: a function it calls asks the same again.
+                answer = self._compile(text).run()
+        except Exception as error:
+            raise OnDemandQueryCreationError(
+                f"the on-demand query failed: {type(error).__name__}: {error}",
+                source=text,
+                app=self._assembly.context.name,
+            ) from error
+        return answer or []
+
+    def types(self, text: str) -> list[tuple[str, str]]:
+        """Names and types of what a query answers with; empty for a change.
+
+        Raises:
+            SiddhiParserError: the text is no on-demand query.
+            OnDemandQueryCreationError: it can't be run.
+        """
+        from siddhi.planner.selection import output_attributes
+
+        plan = self._assembly.plan_on_demand(text)
+        columns = () if plan.output is not None else plan.selector.columns
+        return [(attribute.name, attribute.type.value) for attribute in output_attributes(columns)]
+
+    def _compiled(self, text: str) -> OnDemand:
+        with self._lock:
+            query = self._kept.get(text)
+            if query is not None:
+                self._kept.move_to_end(text)
+                return query
+        query = self._compile(text)
+        with self._lock:
+            self._kept[text] = query
+            self._kept.move_to_end(text)
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return query
+
+    def _compile(self, text: str) -> OnDemand:
+        try:
+            return self._assembly.on_demand(text)
+        except (SiddhiParserError, OnDemandQueryCreationError):
+            raise
+        except SiddhiAppError as error:
+            raise OnDemandQueryCreationError(
+                error.message,
+                code=error.code,
+                span=error.span,
+                source=text,
+                hint=error.hint,
+                app=self._assembly.context.name,
+            ) from error
