@@ -25,11 +25,13 @@ from siddhi.planner.nodes import (
     StreamPlan,
 )
 from siddhi.planner.on_demand import OnDemandPlan, plan_on_demand
+from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefinition
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
 from siddhi.runtime.assembly.on_demand import build_on_demand
 from siddhi.runtime.assembly.partition import BuiltPartition
+from siddhi.runtime.assembly.patterns import build_pattern_query
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
@@ -159,8 +161,11 @@ class Assembly:
         if plan.rate is not None:
             raise not_supported("output rate limiting is", plan.rate.span or plan.span)
         input_ = plan.input
+        if isinstance(input_, PatternPlan):
+            self._add_pattern(plan, input_, partition)
+            return
         if not isinstance(input_, SingleInputPlan):
-            raise not_supported("joins and patterns are", plan.span)
+            raise not_supported("joins are", plan.span)
         if input_.kind not in (SourceKind.STREAM, SourceKind.FAULT, SourceKind.INNER):
             raise not_supported(f"reading from a {input_.kind.value} is", plan.span)
         output = self._build_output(plan, partition)
@@ -171,6 +176,27 @@ class Assembly:
             source.subscribe(entry)
         else:
             partition.receiver(input_.source).subscribe(entry)
+        self._keep(plan, built, partition)
+
+    def _add_pattern(self, plan: QueryPlan, input_: PatternPlan, partition: BuiltPartition | None) -> None:
+        inner = {} if partition is None else partition.inner
+        for slot in input_.slots:
+            if slot.kind not in (SourceKind.STREAM, SourceKind.FAULT, SourceKind.INNER):
+                raise not_supported(f"reading from a {slot.kind.value} is", slot.span)
+        entries, built = build_pattern_query(
+            plan,
+            lambda source: inner.get(source) or self.junctions[source],
+            self._build_output(plan, partition),
+            self._site if partition is None else partition.site,
+        )
+        for source, entry in entries:
+            if partition is None or source in inner:
+                (inner.get(source) or self.junctions[source]).subscribe(entry)
+            else:
+                partition.receiver(source).subscribe(entry)
+        self._keep(plan, built, partition)
+
+    def _keep(self, plan: QueryPlan, built: BuiltQuery, partition: BuiltPartition | None) -> None:
         if partition is not None:
             partition.queries.append(built)
         self._built.append((plan.name if partition is None else f"{partition.plan.name}/{plan.name}", built))
