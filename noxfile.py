@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 import nox
+from nox.command import CommandFailed
 
 nox.needs_version = ">=2024.10"
 nox.options.default_venv_backend = "virtualenv"
@@ -42,12 +43,16 @@ def dev(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, types and Cython sources; nothing is compiled."""
+    """Check style, types and Cython sources; nothing is compiled. A failing check does not hide the next one."""
     session.install("-q", *PROJECT["dependencies"], *extra("dev"))
-    session.run("ruff", "check", ".")
-    session.run("ruff", "format", "--check", ".")
-    session.run("mypy")
-    session.run("cython-lint", "src", "bench")
+    failed = []
+    for check in ("ruff check .", "ruff format --check .", "mypy", "cython-lint src bench"):
+        try:
+            session.run(*check.split())
+        except CommandFailed:
+            failed.append(check)
+    if failed:
+        session.error(", ".join(failed))
 
 
 @nox.session

@@ -19,6 +19,36 @@ cdef extern from "Python.h":
 cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
 
+# The debug build fills what goes back to a pool with 0xDB and stops the process at once where an event is given back
+# twice. References stay at 1 meanwhile: a second release then comes by here again, and is seen.
+cdef extern from *:
+    """
+    #ifdef SIDDHI_DEBUG
+    #define SIDDHI_FREED 0xDB
+    #define siddhi_is_debug 1
+    static void siddhi_check_returned(siddhi_event *event) {
+        if (event->type == SIDDHI_FREED && event->flags == SIDDHI_FREED)
+            Py_FatalError("siddhi: an event was given back to its pool twice");
+    }
+    static void siddhi_poison(siddhi_event *event, int words, int width, const unsigned char *codes) {
+        event->timestamp = (int64_t) 0xDBDBDBDBDBDBDBDBULL;
+        event->group = event->stamp = 0xDBDBDBDBU;
+        event->type = event->flags = SIDDHI_FREED;
+        event->refs = 1;
+        for (int i = 0; i < words + width; i++)
+            if (i < words || (codes[i - words] != 0 && codes[i - words] != 6)) /* not STRING, not OBJECT */
+                event->body[i] = 0xDBDBDBDBDBDBDBDBULL;
+    }
+    #else
+    #define siddhi_is_debug 0
+    #define siddhi_check_returned(event) ((void) 0)
+    #define siddhi_poison(event, words, width, codes) ((void) 0)
+    #endif
+    """
+    const bint siddhi_is_debug
+    void siddhi_check_returned(EventC* event) noexcept
+    void siddhi_poison(EventC* event, int words, int width, const uint8_t* codes) noexcept
+
 cdef object index_of = operator.index
 
 _NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool", OBJECT: "object"}
@@ -66,6 +96,19 @@ cdef class Layout:
         return position >> 6
 
 
+cdef dict _pools = {}                  # addresses of the pools there are
+
+
+def live_events():
+    """Events that are alive in the pools of this process: in windows and tables, on their way, or held by callers."""
+    return sum([(<EventPool> <void*> <size_t> address).alive for address in _pools])
+
+
+def live_pools():
+    """How many pools there are in this process; those of an app go with it."""
+    return len(_pools)
+
+
 # no_gc: its only reference is the layout. Were it cleared by a collection, records given back after that would find
 # their object cells by a freed list.
 @cython.no_gc
@@ -80,12 +123,16 @@ cdef class EventPool:
         self.record_bytes = sizeof(EventC) + 8 * (layout.words + layout.width)
         # The struct ends in a flexible array that Cython counts as one word: the C compiler does not.
         self.slab_records = FIRST_SLAB_RECORDS
+        _pools[<size_t> <void*> self] = None
 
     def __dealloc__(self):
         cdef Py_ssize_t i
+        _pools.pop(<size_t> <void*> self, None)
         for i in range(self.n_slabs):
             PyMem_Free(self.slabs[i])
         PyMem_Free(self.slabs)
+        if siddhi_is_debug and self.alive:
+            raise AssertionError(f"a pool of {self.layout.names} was dropped with {self.alive} events alive")
 
     cdef int grow(self) except -1:
         cdef Py_ssize_t i
@@ -114,6 +161,7 @@ cdef class EventPool:
         cdef int i
         cdef PyObject* value
         cdef uint64_t* cell
+        siddhi_check_returned(event)
         if event.flags & BORROWED:
             for i in range(self.n_objects):
                 event.body[self.objects[i]] = 0
@@ -124,6 +172,7 @@ cdef class EventPool:
                 # The cell is emptied first: the object's last breath may run Python code.
                 cell[0] = 0
                 Py_XDECREF(value)
+        siddhi_poison(event, self.layout.words, self.layout.width, self.layout.codes)
         event.next = self.free
         self.free = event
         self.alive -= 1

@@ -25,6 +25,7 @@ from siddhi.planner.nodes import (
     SingleInputPlan,
     SourceKind,
 )
+from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.walk import walk
 from siddhi.query_api.selection import EventRate
 
@@ -157,6 +158,9 @@ def _unit(execution: QueryPlan | PartitionPlan) -> _Unit:
 
 
 def _add_query(unit: _Unit, query: QueryPlan) -> None:
+    if isinstance(query.input, PatternPlan):
+        unit.reads += query.input.sources
+        unit.timed = unit.timed or query.input.waits
     for source in _sources(query):
         if source.kind is SourceKind.TABLE:
             unit.uses.add(source.source)
@@ -198,3 +202,6 @@ def _expressions(query: QueryPlan) -> Iterator[TypedExpression]:
                 yield from handler.arguments
     if isinstance(query.input, JoinPlan) and query.input.on is not None:
         yield query.input.on
+    if isinstance(query.input, PatternPlan):
+        for slot in query.input.slots:
+            yield from (*slot.alone, *slot.conditions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from siddhi.planner.explain_input import input_lines, window_text
+from siddhi.planner.explain_pattern import pattern_labels
 from siddhi.planner.expression_text import executor_text, expression_text
 from siddhi.planner.expressions import TABLE_SLOT, Attr, TypedExpression
 from siddhi.planner.nodes import (
@@ -25,6 +26,7 @@ from siddhi.planner.nodes import (
     TriggerPlan,
     ValueKeyPlan,
 )
+from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.problems import schema_text
 from siddhi.query_api.selection import EventRate, OutputRate, SnapshotRate, TimeRate
 
@@ -128,6 +130,8 @@ def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[
 
 def _labels(query: QueryPlan) -> dict[int, str]:
     """Names of the input's events, where there is more than one."""
+    if isinstance(query.input, PatternPlan):
+        return pattern_labels(query.input)
     if not isinstance(query.input, JoinPlan):
         return {}
     left, right = query.input.left, query.input.right

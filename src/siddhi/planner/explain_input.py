@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from siddhi.planner.explain_pattern import pattern_lines
 from siddhi.planner.expression_text import executor_text, expression_text
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, JoinPlan, SingleInputPlan, WindowPlan
-from siddhi.planner.patterns import PatternPlan
+from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.query_api.input import Trigger
 
 __all__ = ["input_lines", "window_text"]
@@ -26,7 +27,7 @@ def input_lines(node: SingleInputPlan | JoinPlan | PatternPlan, labels: Mapping[
         for side in (node.left, node.right):
             yield from (_STEP + line for line in _single_lines(side))
     else:
-        yield "sequence" if node.is_sequence else "pattern"
+        yield from pattern_lines(node, labels)
 
 
 def window_text(window: WindowPlan) -> str:

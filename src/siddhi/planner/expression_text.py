@@ -56,7 +56,9 @@ def expression_text(expression: TypedExpression, labels: Mapping[int, str]) -> s
 
     if isinstance(expression, Attr):
         label = labels.get(expression.slot)
-        return expression.name if label is None else f"{label}{_index(expression.index)}.{expression.name}"
+        if label is None and expression.index is None:
+            return expression.name
+        return f"{label or 'event'}{_index(expression.index)}.{expression.name}"
     if isinstance(expression, Const):
         return _literal(expression)
     if isinstance(expression, Widen):

@@ -20,7 +20,7 @@ from siddhi.query_api.span import Span
 
 if TYPE_CHECKING:
     from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
-    from siddhi.planner.patterns import PatternPlan
+    from siddhi.planner.patterns_plan import PatternPlan
     from siddhi.query_api.app import SiddhiApp
 
 

@@ -12,7 +12,7 @@ from siddhi.planner.joins import JoinInputs, plan_join
 from siddhi.planner.liveness import selection_expressions, window_layout
 from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.outputs import plan_output, target_label
-from siddhi.planner.patterns import refuse_pattern
+from siddhi.planner.patterns import PatternInputs, plan_pattern
 from siddhi.planner.problems import creation_error
 from siddhi.planner.rates import is_snapshot, output_event_type
 from siddhi.planner.scope import Scope, SourceScope
@@ -33,7 +33,7 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
     planned: list[QueryPlan] = []
     event_type = output_event_type(query)
     node = query.input
-    inputs: SingleInputs | JoinInputs
+    inputs: SingleInputs | JoinInputs | PatternInputs
     if isinstance(node, AnonymousInput):
         node = _plan_anonymous(catalog, node, planned)
         inputs = SingleInputs(catalog, node, has_name=False)
@@ -43,13 +43,13 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
         inputs = plan_join(catalog, node)
     else:
         assert isinstance(node, (Pattern, Sequence))
-        raise refuse_pattern(node)
+        inputs = plan_pattern(catalog, node)
     selector = plan_selector(
         catalog,
         inputs.scope,
         query.selector,
         label=target_label(query.output),
-        several_inputs=isinstance(inputs, JoinInputs),
+        several_inputs=not isinstance(inputs, SingleInputs),
         per_event=is_snapshot(query),
         at=query,
     )

@@ -110,7 +110,9 @@ def _in(resolve: Resolver, node: api.In) -> TypedExpression:
     table = resolve.catalog.tables.get(node.table)
     if table is None:
         raise unknown_definition("table", node.table, resolve.catalog.tables, node)
-    scope = RowScope((table.id,), table.attributes, what=f"table '{table.id}'", events=resolve.scope)
+    # A condition knows one row: inside 'in', that of the table behind it.
+    events = resolve.scope.events if isinstance(resolve.scope, RowScope) else resolve.scope
+    scope = RowScope((table.id,), table.attributes, what=f"table '{table.id}'", events=events)
     inner = Resolver(resolve.catalog, scope)
     return InTable(
         AttributeType.BOOL, table.id, inner.condition("the condition in front of 'in'", node.expression, node)

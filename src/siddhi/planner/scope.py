@@ -241,6 +241,11 @@ class RowScope(Scope):
             raise out_of_scope(source or "", self._names, variable)
         return self._events.attribute(variable)
 
+    @property
+    def events(self) -> Scope | None:
+        """What is in scope besides the row."""
+        return self._events
+
     def _raise_unqualified(self, variable: Variable) -> None:
         """Let the events' scope complain; where it knows nothing of the name, point at the row's attribute."""
         assert self._events is not None

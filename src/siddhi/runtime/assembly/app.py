@@ -9,8 +9,7 @@ from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
-from siddhi._core.processor import Processor
-from siddhi._core.query import QueryEntry
+from siddhi._core.processor import Processor, Receiver
 from siddhi._core.table_query import OnDemand
 from siddhi.extension.registry import Registry
 from siddhi.planner.nodes import (
@@ -27,6 +26,7 @@ from siddhi.planner.nodes import (
     StreamPlan,
 )
 from siddhi.planner.on_demand import OnDemandPlan, plan_on_demand
+from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefinition
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
@@ -34,6 +34,7 @@ from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_qu
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.on_demand import build_on_demand
 from siddhi.runtime.assembly.partition import BuiltPartition
+from siddhi.runtime.assembly.patterns import build_pattern_query
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
@@ -171,21 +172,39 @@ class Assembly:
         if plan.rate is not None:
             raise not_supported("output rate limiting is", plan.rate.span or plan.span)
         input_ = plan.input
+        if isinstance(input_, PatternPlan):
+            self._add_pattern(plan, input_, partition)
+            return
         output = self._build_output(plan, partition)
         site = self._site if partition is None else partition.site
-        if isinstance(input_, SingleInputPlan):
-            source = self._source(input_, partition, plan)
-            entry, built = build_single_query(plan, source, output, site)
-            self._subscribe(input_, partition, entry)
-        elif isinstance(input_, JoinPlan):
+        if isinstance(input_, JoinPlan):
             sides = (input_.left, input_.right)
             left, right = (self._join_source(side, partition, plan) for side in sides)
             entries, built = build_join_query(plan, (left, right), output, site)
             for side, side_entry in zip(sides, entries, strict=True):
                 if side_entry is not None:
-                    self._subscribe(side, partition, side_entry)
+                    self._subscribe(side.source, partition, side_entry)
         else:
-            raise not_supported("patterns are", plan.span)
+            entry, built = build_single_query(plan, self._source(input_, partition, plan), output, site)
+            self._subscribe(input_.source, partition, entry)
+        self._keep(plan, built, partition)
+
+    def _add_pattern(self, plan: QueryPlan, input_: PatternPlan, partition: BuiltPartition | None) -> None:
+        inner = {} if partition is None else partition.inner
+        for slot in input_.slots:
+            if slot.kind not in (SourceKind.STREAM, SourceKind.FAULT, SourceKind.INNER):
+                raise not_supported(f"reading from a {slot.kind.value} is", slot.span)
+        entries, built = build_pattern_query(
+            plan,
+            lambda source: inner.get(source) or self.junctions[source],
+            self._build_output(plan, partition),
+            self._site if partition is None else partition.site,
+        )
+        for source, entry in entries:
+            self._subscribe(source, partition, entry)
+        self._keep(plan, built, partition)
+
+    def _keep(self, plan: QueryPlan, built: BuiltQuery, partition: BuiltPartition | None) -> None:
         if partition is not None:
             partition.queries.append(built)
         self._built.append((plan.name if partition is None else f"{partition.plan.name}/{plan.name}", built))
@@ -205,13 +224,13 @@ class Assembly:
         content = self.windows[input_.source] if input_.kind is SourceKind.WINDOW else None
         return JoinSource(self._source(input_, partition, plan), content)
 
-    def _subscribe(self, input_: SingleInputPlan, partition: BuiltPartition | None, entry: QueryEntry) -> None:
+    def _subscribe(self, source: str, partition: BuiltPartition | None, entry: Receiver) -> None:
         if partition is None:
-            self.junctions[input_.source].subscribe(entry)
-        elif input_.source in partition.inner:
-            partition.inner[input_.source].subscribe(entry)
+            self.junctions[source].subscribe(entry)
+        elif source in partition.inner:
+            partition.inner[source].subscribe(entry)
         else:
-            partition.receiver(input_.source).subscribe(entry)
+            partition.receiver(source).subscribe(entry)
 
     def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> OutputStage:
         inner = {} if partition is None else partition.inner

@@ -69,9 +69,7 @@ def _build_selection(selection: SelectorPlan, cells: Cells, output: OutputStage,
         input=_NOTHING,
         selector=selection,
         rate=None,
-        output=OutputPlan(
-            action=Action.RETURN, target="", kind=SourceKind.TABLE, event_type=OutputEventType.CURRENT
-        ),
+        output=OutputPlan(action=Action.RETURN, target="", kind=SourceKind.TABLE, event_type=OutputEventType.CURRENT),
     )
     if is_projection(query):
         return build_projection(query, {0: cells}, output, site, None)

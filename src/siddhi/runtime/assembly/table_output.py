@@ -56,9 +56,7 @@ def build_table_output(
     )
     if plan.action is Action.UPDATE:
         return TableUpdate(context, pool, layout, built.search, assignments)
-    return TableUpdateOrInsert(
-        context, table.pool, layout, built.search, assignments, _sets_everything(sets, table)
-    )
+    return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, _sets_everything(sets, table))
 
 
 def _distinct(sets: tuple[SetPlan, ...]) -> list[SetPlan]:

@@ -1,0 +1,286 @@
+"""Partial matches and lists of them."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.string cimport memcpy, memset
+
+from siddhi._core.event cimport release
+from siddhi._core.keymap cimport NO_SLOT
+
+cdef enum:
+    FIRST_SLAB_BLOCKS = 16
+    MAX_SLAB_BYTES = 1048576
+
+
+@cython.final
+cdef class BlockPool:
+    """Blocks of one size. A free block holds the address of the next one."""
+
+    def __cinit__(self, Py_ssize_t block_bytes):
+        self.block_bytes = block_bytes
+        self.slab_blocks = FIRST_SLAB_BLOCKS
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n_slabs):
+            PyMem_Free(self.slabs[i])
+        PyMem_Free(self.slabs)
+
+    cdef int grow(self) except -1:
+        cdef Py_ssize_t i
+        cdef char* memory
+        cdef void** slabs = <void**> PyMem_Realloc(self.slabs, (self.n_slabs + 1) * sizeof(void*))
+        if slabs is NULL:
+            raise MemoryError
+        self.slabs = slabs
+        memory = <char*> PyMem_Malloc(self.slab_blocks * self.block_bytes)
+        if memory is NULL:
+            raise MemoryError
+        self.slabs[self.n_slabs] = memory
+        self.n_slabs += 1
+        for i in range(self.slab_blocks - 1, -1, -1):
+            (<void**> (memory + i * self.block_bytes))[0] = self.free
+            self.free = memory + i * self.block_bytes
+        if 2 * self.slab_blocks * self.block_bytes <= MAX_SLAB_BYTES:
+            self.slab_blocks *= 2
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Matches:
+    """Makes, copies and frees the partial matches of one query.
+
+    Args:
+        pools: of the events in each slot.
+        counting: which slots hold lists.
+    """
+
+    def __cinit__(self, tuple pools not None, counting):
+        cdef int i
+        self.n_slots = len(pools)
+        self.pools = pools
+        self.partials = BlockPool(sizeof(PartialC) + (self.n_slots - 1) * sizeof(void*))
+        self.entries = BlockPool(sizeof(EntryC))
+        self.slot_pools = <void**> PyMem_Malloc(self.n_slots * sizeof(void*))
+        self.counting = <bint*> PyMem_Malloc(self.n_slots * sizeof(bint))
+        if self.slot_pools is NULL or self.counting is NULL:
+            raise MemoryError
+        for i in range(self.n_slots):
+            self.slot_pools[i] = <void*> pools[i]
+            self.counting[i] = counting[i]
+
+    def __dealloc__(self):
+        PyMem_Free(self.slot_pools)
+        PyMem_Free(self.counting)
+
+    @property
+    def alive(self):
+        """Partial matches that live."""
+        return self.partials.alive
+
+    cdef PartialC* make(self) except NULL:
+        cdef PartialC* partial = <PartialC*> take_block(self.partials)
+        memset(partial, 0, self.partials.block_bytes)
+        partial.timestamp = NEW
+        partial.refs = 1
+        partial.front = -1
+        partial.unarmed = -1
+        return partial
+
+    cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL:
+        cdef int i
+        cdef PartialC* made = self.make()
+        made.timestamp = partial.timestamp
+        for i in range(n_slots):
+            made.slots[i] = partial.slots[i]
+            if made.slots[i] is NULL:
+                continue
+            if self.counting[i]:
+                collected_of(made, i).refs += 1
+            else:
+                made.slots[i].refs += 1
+        return made
+
+    cdef void drop(self, PartialC* partial) noexcept:
+        cdef int i
+        cdef uint32_t k
+        cdef CollectedC* collected
+        partial.refs -= 1
+        if partial.refs:
+            return
+        leave_starts(partial)
+        for i in range(self.n_slots):
+            if partial.slots[i] is NULL:
+                continue
+            if not self.counting[i]:
+                release(<EventPool> self.slot_pools[i], partial.slots[i])
+                continue
+            collected = collected_of(partial, i)
+            collected.refs -= 1
+            if collected.refs == 0:
+                for k in range(collected.size):
+                    release(<EventPool> self.slot_pools[i], collected.events[k])
+                PyMem_Free(collected.events)
+                PyMem_Free(collected)
+        give_block(self.partials, partial)
+
+    cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1:
+        """Append an event to a counting slot; its reference passes over, on failure, too."""
+        cdef CollectedC* collected = collected_of(partial, slot)
+        cdef bint done = False
+        try:
+            if collected is NULL or collected.refs > 1:
+                collected = self.own(partial, slot)
+            if collected.size == collected.capacity:
+                grow_collected(collected)
+            done = True
+        finally:
+            if not done:
+                release(<EventPool> self.slot_pools[slot], event)
+        collected.events[collected.size] = event
+        collected.size += 1
+        return 0
+
+    cdef CollectedC* own(self, PartialC* partial, int slot) except NULL:
+        """A list that no other partial match sees."""
+        cdef uint32_t k
+        cdef CollectedC* shared = collected_of(partial, slot)
+        cdef CollectedC* collected = <CollectedC*> PyMem_Malloc(sizeof(CollectedC))
+        if collected is NULL:
+            raise MemoryError
+        memset(collected, 0, sizeof(CollectedC))
+        collected.refs = 1
+        if shared is not NULL:
+            collected.capacity = shared.size
+            collected.events = <EventC**> PyMem_Malloc(max(1, shared.size) * sizeof(void*))
+            if collected.events is NULL:
+                PyMem_Free(collected)
+                raise MemoryError
+            memcpy(collected.events, shared.events, shared.size * sizeof(void*))
+            collected.size = shared.size
+            for k in range(shared.size):
+                shared.events[k].refs += 1
+            shared.refs -= 1
+        partial.slots[slot] = <EventC*> collected
+        return collected
+
+    cdef EntryC* append(self, ListC* places, PartialC* partial, int state) except NULL:
+        cdef EntryC* entry = <EntryC*> take_block(self.entries)
+        memset(entry, 0, sizeof(EntryC))
+        entry.bucket = NO_SLOT
+        entry.state = state
+        entry.partial = partial
+        entry.sibling = partial.entries
+        partial.entries = entry
+        partial.refs += 1
+        link_last(places, entry)
+        return entry
+
+    cdef void remove(self, EntryC* entry) noexcept:
+        cdef PartialC* partial = entry.partial
+        cdef EntryC** place = &partial.entries
+        unlink(entry)
+        while place[0] != entry:
+            place = &place[0].sibling
+        place[0] = entry.sibling
+        PyMem_Free(entry.due)
+        give_block(self.entries, entry)
+        self.drop(partial)
+
+
+cdef int grow_collected(CollectedC* collected) except -1:
+    cdef uint32_t capacity = max(4, 2 * collected.capacity)
+    cdef EventC** events = <EventC**> PyMem_Realloc(collected.events, capacity * sizeof(void*))
+    if events is NULL:
+        raise MemoryError
+    collected.events = events
+    collected.capacity = capacity
+    return 0
+
+
+cdef void unlink(EntryC* entry) noexcept:
+    """Take an entry out of its list."""
+    cdef ListC* places = entry.list
+    if entry.prev is NULL:
+        places.head = entry.next
+    else:
+        entry.prev.next = entry.next
+    if entry.next is NULL:
+        places.tail = entry.prev
+    else:
+        entry.next.prev = entry.prev
+    places.size -= 1
+
+
+cdef void link_last(ListC* places, EntryC* entry) noexcept:
+    """Put an entry that is in no list at the end of one."""
+    entry.list = places
+    entry.next = NULL
+    entry.prev = places.tail
+    if places.tail is NULL:
+        places.head = entry
+    else:
+        places.tail.next = entry
+    places.tail = entry
+    places.size += 1
+
+
+cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexcept:
+    """Note a first event. Events nearly come in order of time, so that the place is found at the end."""
+    cdef PartialC* before
+    if partial.starts is NULL:
+        partial.start = timestamp
+        partial.latest = timestamp
+    else:
+        partial.latest = max(partial.latest, timestamp)
+        if timestamp >= partial.start:
+            starts.latest = max(starts.latest, timestamp)
+            return
+        leave_starts(partial)
+        partial.start = timestamp
+    if starts.oldest is NULL:
+        starts.latest = partial.latest
+    else:
+        starts.latest = max(starts.latest, partial.latest)
+    before = starts.newest
+    while before is not NULL and before.start > partial.start:
+        before = before.older
+    link_start(starts, partial, before)
+
+
+cdef void start_like(PartialC* partial, PartialC* other) noexcept:
+    partial.start = other.start
+    partial.latest = other.latest
+    link_start(other.starts, partial, other)
+
+
+cdef void link_start(StartsC* starts, PartialC* partial, PartialC* before) noexcept:
+    """Put a partial match behind another; NULL: in front of all."""
+    cdef PartialC* after = starts.oldest if before is NULL else before.newer
+    partial.starts = starts
+    partial.older = before
+    partial.newer = after
+    if before is NULL:
+        starts.oldest = partial
+    else:
+        before.newer = partial
+    if after is NULL:
+        starts.newest = partial
+    else:
+        after.older = partial
+
+
+cdef void leave_starts(PartialC* partial) noexcept:
+    cdef StartsC* starts = partial.starts
+    if starts is NULL:
+        return
+    partial.starts = NULL
+    if partial.older is NULL:
+        starts.oldest = partial.newer
+    else:
+        partial.older.newer = partial.newer
+    if partial.newer is NULL:
+        starts.newest = partial.older
+    else:
+        partial.newer.older = partial.older

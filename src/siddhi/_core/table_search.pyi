@@ -1,0 +1,34 @@
+from enum import IntEnum
+
+from siddhi._core.executor import Executor
+from siddhi._core.searchable import Searchable
+from siddhi._core.table import Table
+from siddhi._core.table_access import Access
+
+class Binding(IntEnum):
+    AS_EVENT = 0
+    IN_FRAME = 1
+    IN_SLOT = 2
+
+class TableSearch:
+    def __init__(
+        self,
+        table: Table,
+        access: Access | None,
+        gate: Executor | None,
+        rest: Executor | None,
+        whole: Executor | None,
+        binding: int,
+        slot: int = 0,
+    ) -> None: ...
+    @property
+    def table(self) -> Table: ...
+    @property
+    def access(self) -> Access | None: ...
+
+class TableSearchable(Searchable):
+    def __init__(self, search: TableSearch, slot: int) -> None: ...
+    @property
+    def search(self) -> TableSearch: ...
+
+def make_in(search: TableSearch) -> Executor: ...

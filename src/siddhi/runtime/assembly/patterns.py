@@ -1,0 +1,196 @@
+"""A query plan over a pattern or sequence → automaton, selector and output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from siddhi._core.event import EventPool
+from siddhi._core.executor import Executor
+from siddhi._core.junction import StreamJunction
+from siddhi._core.output import OutputStage
+from siddhi._core.pattern import Operand, Pattern, PatternEntry, State
+from siddhi._core.pattern_index import PatternIndex
+from siddhi._core.pattern_match import Matches
+from siddhi._core.pattern_view import make_collected
+from siddhi._core.processor import Processor
+from siddhi._core.query import StageCopier
+from siddhi.planner.expressions import TypedExpression
+from siddhi.planner.nodes import QueryPlan, SelectorPlan
+from siddhi.planner.patterns_plan import PatternPlan, SlotPlan, StateKind
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.patterns_picks import Picks
+from siddhi.runtime.assembly.query import BuiltQuery, Site
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
+from siddhi.runtime.assembly.types import layout_of
+
+__all__ = ["build_pattern_query"]
+
+_KINDS = {StateKind.STREAM: 0, StateKind.COUNT: 1, StateKind.ABSENT: 2, StateKind.AND: 3, StateKind.OR: 4}
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedCells(Cells):
+    """The cells of a counting slot: an attribute is the list of its values."""
+
+    def variable(self, position: int) -> Executor:
+        cell = position if self.cell_of is None else self.cell_of[position]
+        assert isinstance(self.source, int)
+        return make_collected(self.layout, cell, self.source)
+
+
+class _Slot:
+    """What one slot keeps of its events.
+
+    Attributes:
+        plan: of the slot.
+        stream: the stream's own cells.
+        pool: of the records kept.
+        kept: their cells, read as events of the slot.
+        copier: makes them from the stream's records.
+    """
+
+    def __init__(self, number: int, plan: SlotPlan, source: StreamJunction) -> None:
+        self.plan = plan
+        self.stream = Cells(source.layout)
+        layout = layout_of([plan.attributes[position] for position in plan.kept])
+        self.pool = EventPool(layout)
+        cell_of = {position: cell for cell, position in enumerate(plan.kept)}
+        self.kept = CollectedCells(layout, cell_of, number) if plan.counting else Cells(layout, cell_of, number)
+        self.copier = StageCopier(source.layout, self.pool, plan.kept)
+
+
+def build_pattern_query(
+    plan: QueryPlan, source_of: Callable[[str], StreamJunction], output: OutputStage, site: Site
+) -> tuple[list[tuple[str, PatternEntry]], BuiltQuery]:
+    """Build a query over a pattern or sequence.
+
+    Args:
+        plan: the query.
+        source_of: gives the junction of a stream.
+        output: where its matches go.
+        site: where the query stands.
+
+    Returns:
+        The receivers to subscribe, each with the stream it reads, in the order of the pattern; and the query.
+
+    Raises:
+        SiddhiAppCreationError: it needs something that this engine does not run.
+    """
+    input_ = plan.input
+    if not isinstance(input_, PatternPlan):
+        raise TypeError("not a query over a pattern or sequence")
+    built = BuiltQuery(plan.name, output)
+    slots = [_Slot(number, slot, source_of(slot.source)) for number, slot in enumerate(input_.slots)]
+    picks = Picks(input_.slots)
+    selection = _select(replace(plan, selector=picks.selector(plan.selector)), slots, picks, output, site, built)
+    pattern = Pattern(
+        site.context,
+        Matches(tuple(slot.pool for slot in slots), [slot.counting for slot in input_.slots]),
+        _build_states(input_, slots, site),
+        _inlets(input_),
+        picks.view(),
+        input_.is_sequence,
+        input_.states[0].expiry is not None,
+        -1 if input_.within_ms is None else input_.within_ms,
+        site.partitioned,
+        selection,
+    )
+    built.stateful["pattern"] = pattern
+    if not site.partitioned:
+        built.make_state(0)
+    return [(source, PatternEntry(pattern, number)) for number, source in enumerate(input_.sources)], built
+
+
+def _select(
+    plan: QueryPlan, slots: Sequence[_Slot], picks: Picks, output: OutputStage, site: Site, built: BuiltQuery
+) -> Processor:
+    cells: dict[int, Cells] = {number: slot.kept for number, slot in enumerate(slots)}
+    cells |= picks.cells(slots)
+    _check_keys(plan.selector, slots, plan)
+    if is_projection(plan):
+        return build_projection(plan, cells, output, site, None)
+    selector = build_selector(plan, cells, output, site, removes=False, remembers=False)
+    built.stateful["selector"] = selector
+    return selector
+
+
+def _check_keys(selector: SelectorPlan, slots: Sequence[_Slot], plan: QueryPlan) -> None:
+    """Lists have no order and no hash."""
+    keys = [*selector.group_by, *(order.key for order in selector.order_by)]
+    if any(0 <= key.slot < len(slots) and slots[key.slot].plan.counting for key in keys):
+        raise not_supported(
+            "grouping or ordering by the list of a counting state is", plan.span, "name one event: e1[0].x, e1[last].x"
+        )
+
+
+def _build_states(plan: PatternPlan, slots: Sequence[_Slot], site: Site) -> tuple[State, ...]:
+    states = []
+    for number, state in enumerate(plan.states):
+        states.append(
+            State(
+                _KINDS[state.kind],
+                tuple(_build_operand(slot, plan, slots, site) for slot in state.slots),
+                number + 1 if number + 1 < len(plan.states) else -1,
+                -1 if state.again is None else state.again,
+                state.min,
+                state.max,
+                state.expiry == 0,
+                state.late_again,
+            )
+        )
+    return tuple(states)
+
+
+def _build_operand(own: int, plan: PatternPlan, slots: Sequence[_Slot], site: Site) -> Operand:
+    slot = slots[own]
+    picks = Picks(plan.slots, own)
+    conditions = [picks.rewritten(condition) for condition in slot.plan.conditions]
+    cells: dict[int, Cells] = {number: other.kept for number, other in enumerate(slots)}
+    cells |= picks.cells(slots)
+    cells[own] = slot.stream
+    builder = site.builder(cells)
+
+    def build(expressions: Sequence[TypedExpression]) -> tuple[Executor, ...]:
+        return _without_aggregates(builder, expressions, slot.plan)
+
+    index = None
+    if slot.plan.keys:
+        index = PatternIndex(
+            build([key.own for key in slot.plan.keys]),
+            build([key.earlier for key in slot.plan.keys]),
+            site.partitioned,
+        )
+    return Operand(
+        own,
+        build(slot.plan.alone),
+        build(conditions),
+        picks.view(),
+        None if slot.plan.absent else slot.copier,
+        index,
+        slot.plan.absent,
+        -1 if slot.plan.for_ms is None else slot.plan.for_ms,
+    )
+
+
+def _without_aggregates(
+    builder: ExpressionBuilder, expressions: Sequence[TypedExpression], slot: SlotPlan
+) -> tuple[Executor, ...]:
+    executors = builder.build_all(expressions)
+    if builder.aggregators:
+        raise not_supported("aggregators in the filters of patterns and sequences are", slot.span)
+    return executors
+
+
+def _inlets(plan: PatternPlan) -> list[list[tuple[int, int]]]:
+    """For each stream the operands its events are offered to: states from the last, operands of a group from the first."""
+    return [
+        [
+            (number, operand)
+            for number in range(len(plan.states) - 1, -1, -1)
+            for operand, slot in enumerate(plan.states[number].slots)
+            if plan.slots[slot].source == source
+        ]
+        for source in plan.sources
+    ]
