@@ -89,6 +89,7 @@ cdef struct RunC:                  # what one partition key holds
     int64_t deadline               # of a leading absence, NO_TIME: it waits for nothing
     StartsC starts
     bint begun                     # the first partial match has been made
+    bint renew                     # see `renews`
 
 cdef class Pattern(Processor):
     cdef readonly Matches matches
@@ -99,6 +100,7 @@ cdef class Pattern(Processor):
     cdef int n_streams
     cdef bint is_sequence
     cdef bint every                # the first state is in an `every` group
+    cdef bint renews               # a sequence that may begin with no event begins again behind what its second state saw
     cdef bint begins_by_clock      # a leading absence with a time: the first instant counts
     cdef bint partitioned
     cdef int64_t within            # -1: no limit
@@ -137,6 +139,7 @@ cdef class Pattern(Processor):
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1
     cdef int taken(self, RunC* run, int number, PartialC* partial) except -1
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1
+    cdef int add_spare(self, RunC* run) except -1
     cdef int add_fresh(self, RunC* run) except -1
     cdef int add_again(self, RunC* run, int number, PartialC* partial) except -1
     cdef void remove(self, EntryC* entry) noexcept

@@ -131,6 +131,7 @@ cdef class Pattern(Processor):
         self.every = every
         self.within = within_ms
         self.begins_by_clock = first.waits
+        self.renews = is_sequence and every and first.kind == COUNT and first.min == 0
         self.partitioned = partitioned
         self.next = next
         self.moments = EventPool(Layout((), ()))
@@ -357,6 +358,9 @@ cdef class Pattern(Processor):
         if cleared and run.incoming[0].head is NULL and not (first.kind == ABSENT and first.waits):
             if self.every or (next_absent and not next_waits):
                 self.add_fresh(run)
+        if run.renew:
+            run.renew = False
+            self.add_fresh(run)
         for i in range(self.n_states):
             if run.incoming[i].head is not NULL:
                 self.update(run, i)
@@ -430,6 +434,7 @@ cdef class Pattern(Processor):
         cdef EntryC* following
         if (<Operand> state.operand[operand]).absent:
             return 0
+        run.renew |= self.renews and number == 1 and state.kind == STREAM
         while entry is not NULL:
             following = entry.next
             entry.open &= ~((<uint32_t> 1) << operand)
@@ -447,6 +452,7 @@ cdef class Pattern(Processor):
             entry = run.pending[number].head
         else:
             entry = operand.index.find(event, self.frame)
+        run.renew |= self.renews and number == 1 and entry is not NULL
         while entry is not NULL:
             following = entry.next if operand.index is None else entry.bucket_next
             partial = entry.partial
@@ -514,6 +520,7 @@ cdef class Pattern(Processor):
                 self.fill(run, inlet.state, operand, entry.partial, event, kept)
                 entry.open &= ~bit
                 if state.kind == OR or is_complete(state, entry):
+                    run.renew |= self.renews and inlet.state == 1
                     self.complete(run, state, entry, inlet.state, event.timestamp)
             elif self.is_sequence:
                 entry.open &= ~bit
@@ -621,6 +628,9 @@ cdef class Pattern(Processor):
             run.deadline = since + (<Operand> state.operand[0]).for_ms
             return self.arm(run, 0, run.deadline)
         if self.is_sequence and incoming.head is not NULL:
+            if state.kind == COUNT and state.min == 0 and state.next >= 0 and partial.slots[state.first_slot] is NULL:
+                self.add(run, state.next, partial)
+                return self.add_spare(run) if self.every and number == 0 else 0
             if state.kind != ABSENT:
                 return 0
             while incoming.head is not NULL:
@@ -629,9 +639,11 @@ cdef class Pattern(Processor):
             if state.next < 0:
                 return self.advance(run, number, partial)
             self.matches.append(incoming, partial, number)
-            if state.late_again:
-                partial.unarmed = number
-                return self.add(run, state.next, partial)
+            if self.is_sequence or state.late_again:
+                self.add(run, state.next, partial)
+                if not self.is_sequence:
+                    partial.unarmed = number
+                return self.add_spare(run) if self.is_sequence and self.every and number == 0 else 0
             return self.advance(run, number, partial)
         entry = self.matches.append(incoming, partial, number)
         if state.kind >= AND:
@@ -648,6 +660,15 @@ cdef class Pattern(Processor):
                 if operand.for_ms >= 0 and (first == NO_TIME or entry.due[k] < first):
                     first = entry.due[k]
             self.arm(run, number, first)
+        return 0
+
+    cdef int add_spare(self, RunC* run) except -1:
+        """A sequence that may begin with no event can begin with the next one, too, while that goes to a later state."""
+        cdef PartialC* partial = self.matches.make()
+        try:
+            self.matches.append(&run.incoming[0], partial, 0)
+        finally:
+            self.matches.drop(partial)
         return 0
 
     cdef int add_fresh(self, RunC* run) except -1:

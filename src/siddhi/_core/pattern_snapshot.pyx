@@ -41,6 +41,7 @@ cdef int write_run(Pattern pattern, RunC* run, SnapshotWriter writer) except -1:
         number_partials(&run.incoming[i], partials, events, pattern.matches)
         number_partials(&run.pending[i], partials, events, pattern.matches)
     writer.put_bool(run.begun)
+    writer.put_bool(run.renew)
     writer.put_i64(run.deadline)
     for i in range(pattern.matches.n_slots):
         write_slot_events(<Numbers> events[i], <EventPool> pattern.matches.slot_pools[i], writer)
@@ -195,6 +196,7 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
     cdef uint32_t i, n
     cdef int slot, number
     run.begun = reader.get_bool()
+    run.renew = reader.get_bool()
     run.deadline = reader.get_i64()
     for slot in range(matches.n_slots):
         restored.n_events[slot] = reader.get_events(<EventPool> matches.slot_pools[slot], &restored.events[slot])

@@ -88,8 +88,12 @@ class _Automaton:
         for index in range(first, len(self.states)):
             self.states[index] = replace(self.states[index], expiry=first)
         group = self.states[first:]
-        late = all(state.kind is StateKind.COUNT and state.min == 0 for state in group)
-        self.states[-1] = replace(self.states[-1], again=first, late_again=late and not self._is_sequence)
+        if all(state.kind is StateKind.COUNT and state.min == 0 for state in group):
+            # It is complete before it has begun. It begins anew when it leads the pattern; elsewhere it goes on once.
+            late = first == 0 and not self._is_sequence
+            self.states[-1] = replace(self.states[-1], again=first if first == 0 else None, late_again=late)
+        else:
+            self.states[-1] = replace(self.states[-1], again=first)
 
     def _add_group(self, node: LogicalState) -> None:
         if len(node.states) > MAX_OPERANDS:
