@@ -7,7 +7,7 @@ count); what rounding left in the sum stays there.
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.aggregator cimport Aggregator, found
-from siddhi._core.event cimport CURRENT, DOUBLE, FLOAT, INT, LONG, CellC, EventC
+from siddhi._core.event cimport CURRENT, DOUBLE, EXPIRED, FLOAT, INT, LONG, CellC, EventC
 from siddhi._core.executor cimport COMPUTED, NULL_VALUE, VALUE, VARIABLE, ExecC, Executor, FrameC, eval_fn
 
 cdef extern from "siddhi/arithmetic.h" nogil:
@@ -39,13 +39,13 @@ cdef struct DoubleSumC:
     double total
 
 
-# --- one value comes or goes
+# --- one value comes or goes; any other event type only looks
 
 cdef inline void take_whole(LongSumC* state, FrameC* f, int64_t value) noexcept:
     if f.type == CURRENT:
         state.total = siddhi_add_l(state.total, value)
         state.count += 1
-    else:
+    elif f.type == EXPIRED:
         state.total = siddhi_sub_l(state.total, value)
         state.count -= 1
 
@@ -54,7 +54,7 @@ cdef inline void take_real(DoubleSumC* state, FrameC* f, double value) noexcept:
     if f.type == CURRENT:
         state.total += value
         state.count += 1
-    else:
+    elif f.type == EXPIRED:
         state.total -= value
         state.count -= 1
 
@@ -133,7 +133,10 @@ cdef int avg_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
 
 cdef int count_events(const ExecC* x, EventC* e, FrameC* f, int64_t* out) noexcept:
     cdef int64_t* state = (<int64_t**> x.data)[0] + f.group
-    state[0] += 1 if f.type == CURRENT else -1
+    if f.type == CURRENT:
+        state[0] += 1
+    elif f.type == EXPIRED:
+        state[0] -= 1
     out[0] = state[0]
     return VALUE
 

@@ -8,6 +8,8 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
+import sys
+
 from siddhi._core.column_chunk cimport (
     KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_TEXT32, KIND_TEXT64, KIND_U8, KIND_U16, KIND_U32,
     ColumnChunk, has_value, new_chunk,
@@ -38,6 +40,9 @@ cdef struct SlotC:
     const char* data            # in the column's buffer
     Py_ssize_t size
     PyObject* text              # owned by the maker's list
+
+
+cdef object intern = sys.intern
 
 
 @cython.final
@@ -75,6 +80,13 @@ cdef class TextMaker:
                              ) from None
         self.made.append(text)
         return <PyObject*> text
+
+    cdef PyObject* make_shared(self, const char* data, Py_ssize_t size, Py_ssize_t row) except NULL:
+        """As make(), but a text is interned: the same object in every batch, so that groups know it by its address."""
+        self.make(data, size, row)
+        if not self.binary:
+            self.made[len(self.made) - 1] = intern(self.made[len(self.made) - 1])
+        return <PyObject*> self.made[len(self.made) - 1]
 
     cdef inline PyObject* text(self, const char* data, Py_ssize_t size, Py_ssize_t row) except NULL:
         """The object of these bytes, borrowed."""
@@ -176,7 +188,7 @@ cdef PyObject* decode_entry(ColumnChunk entries, TextMaker maker, Py_ssize_t ent
         return NULL
     if not locate(entries, entry, &data, &size):
         torn(maker.name, maker.first_row + row)
-    return maker.make(data, size, row)
+    return maker.make_shared(data, size, row)
 
 
 cdef int decode_indices(ColumnChunk chunk, TextMaker maker, const index_t* indices, PyObject** known,

@@ -24,6 +24,8 @@ cdef class GroupBy:
     cdef int n_cells
     cdef bint partitioned          # the partition slot is part of the key
     cdef bint simple               # one 8-byte cell of the event at hand
+    cdef bint is_text              # simple, and a string
+    cdef uint32_t recent[256]      # slots by address of the text seen last, as a hint
     cdef bint remembers            # slots are remembered in events
     cdef list aggregators
     cdef uint32_t* held            # [capacity] events of the group that have not expired

@@ -4,7 +4,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memset
 
 from siddhi._core.aggregator cimport Aggregator
-from siddhi._core.event cimport CURRENT, FLOAT, INT, BOOL, CellC, Layout
+from siddhi._core.event cimport BOOL, CURRENT, FLOAT, INT, STRING, CellC, Layout
 from siddhi._core.keymap cimport NO_SLOT
 
 cdef enum:
@@ -46,6 +46,7 @@ cdef class GroupBy:
         if partitioned:
             codes.append(INT)
         self.simple = self.n_cells == 1 and not partitioned and self.cells[0].slot < 0 and not self.cells[0].narrow
+        self.is_text = self.simple and codes[0] == STRING
         self.keys = KeyMap(codes)
         self.aggregators = aggregators
         self.remembers = remembers
@@ -64,10 +65,21 @@ cdef class GroupBy:
         cdef uint64_t nulls = 0
         cdef int i
         cdef EventC* source
+        cdef uint32_t* hint
         cdef KeyCellC* cell
         if self.simple:
             cell = self.cells
             key[0].bits = event.body[cell.cell]
+            if self.is_text and not event.body[cell.word] & cell.bit:
+                hint = &self.recent[(key[0].bits >> 4) & 255]
+                if hint[0] < self.keys.used and self.keys.keys[hint[0]].o == key[0].o and self.keys.live[hint[0]]:
+                    if frame.type == CURRENT:
+                        self.held[hint[0]] += 1
+                        if self.remembers:
+                            event.group = hint[0] + 1
+                    return hint[0]
+                hint[0] = self.enter(event, frame, key, nulls)
+                return hint[0]
             if event.body[cell.word] & cell.bit:
                 nulls, key[0].bits = 1, 0
             return self.enter(event, frame, key, nulls)

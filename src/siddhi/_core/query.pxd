@@ -7,6 +7,7 @@ from siddhi._core.context cimport AppContext, FaultSink
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, FrameC
+from siddhi._core.output cimport OutputStage
 from siddhi._core.processor cimport Processor, Receiver
 
 cdef struct CopyC:                 # one cell of a stage record
@@ -31,6 +32,7 @@ cdef class QueryEntry(Receiver):
     cdef const ExecC** conditions
     cdef int n_conditions
     cdef bint selects              # all of them have a form for blocks
+    cdef OutputStage forward       # the events go on as they are: select *, no window; None otherwise
     cdef StageCopier copier        # None: the next step reads the stream's record
     cdef readonly Processor next
     cdef FrameC* frame             # the app's

@@ -6,9 +6,11 @@ from cpython.ref cimport Py_INCREF
 
 from libc.string cimport memcpy
 
-from siddhi._core.event cimport OBJECT, STRING, Layout, acquire, release
+from siddhi._core.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, Executor
+from siddhi._core.junction cimport send
 from siddhi._core.processor cimport MAX_BLOCK, receive_fn
+from siddhi._core.projection cimport Projection
 
 
 cdef class StageCopier:
@@ -82,6 +84,9 @@ cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
         entry.frame.group = entry.frame.partition
         if entry.conditions[i].fn(entry.conditions[i], event, entry.frame, NULL) != TRUE:
             return 0
+    if entry.forward is not None and entry.forward.plain and event.type == CURRENT:
+        # What the projection would do, without asking it: the record is lent on.
+        return send(entry.forward.target, chunk)
     if entry.copier is None:
         return entry.next.process_one(event)
     return entry.copy_one(event)
@@ -117,6 +122,8 @@ cdef class QueryEntry(Receiver):
             self.selects = self.selects and executor.c.select is not NULL
         self.copier = copier
         self.next = next
+        if isinstance(next, Projection) and (<Projection> next).forwards:
+            self.forward = (<Projection> next).output
         self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads

@@ -37,6 +37,9 @@ cdef class Selector(Processor):
     cdef Py_ssize_t limit                # -1: none
     cdef Py_ssize_t offset
     cdef EventChunk out
+    # Batches may be selected late: while a batch window holds the events until finish(), aggregators alone see them one by
+    # one, and only the last of each group is selected. `last` and `last_of_group` then point at those input events.
+    cdef bint late
     cdef EventC* last                    # mode LAST
     cdef EventC** last_of_group          # mode LAST_PER_GROUP, by slot
     cdef Py_ssize_t group_capacity
@@ -51,5 +54,7 @@ cdef class Selector(Processor):
     cdef EventC* select(self, EventC* event) except? NULL
     cdef int update(self, EventC* event) except -1
     cdef int keep(self, EventC* out, uint32_t slot) except -1
+    cdef int keep_late(self, EventC* event, uint32_t slot) except -1
+    cdef int select_late(self) except -1
     cdef int grow(self, uint32_t slot) except -1
     cdef int arrange(self, EventChunk* chunk) except -1

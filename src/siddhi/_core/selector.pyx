@@ -10,7 +10,7 @@ from siddhi._core.callback cimport BatchCallback
 from siddhi._core.column_block cimport write_row
 from siddhi._core.column_op cimport make_columns, write_columns
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport CURRENT, EXPIRED, CellC, acquire, release
+from siddhi._core.event cimport CURRENT, EXPIRED, TIMER, CellC, acquire, release
 from siddhi._core.executor cimport TRUE, FrameC
 from siddhi._core.group cimport end_chunk, leave_group, slot_in
 from siddhi._core.order cimport ChunkOrder
@@ -34,11 +34,14 @@ cdef class Selector(Processor):
         ordering: ChunkOrder or None.
         limit, offset: -1 and 0 for none.
         output: where chunks go.
+        late: a batch window stands in front, only current events are wanted, there is no having, and every aggregator
+            can be looked at without an event.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, tuple executors not None, aggregate_columns,
                  list aggregators not None, GroupBy groups, int mode, bint wants_current, bint wants_expired,
-                 Executor having, ordering, Py_ssize_t limit, Py_ssize_t offset, OutputStage output not None):
+                 Executor having, ordering, Py_ssize_t limit, Py_ssize_t offset, OutputStage output not None,
+                 bint late=False):
         cdef int i
         self.app = app
         self.pool = pool
@@ -58,6 +61,7 @@ cdef class Selector(Processor):
         self.limit = limit
         self.offset = offset
         self.output = output
+        self.late = late
         chunk_clear(&self.out)
 
     def __dealloc__(self):
@@ -69,13 +73,13 @@ cdef class Selector(Processor):
 
     cdef void abort(self) noexcept:
         cdef Py_ssize_t i
-        if self.last is not NULL:
+        if self.last is not NULL and not self.late:
             release(self.pool, self.last)
-            self.last = NULL
+        self.last = NULL
         for i in range(self.n_order):
-            if self.last_of_group[self.order[i]] is not NULL:
+            if self.last_of_group[self.order[i]] is not NULL and not self.late:
                 release(self.pool, self.last_of_group[self.order[i]])
-                self.last_of_group[self.order[i]] = NULL
+            self.last_of_group[self.order[i]] = NULL
         self.n_order = 0
         chunk_release(&self.out, self.pool)
 
@@ -91,7 +95,13 @@ cdef class Selector(Processor):
 
     cdef int process(self, EventC* event) except -1:
         cdef uint32_t slot = 0
-        cdef EventC* out = self.take_in(event, &slot)
+        cdef EventC* out
+        if self.late and event.type == CURRENT:
+            slot = self.enter(event)
+            if self.has_aggregates:
+                self.update(event)
+            return self.keep_late(event, slot)
+        out = self.take_in(event, &slot)
         if out is not NULL:
             self.keep(out, slot)
         return 0
@@ -99,8 +109,12 @@ cdef class Selector(Processor):
     cdef int process_one(self, EventC* event) except -1:
         cdef uint32_t slot = 0
         cdef EventC* out
-        cdef bint alone = (self.out.head is NULL and self.last is NULL and self.n_order == 0 and self.ordering is None
-                           and self.limit < 0 and self.offset == 0)
+        cdef bint alone
+        if self.late:
+            self.process(event)
+            return self.finish()
+        alone = (self.out.head is NULL and self.last is NULL and self.n_order == 0 and self.ordering is None
+                 and self.limit < 0 and self.offset == 0)
         if (alone and self.app.in_batch and self.output.plain and self.output.target.sink is not None
                 and self.having is None and event.type == CURRENT and self.wants_current):
             # Into the columns of the batch callback, without a record in between.
@@ -125,7 +139,6 @@ cdef class Selector(Processor):
         """Tell the frame about an event and its group; returns the group's slot."""
         cdef FrameC* frame = &self.app.frame
         frame.type = event.type
-        self.last_timestamp = event.timestamp
         frame.group = slot_in(self.groups, event, frame) if self.groups is not None else frame.partition
         return frame.group
 
@@ -194,6 +207,42 @@ cdef class Selector(Processor):
             self.last_of_group[slot] = out
         return 0
 
+    cdef inline int keep_late(self, EventC* event, uint32_t slot) except -1:
+        if self.mode == LAST:
+            self.last = event
+            return 0
+        if slot >= self.group_capacity or self.n_order >= self.group_capacity:
+            self.grow(max(slot, self.n_order))
+        if self.last_of_group[slot] is NULL:
+            self.order[self.n_order] = slot
+            self.n_order += 1
+        self.last_of_group[slot] = event
+        return 0
+
+    cdef int select_late(self) except -1:
+        """Select the last events of the groups, in order; the aggregators are looked at, not moved."""
+        cdef Py_ssize_t i
+        cdef FrameC* frame = &self.app.frame
+        cdef EventC* event
+        cdef bint needed = is_needed(self.output)
+        try:
+            if self.last is not NULL and needed:
+                frame.type = TIMER
+                frame.group = frame.partition
+                chunk_append(&self.out, self.select(self.last))
+            for i in range(self.n_order):
+                event = self.last_of_group[self.order[i]]
+                if needed:
+                    frame.type = TIMER
+                    frame.group = self.order[i]
+                    chunk_append(&self.out, self.select(event))
+        finally:
+            self.last = NULL
+            for i in range(self.n_order):
+                self.last_of_group[self.order[i]] = NULL
+            self.n_order = 0
+        return 0
+
     cdef int grow(self, uint32_t slot) except -1:
         cdef Py_ssize_t capacity = max(16, 2 * self.group_capacity, <Py_ssize_t> slot + 1)
         cdef EventC** last = <EventC**> PyMem_Realloc(self.last_of_group, capacity * sizeof(EventC*))
@@ -219,7 +268,9 @@ cdef class Selector(Processor):
     cdef int finish(self) except -1:
         cdef EventChunk chunk
         cdef Py_ssize_t i
-        if self.mode == LAST:
+        if self.late:
+            self.select_late()
+        elif self.mode == LAST:
             if self.last is not NULL:
                 chunk_append(&self.out, self.last)
                 self.last = NULL

@@ -37,6 +37,7 @@ cdef class BatchWindow(Window):
     cdef bint keeps_expired
     cdef bint streams_current
     cdef bint resets                   # announces batches by RESET
+    cdef bint resets_now               # stamped with the clock, not with the batch's first event
 
     def __init__(self, AppContext app not None, EventPool pool not None, bint keeps_expired, bint streams_current,
                  bint stamps=True):
@@ -63,7 +64,8 @@ cdef class BatchWindow(Window):
         if state.current.size == 0:
             return self.next.finish()
         if self.resets:
-            self.next.reset(queue_first(&state.current).timestamp)
+            self.next.reset(
+                now_ms(&self.app.frame) if self.resets_now else queue_first(&state.current).timestamp)
         if self.streams_current:
             batch = state.current
             state.current = state.previous
@@ -75,11 +77,13 @@ cdef class BatchWindow(Window):
             state.previous = batch
             for i in range(state.previous.size):
                 self.next.process(queue_at(&state.previous, i))
+        # Released behind finish(): the selection may look at the events until then.
+        self.next.finish()
         if not self.keeps_expired:
             while state.previous.size:
                 event = queue_pop(&state.previous)
                 release(self.pool, event)
-        return self.next.finish()
+        return 0
 
     cdef int collect(self, BatchStateC* state, EventC* event) except -1:
         retain(self.pool, event)
@@ -122,6 +126,7 @@ cdef class LengthBatchWindow(BatchWindow):
                  bint streams_current=False, bint stamps=True):
         BatchWindow.__init__(self, app, pool, keeps_expired, streams_current, stamps)
         self.length = length
+        self.resets_now = True
 
     def __dealloc__(self):
         self.close_all()
@@ -271,7 +276,8 @@ cdef class ChunkBatchWindow(BatchWindow):
                 if self.resets:
                     self.next.reset(event.timestamp)
             self.next.process(event)
+        self.next.finish()
         if not self.keeps_expired:
             while state.previous.size:
                 release(self.pool, queue_pop(&state.previous))
-        return self.next.finish()
+        return 0

@@ -35,6 +35,9 @@ from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
 
+_HOLD_THEIR_BATCH = frozenset({"batch", "lengthBatch", "timeBatch"})
+"""Windows that give up the events they release only when the chunk has ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -46,6 +49,7 @@ class Site:
         tables: of the app.
         windows: named windows of the app.
         partitioned: it stands inside a partition.
+        starting: called in order when the app starts: whatever counts time from then on.
     """
 
     context: AppContext
@@ -53,6 +57,7 @@ class Site:
     tables: Tables
     windows: Mapping[str, BuiltNamedWindow]
     partitioned: bool = False
+    starting: list[Callable[[], None]] = field(default_factory=list)
 
     def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:
         """Builds expressions that stand here and see these event slots."""
@@ -136,7 +141,10 @@ def build_single_query(
             plan, {0: stage.cells}, output, site, None if stage.pool is not None else source.pool
         )
     else:
-        selector = build_selector(plan, {0: stage.cells}, output, site, removes=removes, remembers=sliding)
+        late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
+        selector = build_selector(
+            plan, {0: stage.cells}, output, site, removes=removes, remembers=sliding, late=late
+        )
         built.stateful["selector"] = selector
     chain.add(selector)
     if not site.partitioned:

@@ -11,12 +11,13 @@ from siddhi._core.order import ChunkOrder
 from siddhi._core.output import OutputStage
 from siddhi._core.projection import Projection
 from siddhi._core.selector import Selector
-from siddhi.planner.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
+from siddhi.planner.expressions import OUTPUT_SLOT, Aggregate, Call, ScriptCall, TypedExpression
 from siddhi.planner.liveness import selection_expressions
 from siddhi.planner.nodes import QueryPlan, SelectMode, SelectorPlan
 from siddhi.planner.walk import has_aggregate, walk
 from siddhi.query_api.selection import Order, OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.ratelimit import build_limiter
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
@@ -34,6 +35,7 @@ def build_selector(
     *,
     removes: bool,
     remembers: bool,
+    late: bool = False,
     kind: type[Selector] = Selector,
 ) -> Selector:
     """Build the selector of a query.
@@ -45,6 +47,7 @@ def build_selector(
         site: where the query stands.
         removes: EXPIRED events can reach the aggregators.
         remembers: events come back through the selector when they expire, each at most once.
+        late: a window holds the events of a chunk until it ends.
         kind: the selector's class.
     """
     selection = plan.selector
@@ -56,22 +59,28 @@ def build_selector(
         keys = builder.build_all([order.key for order in selection.order_by])
         ordering = ChunkOrder(site.context, keys, tuple(order.order is Order.DESC for order in selection.order_by))
     wanted = plan.output.event_type
-    return kind(
+    limited = None if plan.rate is None else build_limiter(plan, output, site, ordering)
+    arranged = limited is not None and limited.arranges
+    if arranged:
+        ordering = None
+    arguments = (
         site.context,
         output.pool,
         columns,
         [has_aggregate(column.expression) for column in selection.columns],
         builder.aggregators,
-        _group_by(selection, slots, builder, site, remembers),
+        _group_by(selection, slots, builder, site, remembers, GroupBy if limited is None else limited.groups),
         _MODES[selection.mode],
         wanted is not OutputEventType.EXPIRED,
         wanted is not OutputEventType.CURRENT,
         having,
         ordering,
-        -1 if selection.limit is None else selection.limit,
-        selection.offset or 0,
+        -1 if selection.limit is None or arranged else selection.limit,
+        0 if arranged else selection.offset or 0,
         output,
+        late and limited is None and _can_wait(plan),
     )
+    return kind(*arguments) if limited is None else limited.selector(arguments)
 
 
 def is_projection(plan: QueryPlan) -> bool:
@@ -85,6 +94,7 @@ def is_projection(plan: QueryPlan) -> bool:
         and selection.limit is None
         and not selection.offset
         and plan.output.event_type is OutputEventType.CURRENT
+        and plan.rate is None
     )
 
 
@@ -106,13 +116,39 @@ def build_projection(
     return Projection(site.context, output.pool, columns, source, output, pure)
 
 
+_LOOKED_AT = frozenset({"sum", "avg", "count"})
+"""Aggregators whose value can be read without an event."""
+
+
+def _can_wait(plan: QueryPlan) -> bool:
+    """Whether the output can be selected when the chunk ends, from the last event of each group alone."""
+    selection = plan.selector
+    return (
+        selection.mode is not SelectMode.EACH
+        and selection.having is None
+        and plan.output.event_type is OutputEventType.CURRENT
+        and not has_side_effects(selection)
+        and all(
+            node.aggregator.native in _LOOKED_AT
+            for expression in selection_expressions(selection)
+            for node in walk(expression)
+            if isinstance(node, Aggregate)
+        )
+    )
+
+
 def _group_by(
-    selection: SelectorPlan, slots: Mapping[int, Cells], builder: ExpressionBuilder, site: Site, remembers: bool
+    selection: SelectorPlan,
+    slots: Mapping[int, Cells],
+    builder: ExpressionBuilder,
+    site: Site,
+    remembers: bool,
+    kind: type[GroupBy],
 ) -> GroupBy | None:
     if not selection.group_by:
         return None
     cells = [slots[key.slot] for key in selection.group_by]
-    return GroupBy(
+    return kind(
         [cell.layout for cell in cells],
         [
             key.position if cell.cell_of is None else cell.cell_of[key.position]
