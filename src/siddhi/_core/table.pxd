@@ -44,7 +44,7 @@ cdef class Table:
     cdef int n_key_cells
     cdef bint numeric_key              # a single number, which must not be null
     cdef dict indexes                  # position -> ValueIndex, those that conditions asked for
-    cdef uint64_t indexed              # bits of the positions in indexes and primary key (all, where there are more than 64)
+    cdef uint64_t indexed              # bits of the positions in indexes and primary key (all, from the 64th on)
     cdef int check_writable(self) except -1
     cdef int reserve(self) except -1
     cdef int reserve_key(self, uint32_t slot) except -1

@@ -5,17 +5,11 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.math cimport ceil, floor
 from libc.stdint cimport int32_t, int64_t
 
-from siddhi._core.event cimport DOUBLE, FLOAT, INT, LONG
-from siddhi._core.executor cimport FALSE, NULL_VALUE, TRUE
-from siddhi._core.event cimport BOOL
+from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG
+from siddhi._core.executor cimport NULL_VALUE
 from siddhi._core.keymap cimport MAX_WIDTH
 from siddhi._core.table_index cimport NO_ROW
 from siddhi._core.table_order cimport EntryC, PlaceC, sort_key, sort_key_of_integer
-
-cdef enum:
-    NO_EXACT = 0             # answers of read_probe
-    FOUND = 1
-
 
 cdef int numbers_grow(NumbersC* numbers) except -1:
     cdef Py_ssize_t capacity = max(16, 2 * numbers.capacity)

@@ -4,6 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.stdint cimport int64_t
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport BOOL, OBJECT, STRING, CellC, EventPool, Layout, release
@@ -149,6 +150,16 @@ cdef class TableStage(OutputStage):
 
     cdef bint is_silent(self, int epoch) except -1:
         return not self.callbacks and self.limiter is None
+
+    cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        cdef EventC* event = chunk.head
+        if event.next is not NULL or self.limiter is not None or self.counting or self.callbacks:
+            return OutputStage.emit(self, chunk, last_timestamp)
+        # A single event that nobody else wants to see: the way of most.
+        try:
+            return self.act(chunk)
+        finally:
+            release(self.pool, event)
 
     cdef int act_one(self, EventC* event) except -1:
         raise TypeError(f"{type(self).__name__} does nothing")

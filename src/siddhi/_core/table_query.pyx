@@ -1,7 +1,6 @@
 """On-demand queries: finding rows, and changes that no stream asked for."""
 
 cimport cython
-from libc.stdint cimport int64_t
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
