@@ -77,7 +77,8 @@ cdef int sum_whole_computed(const ExecC* x, EventC* e, FrameC* f, whole* out) ex
     cdef LongSumC* state = (<LongSumC**> x.data)[0] + f.group
     if status == VALUE:
         take_whole(state, f, value)
-    if state.count == 0:
+    # A join may bring values into a sum whose count is below zero.
+    if state.count == 0 and not (status == VALUE and f.type == CURRENT):
         return NULL_VALUE
     (<int64_t*> out)[0] = state.total
     return VALUE
@@ -99,7 +100,8 @@ cdef int sum_real_computed(const ExecC* x, EventC* e, FrameC* f, real* out) exce
     cdef DoubleSumC* state = (<DoubleSumC**> x.data)[0] + f.group
     if status == VALUE:
         take_real(state, f, value)
-    if state.count == 0:
+    # A join may bring values into a sum whose count is below zero.
+    if state.count == 0 and not (status == VALUE and f.type == CURRENT):
         return NULL_VALUE
     (<double*> out)[0] = state.total
     return VALUE

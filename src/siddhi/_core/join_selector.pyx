@@ -33,8 +33,6 @@ cdef class JoinSelector(Selector):
                 chunk_append(&self.out, self.last_of_group[self.order[i]])
                 self.last_of_group[self.order[i]] = NULL
             self.n_order = 0
-        if self.groups is not None:
-            end_chunk(self.groups)
         if self.out.head is NULL:
             return 0
         part = self.out
@@ -53,6 +51,9 @@ cdef class JoinSelector(Selector):
     cdef int finish(self) except -1:
         cdef EventChunk chunk
         self.end_part()
+        # Groups live on until here: one that loses its last match may get others from the next event of the chunk.
+        if self.groups is not None:
+            end_chunk(self.groups)
         if self.done.head is NULL:
             return 0
         # Detached first: what follows may send into this query again.

@@ -52,6 +52,8 @@ cdef class HeldEvents:
     cdef int remove(self, EventC* event) except -1
     cdef int forget(self, unsigned int partition) except -1    # the window is about to drop what it holds for a key
     cdef int refresh(self, FrameC* frame) except -1
+    cdef bint tells                # the window wants to know when its content is looked at
+    cdef int tell(self, unsigned int partition) except -1
 
 cdef class IndexProbe(Searchable):
     cdef HeldEvents held

@@ -135,11 +135,13 @@ cdef class HeldEvents:
 
     Args:
         window: one that holds what has come out of it as CURRENT and not yet as EXPIRED.
+        tells: the window wants to know when its content is looked at.
     """
 
-    def __init__(self, Window window not None):
+    def __init__(self, Window window not None, bint tells=False):
         self.window = window
         self.indexes = []
+        self.tells = tells
 
     def __dealloc__(self):
         PyMem_Free(self.given_back)
@@ -212,6 +214,11 @@ cdef class HeldEvents:
             found_free(&found)
         return 0
 
+    cdef int tell(self, unsigned int partition) except -1:
+        if partition < self.window.capacity and self.window.states[partition] is not NULL:
+            self.window.content(self.window.states[partition], NULL)
+        return 0
+
     cdef int refresh(self, FrameC* frame) except -1:
         """Enter what the window holds, for every partition key."""
         cdef FoundC found = FoundC(NULL, 0, 0)
@@ -267,6 +274,8 @@ cdef class IndexProbe(Searchable):
         cdef EventC* event
         if self.held.stale:
             self.refresh(frame)
+        if self.held.tells:
+            self.held.tell(frame.partition)
         if not key_of(self.probe, index.n_parts, NULL, frame, key):
             return 0
         if index.partitioned:

@@ -19,7 +19,8 @@ cdef class Window(Processor):
     cdef void close_state(self, void* state) noexcept
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1
     cdef int read_state(self, void* state, SnapshotReader reader) except -1
-    cdef int content(self, void* state, FoundC* found) except -1    # adds what joins and queries find in it, in order
+    # Somebody looks at the content: adds what joins and queries find in it, in order (NULL: found without the window).
+    cdef int content(self, void* state, FoundC* found) except -1
     cdef void close_all(self) noexcept
     cdef int64_t expiry_time(self) noexcept
 

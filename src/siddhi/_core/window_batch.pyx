@@ -23,7 +23,7 @@ cdef struct BatchStateC:
     QueueC previous                # released last, where expired events are wanted
     int64_t boundary               # timeBatch: end of the period, ms
     bint started                   # timeBatch: the boundary is set
-
+    bint searched                  # a join or query has looked at the events that expire next
 
 
 cdef class BatchWindow(Window):
@@ -38,6 +38,7 @@ cdef class BatchWindow(Window):
     cdef bint streams_current
     cdef bint resets                   # announces batches by RESET
     cdef bint resets_now               # stamped with the clock, not with the batch's first event
+    cdef bint accumulates              # what was released stays to be found, batch after batch
 
     def __init__(self, AppContext app not None, EventPool pool not None, bint keeps_expired, bint streams_current,
                  bint stamps=True):
@@ -47,13 +48,25 @@ cdef class BatchWindow(Window):
         self.resets = True
         self.setup(sizeof(BatchStateC))
 
-    cdef int expire_previous(self, BatchStateC* state) except -1:
+    def accumulate(self):
+        """Expire nothing: every batch released stays to be found. To be done before events come."""
+        self.accumulates = True
+
+    cdef int expire_all(self, BatchStateC* state, QueueC* events) except -1:
+        """The events leave stamped with the clock, or with their own time where a join has looked at them."""
+        cdef EventC* event
+        cdef bint searched = state.searched
         cdef int64_t now
-        if state.previous.size:
+        state.searched = False
+        if events.size:
             now = now_ms(&self.app.frame)
-            while state.previous.size:
-                self.expire(queue_pop(&state.previous), now)
+            while events.size:
+                event = queue_pop(events)
+                self.expire(event, event.timestamp if searched else now)
         return 0
+
+    cdef int expire_previous(self, BatchStateC* state) except -1:
+        return 0 if self.accumulates else self.expire_all(state, &state.previous)
 
     cdef int release_batch(self, BatchStateC* state) except -1:
         """One chunk: previous batch, RESET, current batch; the current batch becomes the previous one."""
@@ -77,12 +90,26 @@ cdef class BatchWindow(Window):
             state.previous = batch
             for i in range(state.previous.size):
                 self.next.process(queue_at(&state.previous, i))
+            if self.accumulates:
+                while state.previous.size:
+                    queue_push(&state.current, queue_pop(&state.previous))
+                batch = state.current
+                state.current = state.previous
+                state.previous = batch
         # Released behind finish(): the selection may look at the events until then.
         self.next.finish()
         if not self.keeps_expired:
             while state.previous.size:
                 event = queue_pop(&state.previous)
                 release(self.pool, event)
+        return 0
+
+    cdef int end_period(self, BatchStateC* state) except -1:
+        """Streaming forms: what passed in this period leaves."""
+        if self.keeps_expired:
+            return self.expire_all(state, &state.current)
+        while state.current.size:
+            release(self.pool, queue_pop(&state.current))
         return 0
 
     cdef int collect(self, BatchStateC* state, EventC* event) except -1:
@@ -92,7 +119,8 @@ cdef class BatchWindow(Window):
     cdef int content(self, void* state, FoundC* found) except -1:
         # What was released last; of the streaming forms what was streamed in this period.
         cdef BatchStateC* batch = <BatchStateC*> state
-        return queue_show(&batch.current if self.streams_current else &batch.previous, found)
+        batch.searched = True
+        return 0 if found is NULL else queue_show(&batch.current if self.streams_current else &batch.previous, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<BatchStateC*> state).current, self.pool)
@@ -141,8 +169,7 @@ cdef class LengthBatchWindow(BatchWindow):
         if self.streams_current:
             if state.current.size >= self.length:
                 # The period is over with the event behind it: expired batch, RESET and that event are one chunk.
-                while state.current.size:
-                    self.expire_or_release(queue_pop(&state.current))
+                self.end_period(state)
                 self.next.reset(event.timestamp)
             self.collect(state, event)
             # Every event streams out in a chunk of its own, also those that came in together.
@@ -155,12 +182,6 @@ cdef class LengthBatchWindow(BatchWindow):
     cdef int process_one(self, EventC* event) except -1:
         # A batch window ends its chunks itself: there is nothing to finish behind one event.
         return self.process(event) if self.length > 0 else Window.process_one(self, event)
-
-    cdef int expire_or_release(self, EventC* event) except -1:
-        if self.keeps_expired:
-            return self.expire(event, now_ms(&self.app.frame))
-        release(self.pool, event)
-        return 0
 
 
 @cython.final
@@ -218,11 +239,7 @@ cdef class TimeBatchWindow(BatchWindow):
         if state.current.size == 0:
             return 0
         timestamp = queue_first(&state.current).timestamp
-        while state.current.size:
-            if self.keeps_expired:
-                self.expire(queue_pop(&state.current), now_ms(&self.app.frame))
-            else:
-                release(self.pool, queue_pop(&state.current))
+        self.end_period(state)
         self.next.reset(timestamp)
         return self.next.finish()
 

@@ -20,6 +20,7 @@ from siddhi._core.searchable import NothingHeld, Searchable
 from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
 from siddhi._core.searchable_window import WindowScan
 from siddhi._core.window import Window
+from siddhi._core.window_batch import BatchWindow
 from siddhi.planner.expressions import OUTPUT_SLOT, TypedExpression
 from siddhi.planner.join_access import equality_lookup, holds_what_came_out
 from siddhi.planner.nodes import (
@@ -323,6 +324,9 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
         )
         if not side.window.is_searchable:
             raise not_supported(f"a join with the window '{side.plan.window.window.full_name}' is", plan.span)
+        if not side.joins_expired and isinstance(side.window, BatchWindow):
+            # As recorded of Siddhi: where nobody wants expired events, batches released stay to be found.
+            side.window.accumulate()
         side.chain.add(side.window)
         side.stateful[f"{side.name}/window"] = side.window
     if aggregators:
@@ -347,7 +351,7 @@ def _search(on: TypedExpression | None, side: _Side, builder: ExpressionBuilder)
     if lookup is None:
         return WindowScan(side.window, side.slot, None if on is None else builder.build(on))
     index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
-    side.held = HeldEvents(side.window)
+    side.held = HeldEvents(side.window, isinstance(side.window, BatchWindow))
     side.held.add_index(index)
     rest = None if lookup.rest is None else builder.build(lookup.rest)
     return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest)
