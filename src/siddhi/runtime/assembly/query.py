@@ -100,9 +100,13 @@ def build_single_query(
     built = BuiltQuery(plan.name, output)
     chain = Chain()
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
-    sliding = input_.window is not None and not input_.window.window.batch
+    window_kind = None if input_.window is None else input_.window.window
+    takes_away = window_kind is not None and window_kind.takes_away
+    remembers = takes_away and window_kind is not None and window_kind.expires_passed and not window_kind.batch
     # A named window publishes what leaves it, whatever the query puts out.
-    removes = input_.kind is SourceKind.WINDOW or (input_.window is not None and (wants_expired or sliding))
+    removes = input_.kind is SourceKind.WINDOW or (
+        window_kind is not None and window_kind.expires and (wants_expired or takes_away)
+    )
 
     stage = Stage(source.layout)
     filters, handlers = leading_filters(input_.before)
@@ -129,6 +133,7 @@ def build_single_query(
                 keeps_expired=wants_expired,
                 span=plan.span,
                 partitioned=site.partitioned,
+                scripts=site.scripts,
             ),
         )
         chain.add(window)
@@ -143,7 +148,7 @@ def build_single_query(
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
         selector = build_selector(
-            plan, {0: stage.cells}, output, site, removes=removes, remembers=sliding, late=late
+            plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late
         )
         built.stateful["selector"] = selector
     chain.add(selector)
