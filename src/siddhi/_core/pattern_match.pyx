@@ -81,7 +81,11 @@ cdef class Matches:
 
     cdef PartialC* make(self) except NULL:
         cdef PartialC* partial = <PartialC*> take_block(self.partials)
-        memset(partial, 0, self.partials.block_bytes)
+        cdef int i
+        partial.entries = NULL
+        partial.starts = NULL
+        for i in range(self.n_slots):
+            partial.slots[i] = NULL
         partial.timestamp = NEW
         partial.refs = 1
         partial.front = -1
@@ -167,7 +171,10 @@ cdef class Matches:
 
     cdef EntryC* append(self, ListC* places, PartialC* partial, int state) except NULL:
         cdef EntryC* entry = <EntryC*> take_block(self.entries)
-        memset(entry, 0, sizeof(EntryC))
+        entry.due = NULL
+        entry.open = 0
+        entry.met = 0
+        entry.broken = False
         entry.bucket = NO_SLOT
         entry.state = state
         entry.partial = partial
@@ -184,7 +191,8 @@ cdef class Matches:
         while place[0] != entry:
             place = &place[0].sibling
         place[0] = entry.sibling
-        PyMem_Free(entry.due)
+        if entry.due is not NULL:
+            PyMem_Free(entry.due)
         give_block(self.entries, entry)
         self.drop(partial)
 
