@@ -310,26 +310,29 @@ cdef class ExpressionBatchWindow(HeldWindow):
                 queue_push(&state.held, event)
                 kept = True
                 return self.next.process_one(event) if passes else 0
+            # What follows is about a new batch, and the event that ended this one counts there, even if it was included.
+            (<HeldCondition> state.condition).states.reset_partition(state.partition)
+            self.holds(state, event, CURRENT, event, event)
             if self.is_included(event):
                 retain(self.pool, event)
                 queue_push(&state.held, event)
                 if passes:
                     self.next.process(event)
-                return self.release_batch(state, event, False)
+                return self.release_batch(state, NULL)
             if state.held.size == 0:
                 return self.pass_alone(state, event)
             kept = True
             if not passes:
-                return self.release_batch(state, event, True)
+                return self.release_batch(state, event)
             self.expire_batch(state)
-            self.begin_with(state, event)
+            queue_push(&state.held, event)
             return self.next.process_one(event)
         finally:
             if not kept:
                 release(self.pool, event)
 
     cdef int pass_alone(self, HeldStateC* state, EventC* event) except -1:
-        """An event that fails in an empty window; the condition's aggregators keep it in, as recorded of Siddhi."""
+        """An event that fails in an empty window."""
         cdef EventC* current
         retain(self.pool, event)
         retain(self.pool, event)
@@ -342,17 +345,16 @@ cdef class ExpressionBatchWindow(HeldWindow):
             release(self.pool, current)
         return self.next.finish()
 
-    cdef int release_batch(self, HeldStateC* state, EventC* event, bint begins) except -1:
-        """End the batch; ``begins``: the event, whose reference it takes over, is the first of the next one."""
+    cdef int release_batch(self, HeldStateC* state, EventC* event) except -1:
+        """End the batch; the event, whose reference it takes over, is the first of the next one (NULL: none is)."""
         cdef QueueC batch
         cdef EventC* held
         cdef Py_ssize_t i
         cdef int64_t now = now_ms(&self.app.frame)
         if self.streams_current:
             self.expire_batch(state)
-            self.forget(state)
-            if begins:
-                self.begin_with(state, event)
+            if event is not NULL:
+                queue_push(&state.held, event)
             return self.next.finish()
         batch = state.held
         state.held = state.released
@@ -360,9 +362,8 @@ cdef class ExpressionBatchWindow(HeldWindow):
         # The batch before is where the next one will be collected: it goes first.
         while state.held.size:
             self.expire(queue_pop(&state.held), now)
-        self.forget(state)
-        if begins:
-            self.begin_with(state, event)
+        if event is not NULL:
+            queue_push(&state.held, event)
         for i in range(state.released.size):
             held = own_event(self.pool, queue_at(&state.released, i))
             state.released.ring[(state.released.head + i) & state.released.mask] = held
@@ -374,15 +375,4 @@ cdef class ExpressionBatchWindow(HeldWindow):
         cdef int64_t now = self.expiry_time()
         while state.held.size:
             self.expire(queue_pop(&state.held), now)
-        return 0
-
-    cdef int forget(self, HeldStateC* state) except -1:
-        """Let the aggregators of the condition begin anew."""
-        return (<HeldCondition> state.condition).states.reset_partition(state.partition)
-
-    cdef int begin_with(self, HeldStateC* state, EventC* event) except -1:
-        """Open a batch with an event, whatever the condition says of it alone; takes over its reference."""
-        self.forget(state)
-        queue_push(&state.held, event)
-        self.holds(state, event, CURRENT, event, event)
         return 0

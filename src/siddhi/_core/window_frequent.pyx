@@ -35,7 +35,7 @@ cdef class CountingWindow(Window):
     """What the two share: the latest event and the count of each key.
 
     Args:
-        positions: of the attributes in the window's records that are the key.
+        positions: of the attributes in the window's records that are the key; none: all events have one key.
     """
 
     cdef tuple positions
@@ -43,13 +43,13 @@ cdef class CountingWindow(Window):
     def __init__(self, AppContext app not None, EventPool pool not None, positions, bint stamps):
         Window.__init__(self, app, pool, stamps)
         self.positions = tuple(positions)
-        if not 1 <= len(self.positions) <= MAX_WIDTH:
-            raise ValueError(f"the key of a window has 1 to {MAX_WIDTH} attributes, not {len(self.positions)}")
+        if len(self.positions) > MAX_WIDTH:
+            raise ValueError(f"the key of a window has at most {MAX_WIDTH} attributes, not {len(self.positions)}")
         self.setup(sizeof(FrequentStateC))
 
     cdef int open_state(self, void* address) except -1:
         cdef FrequentStateC* state = <FrequentStateC*> address
-        keys = KeyMap([self.pool.layout.types[position] for position in self.positions])
+        keys = KeyMap([self.pool.layout.types[position] for position in self.positions] or [INT])
         Py_INCREF(keys)
         state.keys = <PyObject*> keys
         return 0
@@ -80,6 +80,7 @@ cdef class CountingWindow(Window):
         cdef uint64_t nulls = 0
         cdef int i, position, width = <int> len(self.positions)
         cdef CountedC* entry
+        key[0].bits = 0
         for i in range(width):
             position = self.positions[i]
             key[i].bits = 0
@@ -185,7 +186,7 @@ cdef class FrequentWindow(CountingWindow):
 
     Args:
         length: n.
-        positions: of the attributes in the window's records that are the key.
+        positions: see CountingWindow.
     """
 
     cdef Py_ssize_t length
@@ -242,7 +243,7 @@ cdef class LossyFrequentWindow(CountingWindow):
 
     Args:
         support, error: shares between 0 and 1.
-        positions: of the attributes in the window's records that are the key.
+        positions: see CountingWindow.
     """
 
     cdef double support

@@ -28,6 +28,7 @@ cdef struct SessionC:              # what a key has
     SpanC current
     SpanC previous                 # ended, waiting for late events
     int64_t due                    # when to look at it next; its entry in the wake-up heap says the same
+    uint64_t chunk                 # in which the current one got its latest event
 
 cdef struct WakeC:
     int64_t due
@@ -54,7 +55,8 @@ cdef class SessionWindow(Window):
     A session ends ``gap`` after its latest event. With a latency it then waits that long as the key's previous session
     before it expires, and late events may still join it; sessions that come to overlap are one. An event too late for
     any session of its key is dropped, and logged. Timers wake the window when a session may be over; one that was
-    extended meanwhile is put off. An event that comes later than the end of its key's session, before the timer, ends it.
+    extended meanwhile is put off. An event that comes later than the end of its key's session, before the timer, ends it;
+    where both came in one chunk, and there is no latency, it passes without a session, as recorded of Siddhi.
 
     Args:
         gap_ms: gap.
@@ -65,6 +67,7 @@ cdef class SessionWindow(Window):
     cdef int64_t gap
     cdef int64_t latency
     cdef int position
+    cdef uint64_t chunk            # number of the chunk at work
 
     def __init__(self, AppContext app not None, EventPool pool not None, int64_t gap_ms, position,
                  int64_t latency_ms=0):
@@ -119,6 +122,10 @@ cdef class SessionWindow(Window):
             return 0
         return self.next.process(event)
 
+    cdef int finish(self) except -1:
+        self.chunk += 1
+        return self.next.finish()
+
     cdef uint32_t slot_of(self, SessionStateC* state, const EventC* event) except? 0xfffffffe:
         cdef CellC key
         cdef uint64_t nulls = 0
@@ -153,7 +160,11 @@ cdef class SessionWindow(Window):
         cdef SpanC* previous = &session.previous
         cdef int64_t time = event.timestamp
         if current.held.size and time > current.end:
+            if self.latency == 0 and session.chunk == self.chunk:
+                release(self.pool, event)
+                return True
             self.end_current(session)
+        session.chunk = self.chunk
         if current.held.size == 0:
             if previous.held.size and time <= previous.end:
                 # It makes the ended session the current one again, unless it is too late even for that.

@@ -11,6 +11,7 @@ from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
+from siddhi.planner.expressions import Attr
 from siddhi.planner.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import (
@@ -134,6 +135,7 @@ def build_single_query(
                 span=plan.span,
                 partitioned=site.partitioned,
                 scripts=site.scripts,
+                selected=_selected(plan),
             ),
         )
         chain.add(window)
@@ -158,6 +160,12 @@ def build_single_query(
         input_, filters, selection_expressions(plan.selector), whole=stage.pool is not None and not input_.window
     )
     return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads), built
+
+
+def _selected(plan: QueryPlan) -> tuple[int, ...]:
+    """Positions of the attributes that are put out as they are."""
+    expressions = [column.expression for column in plan.selector.columns]
+    return tuple(expression.position for expression in expressions if isinstance(expression, Attr))
 
 
 def _sees_expiry(plan: QueryPlan, input_: SingleInputPlan) -> bool:

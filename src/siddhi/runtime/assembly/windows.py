@@ -45,6 +45,7 @@ class WindowSite:
         span: of the query, for messages.
         partitioned: the query stands inside a partition.
         scripts: compiled ``define function`` bodies by name.
+        selected: positions of the attributes that the query puts out as they are; None: all of them.
     """
 
     context: AppContext
@@ -55,6 +56,7 @@ class WindowSite:
     span: Span | None
     partitioned: bool = False
     scripts: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    selected: tuple[int, ...] | None = None
 
     def expressions(self) -> ExpressionBuilder:
         """Builds expressions over the event at hand and, for conditions, over the ends of what is held."""
@@ -201,9 +203,14 @@ def _lossy_frequent(site: WindowSite, plan: WindowPlan) -> Window:
 
 
 def _key_cells(site: WindowSite, plan: WindowPlan) -> list[int]:
-    """Cells of the attribute that is counted; of all where none is named."""
+    """Cells of the attribute that is counted. Where none is named, Siddhi takes the event as the query shows it: the
+    attributes that are selected as they are, computed columns left out."""
     named = [_cell(site, argument) for argument in plan.arguments if not isinstance(argument, Const)]
-    return named or sorted(site.cell_of.values())
+    if named:
+        return named
+    if site.selected is None:
+        return sorted(site.cell_of.values())
+    return [site.cell_of[position] for position in dict.fromkeys(site.selected)]
 
 
 def _expression(site: WindowSite, plan: WindowPlan) -> Window:
