@@ -7,7 +7,7 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, Executor, now_ms
-from siddhi._core.keymap cimport NO_SLOT
+from siddhi._core.pattern_index cimport same_key
 from siddhi._core.pattern_match cimport (
     NEW, collected_of, leave_starts, link_last, start_at, start_like, unlink,
 )
@@ -486,7 +486,7 @@ cdef class Pattern(Processor):
             entry = operand.index.find(event, self.frame)
         run.renew |= self.renews and number == 1 and entry is not NULL
         while entry is not NULL:
-            following = entry.next if operand.index is None else entry.bucket_next
+            following = entry.next if operand.index is None else same_key(entry.bucket_next, entry.hash)
             partial = entry.partial
             if self.fits(operand, partial, event, kept):
                 partial.refs += 1
@@ -731,7 +731,7 @@ cdef class Pattern(Processor):
 
     cdef void remove(self, EntryC* entry) noexcept:
         """Take an entry out of its list and give up its partial match."""
-        if entry.bucket != NO_SLOT:
+        if entry.keyed:
             (<Operand> (<State> self.state[entry.state]).operand[0]).index.remove(entry)
         self.matches.remove(entry)
 
