@@ -37,7 +37,7 @@ cdef int deviation(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
             add_value(state, value)
         else:
             remove_value(state, value)
-    if state.count <= 0:
+    if state.count == 0:
         return NULL_VALUE
     mean = state.squares / <double> state.count
     # Rounding may leave the sum of squares a hair below zero.
@@ -48,6 +48,8 @@ cdef int deviation(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
 cdef inline void add_value(DeviationC* state, double value) noexcept:
     cdef double before = state.mean
     state.count += 1
+    if state.count == 0:
+        return  # it makes up for one that left before it came, which some windows let happen: as the engine has it
     state.total += value
     if state.count == 1:
         state.mean = value
@@ -62,7 +64,7 @@ cdef inline void remove_value(DeviationC* state, double value) noexcept:
     cdef double before = state.mean
     state.count -= 1
     state.total -= value
-    if state.count <= 0:
+    if state.count == 0:
         state.mean = 0
         state.total = 0
         state.squares = 0
@@ -75,7 +77,8 @@ cdef class DeviationAggregator(Aggregator):
     """stdDev."""
 
     cdef bint is_empty(self, uint32_t slot) noexcept:
-        return (<DeviationC*> self.states)[slot].count == 0
+        cdef DeviationC* state = <DeviationC*> self.states + slot
+        return state.count == 0 and state.total == 0
 
 
 # --- and, or

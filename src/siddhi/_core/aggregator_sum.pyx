@@ -60,12 +60,14 @@ cdef inline void take_real(DoubleSumC* state, FrameC* f, double value) noexcept:
 
 
 # --- sum: of a cell of the event at hand, or of anything computed. `out` is typed by the argument; see the first line.
+# It is NULL where only the state matters: then nothing is computed from it.
+# A value that comes yields the total even where it only makes up for one that left before it came.
 
 cdef int sum_whole_var(const ExecC* x, EventC* e, FrameC* f, whole* out) noexcept:
     cdef LongSumC* state = (<LongSumC**> x.data)[0] + f.group
     if not e.body[x.word] & x.bit:
         take_whole(state, f, (<const whole*> &e.body[x.cell])[0])
-    if state.count == 0:
+    if out is NULL or (state.count == 0 and (f.type != CURRENT or e.body[x.word] & x.bit)):
         return NULL_VALUE
     (<int64_t*> out)[0] = state.total
     return VALUE
@@ -77,8 +79,7 @@ cdef int sum_whole_computed(const ExecC* x, EventC* e, FrameC* f, whole* out) ex
     cdef LongSumC* state = (<LongSumC**> x.data)[0] + f.group
     if status == VALUE:
         take_whole(state, f, value)
-    # A join may bring values into a sum whose count is below zero.
-    if state.count == 0 and not (status == VALUE and f.type == CURRENT):
+    if out is NULL or (state.count == 0 and (f.type != CURRENT or status != VALUE)):
         return NULL_VALUE
     (<int64_t*> out)[0] = state.total
     return VALUE
@@ -88,7 +89,7 @@ cdef int sum_real_var(const ExecC* x, EventC* e, FrameC* f, real* out) noexcept:
     cdef DoubleSumC* state = (<DoubleSumC**> x.data)[0] + f.group
     if not e.body[x.word] & x.bit:
         take_real(state, f, (<const real*> &e.body[x.cell])[0])
-    if state.count == 0:
+    if out is NULL or (state.count == 0 and (f.type != CURRENT or e.body[x.word] & x.bit)):
         return NULL_VALUE
     (<double*> out)[0] = state.total
     return VALUE
@@ -100,8 +101,7 @@ cdef int sum_real_computed(const ExecC* x, EventC* e, FrameC* f, real* out) exce
     cdef DoubleSumC* state = (<DoubleSumC**> x.data)[0] + f.group
     if status == VALUE:
         take_real(state, f, value)
-    # A join may bring values into a sum whose count is below zero.
-    if state.count == 0 and not (status == VALUE and f.type == CURRENT):
+    if out is NULL or (state.count == 0 and (f.type != CURRENT or status != VALUE)):
         return NULL_VALUE
     (<double*> out)[0] = state.total
     return VALUE
@@ -113,7 +113,7 @@ cdef int avg_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexcept:
     cdef DoubleSumC* state = (<DoubleSumC**> x.data)[0] + f.group
     if not e.body[x.word] & x.bit:
         take_real(state, f, <double> (<const num*> &e.body[x.cell])[0])
-    if state.count == 0:
+    if out is NULL or state.count == 0:
         return NULL_VALUE
     (<double*> out)[0] = state.total / <double> state.count
     return VALUE
@@ -125,7 +125,7 @@ cdef int avg_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
     cdef DoubleSumC* state = (<DoubleSumC**> x.data)[0] + f.group
     if status == VALUE:
         take_real(state, f, <double> value)
-    if state.count == 0:
+    if out is NULL or state.count == 0:
         return NULL_VALUE
     (<double*> out)[0] = state.total / <double> state.count
     return VALUE
@@ -139,6 +139,8 @@ cdef int count_events(const ExecC* x, EventC* e, FrameC* f, int64_t* out) noexce
         state[0] += 1
     elif f.type == EXPIRED:
         state[0] -= 1
+    if out is NULL:
+        return NULL_VALUE
     out[0] = state[0]
     return VALUE
 

@@ -20,7 +20,7 @@ cdef ColumnC* make_columns(tuple executors, Layout layout) except NULL:
         executor = executors[i]
         column = &columns[i]
         column.x = &executor.c
-        column.aggregates = False
+        column.aggregates = column.accumulates = False
         column.code = executor.type
         column.source_cell, column.source_word, column.source_bit = executor.c.cell, executor.c.word, executor.c.bit
         column.cell = layout.cell(i)

@@ -7,7 +7,6 @@ from siddhi._core.group cimport end_chunk
 from siddhi._core.selector cimport LAST, LAST_PER_GROUP
 
 
-@cython.final
 @cython.no_gc_clear
 cdef class JoinSelector(Selector):
     """A selector that is told where the matches of one event end."""

@@ -25,15 +25,16 @@
 # Absences end by timers. One timer per state is on its way, for the first of them; it fires with the app's clock, and the
 # partial match goes on with the time it was due.
 
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from siddhi._core.chunk cimport EventChunk
+from siddhi._core.context cimport FaultSink
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, FrameC
 from siddhi._core.pattern_index cimport PatternIndex
 from siddhi._core.pattern_match cimport EntryC, ListC, Matches, PartialC, StartsC
 from siddhi._core.pattern_view cimport PatternView
-from siddhi._core.processor cimport Processor, Receiver
+from siddhi._core.processor cimport Processor, Receiver, receive_fn
 from siddhi._core.query cimport StageCopier
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -100,6 +101,7 @@ cdef class Pattern(Processor):
     cdef int n_streams
     cdef bint is_sequence
     cdef bint every                # the first state is in an `every` group
+    cdef bint implicit             # the first state takes each event that fits it; no partial match waits there
     cdef bint renews               # a sequence that may begin with no event begins again behind what its second state saw
     cdef bint begins_by_clock      # a leading absence with a time: the first instant counts
     cdef bint partitioned
@@ -117,6 +119,7 @@ cdef class Pattern(Processor):
     cdef bint busy
     cdef int64_t now               # ms; of the event or timer at work
 
+    cdef int take_one(self, int stream, EventC* event) except -1
     cdef int take_chunk(self, int stream, EventC* event) except -1
     cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1
     cdef int begin(self, RunC* run, int64_t now) except -1
@@ -126,6 +129,8 @@ cdef class Pattern(Processor):
     cdef int step(self, RunC* run) except -1
     cdef bint forget(self, RunC* run, int number) noexcept
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1
+    cdef int offer_kind(self, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1
+    cdef int begin_with(self, RunC* run, State state, EventC* event, EventC** kept) except -1
     cdef bint passes(self, Operand operand, EventC* event) except -1
     cdef bint fits(self, Operand operand, PartialC* partial, EventC* event, EventC** kept) except -1
     cdef int refuse(self, RunC* run, State state, int number, int operand) except -1
@@ -169,3 +174,5 @@ cdef inline bint is_complete(State state, EntryC* entry) noexcept:
 cdef class PatternEntry(Receiver):
     cdef Pattern pattern
     cdef int stream
+    cdef FaultSink source
+    cdef uint64_t read_mask

@@ -7,7 +7,7 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, Executor, now_ms
-from siddhi._core.keymap cimport NO_SLOT
+from siddhi._core.pattern_index cimport same_key
 from siddhi._core.pattern_match cimport (
     NEW, collected_of, leave_starts, link_last, start_at, start_like, unlink,
 )
@@ -131,6 +131,8 @@ cdef class Pattern(Processor):
         self.every = every
         self.within = within_ms
         self.begins_by_clock = first.waits
+        # Each event may begin a match: that one is made when it does, not before.
+        self.implicit = first.kind == STREAM and first.again == 0 and (<Operand> first.operands[0]).n_conditions == 0
         self.renews = is_sequence and every and first.kind == COUNT and first.min == 0
         self.partitioned = partitioned
         self.next = next
@@ -256,18 +258,29 @@ cdef class Pattern(Processor):
 
     # --- an event
 
-    cdef int take_chunk(self, int stream, EventC* event) except -1:
-        cdef RunC* run = self.runs[self.frame.partition]
+    cdef int take_one(self, int stream, EventC* event) except -1:
+        cdef int status
         if self.busy:
             raise RuntimeError("a filter of a pattern must not send events to the pattern")
         self.busy = True
-        try:
-            while event is not NULL:
-                if event.type == CURRENT or event.type == EXPIRED:
-                    self.take(run, &self.streams[stream], event)
-                event = event.next
-        finally:
-            self.busy = False
+        status = take_unchecked(self, self.runs[self.frame.partition], &self.streams[stream], event)
+        self.busy = False
+        if status == -1:
+            return -1
+        return self.deliver() if self.n_out else 0
+
+    cdef int take_chunk(self, int stream, EventC* event) except -1:
+        cdef int status = 0
+        if self.busy:
+            raise RuntimeError("a filter of a pattern must not send events to the pattern")
+        self.busy = True
+        while event is not NULL and status != -1:
+            if event.type == CURRENT or event.type == EXPIRED:
+                status = take_unchecked(self, self.runs[self.frame.partition], &self.streams[stream], event)
+            event = event.next
+        self.busy = False
+        if status == -1:
+            return -1
         return self.deliver() if self.n_out else 0
 
     cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1:
@@ -354,8 +367,8 @@ cdef class Pattern(Processor):
         cdef bint next_absent = self.n_states > 1 and (<State> self.state[1]).kind == ABSENT
         cdef bint cleared = True
         for i in range(self.n_states - 1, -1, -1):
-            cleared = self.forget(run, i)
-        if cleared and run.incoming[0].head is NULL and not (first.kind == ABSENT and first.waits):
+            cleared = run.pending[i].head is NULL or self.forget(run, i)
+        if cleared and not self.implicit and run.incoming[0].head is NULL and not (first.kind == ABSENT and first.waits):
             if self.every or (next_absent and not next_waits):
                 self.add_fresh(run)
         if run.renew:
@@ -390,24 +403,43 @@ cdef class Pattern(Processor):
 
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
         """Offer an event to one operand of a state."""
-        cdef State state = <State> self.state[inlet.state]
-        cdef Operand operand = <Operand> state.operand[inlet.operand]
+        cdef State state
+        cdef Operand operand
         cdef EventC* kept = NULL
-        if run.pending[inlet.state].head is NULL and (inlet.state != 0 or run.deadline == NO_TIME):
+        cdef int status
+        cdef bint begins = inlet.state == 0 and (self.implicit or run.deadline != NO_TIME)
+        if run.pending[inlet.state].head is NULL and not begins:
             return 0
+        state = <State> self.state[inlet.state]
+        operand = <Operand> state.operand[inlet.operand]
         if operand.n_alone and not self.passes(operand, event):
             return self.refuse(run, state, inlet.state, inlet.operand) if self.is_sequence else 0
+        status = offer_unchecked(self, run, inlet, event, &kept)
+        if kept is not NULL:
+            release(operand.copier.pool, kept)
+        return status
+
+    cdef int offer_kind(self, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
+        cdef State state = <State> self.state[inlet.state]
+        if (<Operand> state.operand[inlet.operand]).absent:
+            return self.offer_absent(run, state, inlet, event, kept)
+        if state.kind == STREAM:
+            if inlet.state == 0 and self.implicit:
+                return self.begin_with(run, state, event, kept)
+            return self.offer_stream(run, state, inlet.state, event, kept)
+        if state.kind == COUNT:
+            return self.offer_count(run, state, inlet.state, event, kept)
+        return self.offer_group(run, state, inlet, event, kept)
+
+    cdef int begin_with(self, RunC* run, State state, EventC* event, EventC** kept) except -1:
+        """Begin a match with an event of the first state, which stays ready for the next one."""
+        cdef PartialC* partial = self.matches.make()
         try:
-            if operand.absent:
-                return self.offer_absent(run, state, inlet, event, &kept)
-            if state.kind == STREAM:
-                return self.offer_stream(run, state, inlet.state, event, &kept)
-            if state.kind == COUNT:
-                return self.offer_count(run, state, inlet.state, event, &kept)
-            return self.offer_group(run, state, inlet, event, &kept)
+            self.fill(run, 0, <Operand> state.operand[0], partial, event, kept)
+            partial.timestamp = event.timestamp
+            return self.advance(run, 0, partial)
         finally:
-            if kept is not NULL:
-                release(operand.copier.pool, kept)
+            self.matches.drop(partial)
 
     cdef bint passes(self, Operand operand, EventC* event) except -1:
         cdef int i
@@ -454,7 +486,7 @@ cdef class Pattern(Processor):
             entry = operand.index.find(event, self.frame)
         run.renew |= self.renews and number == 1 and entry is not NULL
         while entry is not NULL:
-            following = entry.next if operand.index is None else entry.bucket_next
+            following = entry.next if operand.index is None else same_key(entry.bucket_next, entry.hash)
             partial = entry.partial
             if self.fits(operand, partial, event, kept):
                 partial.refs += 1
@@ -673,7 +705,10 @@ cdef class Pattern(Processor):
 
     cdef int add_fresh(self, RunC* run) except -1:
         """Let the first state begin."""
-        cdef PartialC* partial = self.matches.make()
+        cdef PartialC* partial
+        if self.implicit:
+            return 0
+        partial = self.matches.make()
         try:
             return self.add(run, 0, partial)
         finally:
@@ -682,7 +717,10 @@ cdef class Pattern(Processor):
     cdef int add_again(self, RunC* run, int number, PartialC* partial) except -1:
         """Let a group start again: a copy without what it and the states behind it have found."""
         cdef State state = <State> self.state[number]
-        cdef PartialC* copy = self.matches.copy(partial, state.first_slot)
+        cdef PartialC* copy
+        if number == 0 and self.implicit:
+            return 0
+        copy = self.matches.copy(partial, state.first_slot)
         try:
             copy.front = min(partial.front, number - 1)
             if number > 0 and partial.starts is not NULL:
@@ -693,7 +731,7 @@ cdef class Pattern(Processor):
 
     cdef void remove(self, EntryC* entry) noexcept:
         """Take an entry out of its list and give up its partial match."""
-        if entry.bucket != NO_SLOT:
+        if entry.keyed:
             (<Operand> (<State> self.state[entry.state]).operand[0]).index.remove(entry)
         self.matches.remove(entry)
 
@@ -876,6 +914,23 @@ cdef class Pattern(Processor):
         return 0
 
 
+ctypedef int (*take_fn)(Pattern pattern, RunC* run, StreamC* stream, EventC* event) noexcept
+ctypedef int (*offer_fn)(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) noexcept
+
+
+cdef int take_checked(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
+    return pattern.take(run, stream, event)
+
+
+cdef int offer_checked(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
+    return pattern.offer_kind(run, inlet, event, kept)
+
+
+# Called as if they could not fail, and their answer looked at: what must be undone costs no try block per event.
+cdef take_fn take_unchecked = <take_fn> take_checked
+cdef offer_fn offer_unchecked = <offer_fn> offer_checked
+
+
 cdef void sort_by_time(ListC* places) noexcept:
     """Order entries by the time of their partial match, stably; those without events go last."""
     cdef EntryC* entry = places.head.next
@@ -922,21 +977,64 @@ cdef class PatternEntry(Receiver):
     Args:
         pattern: the pattern.
         stream: number of the stream in it.
+        source: the stream's junction, which handles failures of single rows of a block.
+        reads: the attributes the pattern reads, as bits; all ones where there are more than 64.
     """
 
-    def __init__(self, Pattern pattern not None, int stream):
+    def __init__(self, Pattern pattern not None, int stream, FaultSink source not None, uint64_t reads):
         self.pattern = pattern
         self.stream = stream
+        self.source = source
+        self.read_mask = reads
+        self.on_chunk = <receive_fn> receive_checked
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return self.pattern.next.is_silent(epoch)
+
+    cdef uint64_t reads(self) noexcept:
+        return self.read_mask
 
     cdef int receive(self, EventChunk* chunk) except -1:
-        cdef bint done = False
-        try:
-            self.pattern.take_chunk(self.stream, chunk.head)
-            done = True
-        finally:
-            if not done:
+        return receive_checked(self, chunk)
+
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef Py_ssize_t i = 0
+        while i < n:
+            try:
+                while i < n:
+                    self.pattern.take_one(self.stream, events[i])
+                    i += 1
+            except Exception as error:
                 self.pattern.abort()
+                self.source.fault(error, events[i])
+                i += 1
         return 0
 
     cdef void abort(self) noexcept:
         self.pattern.abort()
+
+
+cdef int receive_checked(PatternEntry entry, EventChunk* chunk) except -1:
+    cdef int status
+    if chunk.head.next is NULL and chunk.head.type <= EXPIRED:
+        status = one_unchecked(entry.pattern, entry.stream, chunk.head)
+    else:
+        status = chunk_unchecked(entry.pattern, entry.stream, chunk.head)
+    if status == -1:
+        entry.pattern.abort()
+    return status
+
+
+ctypedef int (*event_fn)(Pattern pattern, int stream, EventC* event) noexcept
+
+
+cdef int one_checked(Pattern pattern, int stream, EventC* event) except -1:
+    return pattern.take_one(stream, event)
+
+
+cdef int chunk_checked(Pattern pattern, int stream, EventC* event) except -1:
+    return pattern.take_chunk(stream, event)
+
+
+cdef event_fn one_unchecked = <event_fn> one_checked
+cdef event_fn chunk_unchecked = <event_fn> chunk_checked

@@ -1,11 +1,11 @@
-# The partial matches that wait in a state, by the values an equality of its filter asks for. Those of one key keep the
-# order of the state's list, so that looking only at them changes nothing but the cost.
+# The partial matches that wait in a state, by the values an equality of its filter asks for: a hash table whose chains run
+# through the entries themselves. Those of one key keep the order of the state's list, so that looking only at them changes
+# nothing but the cost. Keys are compared by hash alone: the filter, which states the equality, decides about each one.
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint64_t
 
-from siddhi._core.event cimport CellC, EventC
+from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport ExecC, FrameC
-from siddhi._core.keymap cimport KeyMap
 from siddhi._core.pattern_match cimport EntryC
 
 cdef struct BucketC:
@@ -13,7 +13,6 @@ cdef struct BucketC:
     EntryC* tail
 
 cdef class PatternIndex:
-    cdef KeyMap keys
     cdef tuple own                 # executors over the event at hand
     cdef tuple earlier             # executors over the partial match, in the same order
     cdef const ExecC** own_fns
@@ -21,11 +20,17 @@ cdef class PatternIndex:
     cdef uint8_t* types
     cdef int width
     cdef bint partitioned          # the partition slot is part of the key
-    cdef BucketC* buckets          # by slot of the key
-    cdef Py_ssize_t capacity
-    cdef bint read(self, const ExecC** fns, EventC* event, FrameC* frame, CellC* key) except -1    # False: a null
+    cdef BucketC* buckets          # [mask + 1]
+    cdef uint64_t mask
+    cdef Py_ssize_t size           # entries
+    cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1    # False: a null
     cdef int place(self, EntryC* entry, FrameC* frame) except -1     # frame.slots are the partial match's
     cdef void remove(self, EntryC* entry) noexcept
-    cdef int grow(self, uint32_t slot) except -1
-    cdef void forget(self, uint32_t slot) noexcept
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL     # the first candidate
+    cdef int grow(self) except -1
+
+cdef inline EntryC* same_key(EntryC* entry, uint64_t hash) noexcept:
+    """The first of a chain, from here on, with this hash."""
+    while entry is not NULL and entry.hash != hash:
+        entry = entry.bucket_next
+    return entry

@@ -1,15 +1,14 @@
 """Equality index of a pattern's state."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from libc.stdint cimport uint32_t
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 
-from siddhi._core.event cimport BOOL, INT
+from siddhi._core.event cimport BOOL, STRING, CellC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor
-from siddhi._core.keymap cimport NO_SLOT
+from siddhi._core.keymap_hash cimport canonical, mix, text_hash
 
 cdef enum:
-    MAX_KEYS = 63
+    FIRST_BUCKETS = 16
 
 
 @cython.final
@@ -17,7 +16,7 @@ cdef class PatternIndex:
     """Finds the partial matches of a state by key.
 
     Args:
-        own: executors over the event at hand.
+        own: executors over the event at hand; numbers, bools and strings.
         earlier: executors over the events of the partial match, of the same types in the same order.
         partitioned: whether partial matches of several partition keys come together here.
     """
@@ -25,22 +24,22 @@ cdef class PatternIndex:
     def __cinit__(self, tuple own not None, tuple earlier not None, bint partitioned=False):
         cdef int i
         cdef Executor executor
-        self.own = own[:MAX_KEYS]
-        self.earlier = earlier[:MAX_KEYS]
-        self.width = len(self.own)
+        self.own = own
+        self.earlier = earlier
+        self.width = len(own)
         self.partitioned = partitioned
-        types = [(<Executor> each).type for each in self.own]
-        self.keys = KeyMap([*types, INT] if partitioned else types)
         self.own_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.earlier_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.types = <uint8_t*> PyMem_Malloc(self.width)
-        if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL:
+        self.buckets = <BucketC*> PyMem_Calloc(FIRST_BUCKETS, sizeof(BucketC))
+        if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL or self.buckets is NULL:
             raise MemoryError
+        self.mask = FIRST_BUCKETS - 1
         for i in range(self.width):
-            executor = self.own[i]
+            executor = own[i]
             self.own_fns[i] = &executor.c
             self.types[i] = <uint8_t> executor.type
-            executor = self.earlier[i]
+            executor = earlier[i]
             self.earlier_fns[i] = &executor.c
 
     def __dealloc__(self):
@@ -49,56 +48,56 @@ cdef class PatternIndex:
         PyMem_Free(self.types)
         PyMem_Free(self.buckets)
 
-    cdef bint read(self, const ExecC** fns, EventC* event, FrameC* frame, CellC* key) except -1:
-        """Compute a key. A null equals nothing, so that a key with one is no key."""
+    cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
+        """Compute the hash of a key. A null equals nothing, so that a key with one is no key."""
         cdef int i, status
+        cdef CellC value
+        cdef uint64_t hash = frame.partition if self.partitioned else 0
         for i in range(self.width):
-            key[i].bits = 0
-            status = fns[i].fn(fns[i], event, frame, &key[i])
+            value.bits = 0
+            status = fns[i].fn(fns[i], event, frame, &value)
             if status == NULL_VALUE:
                 return False
             if self.types[i] == BOOL:
-                key[i].i = status == TRUE
-        if self.partitioned:
-            key[self.width].bits = 0
-            key[self.width].i = <int> frame.partition
+                value.i = status == TRUE
+            if self.types[i] == STRING:
+                hash = mix(hash + text_hash(value.o))
+            else:
+                hash = mix(hash + canonical(self.types[i], &value))
+        out[0] = hash
         return True
 
     cdef int place(self, EntryC* entry, FrameC* frame) except -1:
-        cdef CellC key[64]
-        cdef bint is_new = False
-        cdef uint32_t slot
-        cdef BucketC* bucket
-        if not self.read(self.earlier_fns, NULL, frame, key):
+        if not self.hash(self.earlier_fns, NULL, frame, &entry.hash):
             return 0
-        slot = self.keys.insert(key, 0, &is_new)
-        if slot >= <uint32_t> self.capacity:
-            self.grow(slot)
-        bucket = &self.buckets[slot]
-        if is_new:
-            bucket.head = NULL
-            bucket.tail = NULL
-        entry.bucket = slot
-        entry.bucket_next = NULL
-        entry.bucket_prev = bucket.tail
-        if bucket.tail is NULL:
-            bucket.head = entry
-        else:
-            bucket.tail.bucket_next = entry
-        bucket.tail = entry
+        if self.size > <Py_ssize_t> self.mask:
+            self.grow()
+        self.size += 1
+        entry.keyed = True
+        chain(&self.buckets[entry.hash & self.mask], entry)
         return 0
 
-    cdef int grow(self, uint32_t slot) except -1:
-        cdef Py_ssize_t capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
-        cdef BucketC* buckets = <BucketC*> PyMem_Realloc(self.buckets, capacity * sizeof(BucketC))
+    cdef int grow(self) except -1:
+        """Double the table. The entries of a chain keep their order."""
+        cdef uint64_t i, mask = 2 * self.mask + 1
+        cdef EntryC* entry
+        cdef EntryC* following
+        cdef BucketC* buckets = <BucketC*> PyMem_Calloc(mask + 1, sizeof(BucketC))
         if buckets is NULL:
             raise MemoryError
+        for i in range(self.mask + 1):
+            entry = self.buckets[i].head
+            while entry is not NULL:
+                following = entry.bucket_next
+                chain(&buckets[entry.hash & mask], entry)
+                entry = following
+        PyMem_Free(self.buckets)
         self.buckets = buckets
-        self.capacity = capacity
+        self.mask = mask
         return 0
 
     cdef void remove(self, EntryC* entry) noexcept:
-        cdef BucketC* bucket = &self.buckets[entry.bucket]
+        cdef BucketC* bucket = &self.buckets[entry.hash & self.mask]
         if entry.bucket_prev is NULL:
             bucket.head = entry.bucket_next
         else:
@@ -107,18 +106,22 @@ cdef class PatternIndex:
             bucket.tail = entry.bucket_prev
         else:
             entry.bucket_next.bucket_prev = entry.bucket_prev
-        if bucket.head is NULL:
-            self.forget(entry.bucket)
-        entry.bucket = NO_SLOT
-
-    cdef void forget(self, uint32_t slot) noexcept:
-        # Keys are numbers, strings and bools: giving one up runs no code that could fail.
-        self.keys.remove(slot)
+        entry.keyed = False
+        self.size -= 1
 
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL:
-        cdef CellC key[64]
-        cdef uint32_t slot
-        if self.keys.size == 0 or not self.read(self.own_fns, event, frame, key):
+        cdef uint64_t hash
+        if self.size == 0 or not self.hash(self.own_fns, event, frame, &hash):
             return NULL
-        slot = self.keys.find(key, 0)
-        return NULL if slot == NO_SLOT else self.buckets[slot].head
+        return same_key(self.buckets[hash & self.mask].head, hash)
+
+
+cdef inline void chain(BucketC* bucket, EntryC* entry) noexcept:
+    """Put an entry at the end of a chain."""
+    entry.bucket_next = NULL
+    entry.bucket_prev = bucket.tail
+    if bucket.tail is NULL:
+        bucket.head = entry
+    else:
+        bucket.tail.bucket_next = entry
+    bucket.tail = entry

@@ -5,7 +5,7 @@
 # where an `every` group starts again. `refs` counts its list entries and the outputs it waits for; the last one gives its
 # events back. A slot is empty (NULL), one event, or, where the state counts, a list of events. Copies share both.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from siddhi._core.event cimport EventC, EventPool
 
@@ -22,12 +22,13 @@ cdef struct EntryC:                # the place of a partial match in a list
     EntryC* next
     EntryC* prev
     EntryC* sibling                # its next place elsewhere
-    EntryC* bucket_next            # partial matches of the same key, in the order of the list
+    EntryC* bucket_next            # chain of the state's index, in the order of the list
     EntryC* bucket_prev
     ListC* list
     PartialC* partial
     int64_t* due                   # [operands] when an absence is certain; NULL without
-    uint32_t bucket                # slot of the key, NO_SLOT: in no bucket
+    uint64_t hash                  # of the key, where it is in the index
+    bint keyed                     # it is
     uint32_t open                  # bit k: operand k of the logical group still looks at it
     uint32_t met                   # bit k: the absence of operand k is certain
     bint broken                    # an event has come that must not come before the others
@@ -44,6 +45,7 @@ cdef struct StartsC:               # those that `within` may end, by the time of
     int64_t latest                 # no event that `within` counts from is later
 
 cdef struct PartialC:
+    EntryC first                   # its place while it has one only, which is the rule; first.partial NULL: free
     PartialC* older                # by start, where it is in `starts`
     PartialC* newer
     StartsC* starts
@@ -81,7 +83,7 @@ cdef inline void give_block(BlockPool pool, void* block) noexcept:
 
 cdef class Matches:                # where the partial matches of one query come from
     cdef BlockPool partials
-    cdef BlockPool entries
+    cdef BlockPool entries         # second places
     cdef int n_slots
     cdef tuple pools               # of the slots' events
     cdef void** slot_pools         # the same, borrowed

@@ -5,7 +5,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memcpy, memset
 
 from siddhi._core.event cimport release
-from siddhi._core.keymap cimport NO_SLOT
 
 cdef enum:
     FIRST_SLAB_BLOCKS = 16
@@ -81,7 +80,12 @@ cdef class Matches:
 
     cdef PartialC* make(self) except NULL:
         cdef PartialC* partial = <PartialC*> take_block(self.partials)
-        memset(partial, 0, self.partials.block_bytes)
+        cdef int i
+        partial.first.partial = NULL
+        partial.entries = NULL
+        partial.starts = NULL
+        for i in range(self.n_slots):
+            partial.slots[i] = NULL
         partial.timestamp = NEW
         partial.refs = 1
         partial.front = -1
@@ -166,9 +170,14 @@ cdef class Matches:
         return collected
 
     cdef EntryC* append(self, ListC* places, PartialC* partial, int state) except NULL:
-        cdef EntryC* entry = <EntryC*> take_block(self.entries)
-        memset(entry, 0, sizeof(EntryC))
-        entry.bucket = NO_SLOT
+        cdef EntryC* entry = &partial.first
+        if entry.partial is not NULL:
+            entry = <EntryC*> take_block(self.entries)
+        entry.due = NULL
+        entry.open = 0
+        entry.met = 0
+        entry.broken = False
+        entry.keyed = False
         entry.state = state
         entry.partial = partial
         entry.sibling = partial.entries
@@ -184,8 +193,12 @@ cdef class Matches:
         while place[0] != entry:
             place = &place[0].sibling
         place[0] = entry.sibling
-        PyMem_Free(entry.due)
-        give_block(self.entries, entry)
+        if entry.due is not NULL:
+            PyMem_Free(entry.due)
+        if entry == &partial.first:
+            entry.partial = NULL
+        else:
+            give_block(self.entries, entry)
         self.drop(partial)
 
 

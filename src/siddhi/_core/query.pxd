@@ -25,6 +25,7 @@ cdef class StageCopier:
     cdef CopyC* copies
     cdef int n_copies
     cdef EventC* copy(self, const EventC* event) except NULL
+    cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1     # out[0:n] are the caller's
 
 cdef class QueryEntry(Receiver):
     cdef readonly AppContext app

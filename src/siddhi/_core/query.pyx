@@ -73,6 +73,56 @@ cdef class StageCopier:
                 Py_INCREF(<object> <PyObject*> value)
         return stage
 
+    cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1:
+        """The same for a block, cell by cell."""
+        cdef Py_ssize_t i = 0
+        cdef int word
+        try:
+            while i < n:
+                out[i] = acquire(self.pool)
+                i += 1
+        except MemoryError:
+            while i > 0:
+                i -= 1
+                release(self.pool, out[i])
+            raise
+        for i in range(n):
+            out[i].timestamp = events[i].timestamp
+            out[i].type = events[i].type
+            for word in range(self.words):
+                out[i].body[word] = 0
+        for i in range(self.n_copies):
+            copy_cells(&self.copies[i], events, n, out)
+        return 0
+
+
+cdef void copy_cells(const CopyC* copy, EventC** events, Py_ssize_t n, EventC** out) noexcept:
+    """One cell of a block of events."""
+    cdef Py_ssize_t i
+    cdef int source = copy.source_cell, target = copy.cell, word = copy.source_word
+    cdef uint64_t bit = copy.source_bit, nulls = 0
+    if source < 0:
+        for i in range(n):
+            out[i].body[copy.word] |= copy.bit
+        return
+    for i in range(n):
+        nulls |= events[i].body[word]
+    if nulls & bit:
+        for i in range(n):
+            if events[i].body[word] & bit:
+                out[i].body[copy.word] |= copy.bit
+            else:
+                out[i].body[target] = events[i].body[source]
+                if copy.is_object:
+                    Py_INCREF(<object> <PyObject*> events[i].body[source])
+    elif copy.is_object:
+        for i in range(n):
+            out[i].body[target] = events[i].body[source]
+            Py_INCREF(<object> <PyObject*> events[i].body[source])
+    else:
+        for i in range(n):
+            out[i].body[target] = events[i].body[source]
+
 
 cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
     cdef EventC* event = chunk.head
@@ -146,9 +196,8 @@ cdef class QueryEntry(Receiver):
         try:
             if self.copier is not None:
                 rows = staged
-                while made < m:
-                    staged[made] = self.copier.copy(passed[made])
-                    made += 1
+                self.copier.copy_block(passed, m, staged)
+                made = m
             while at < m:
                 try:
                     self.next.process_block(rows, m, &at)

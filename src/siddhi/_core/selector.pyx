@@ -5,6 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memset
 
 from siddhi._core.aggregator_states cimport AggregatorStates
+from siddhi._core.aggregator_sum cimport SumAggregator
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.callback cimport BatchCallback
 from siddhi._core.column_block cimport write_row
@@ -50,6 +51,7 @@ cdef class Selector(Processor):
         self.columns = make_columns(executors, pool.layout)
         for i in range(self.n_columns):
             self.columns[i].aggregates = aggregate_columns[i]
+            self.columns[i].accumulates = isinstance(executors[i], SumAggregator)
         self.has_aggregates = bool(aggregators)
         self.groups = groups
         self.states = AggregatorStates(app, aggregators) if groups is None else None
@@ -185,7 +187,8 @@ cdef class Selector(Processor):
         cdef CellC unused
         for i in range(self.n_columns):
             if self.columns[i].aggregates:
-                self.columns[i].x.fn(self.columns[i].x, event, &self.app.frame, &unused)
+                self.columns[i].x.fn(
+                    self.columns[i].x, event, &self.app.frame, NULL if self.columns[i].accumulates else &unused)
         return 0
 
     cdef int keep(self, EventC* out, uint32_t slot) except -1:

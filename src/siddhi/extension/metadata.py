@@ -130,6 +130,8 @@ class WindowMetadata(ExtensionMetadata):
     Attributes:
         batch: releases whole batches, announced by RESET.
         emits_reset: sends RESET events.
+        expires: what comes out of it comes out again, as EXPIRED.
+        expires_passed: an event expires only after it has passed as CURRENT, and once at the most.
         clock_driven: uses timers of the app clock.
         searchable: its content can be joined and queried.
         reads_event: it looks at every attribute of the event, not at its arguments only.
@@ -141,12 +143,19 @@ class WindowMetadata(ExtensionMetadata):
 
     batch: bool = False
     emits_reset: bool = False
+    expires: bool = True
+    expires_passed: bool = True
     clock_driven: bool = False
     searchable: bool = True
     reads_event: bool = False
     takes_condition: bool = False
     takes_cron: bool = False
     tags: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def takes_away(self) -> bool:
+        """Whether EXPIRED events come whatever a query puts out: they take away from aggregates, where no RESET does."""
+        return self.expires and not (self.batch and self.emits_reset)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

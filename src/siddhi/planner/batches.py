@@ -205,3 +205,7 @@ def _expressions(query: QueryPlan) -> Iterator[TypedExpression]:
     if isinstance(query.input, PatternPlan):
         for slot in query.input.slots:
             yield from (*slot.alone, *slot.conditions)
+    if query.output.condition is not None:
+        yield query.output.condition
+    for assignment in query.output.set or ():
+        yield assignment.value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
@@ -68,16 +69,18 @@ def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: No
     arguments = resolve_arguments(Resolver(catalog, scope), node)
     check_arguments(window, arguments, node.arguments, place)
     catalog.note_use(window)
-    condition = None
+    condition = plan_condition = None
     first = arguments[0] if arguments else None
     if window.takes_condition and isinstance(first, Const):
         written = node.arguments[0]
         condition = plan_window_condition(
             catalog, scope.attributes, str(first.value), written if written.span is not None else place
         )
+    elif window.takes_condition:
+        plan_condition = partial(plan_window_condition, catalog, tuple(scope.attributes))
     if window.takes_cron and isinstance(first, Const):
         check_cron(str(first.value), node.arguments[0] if node.arguments[0].span is not None else place)
-    return WindowPlan(window, arguments, condition)
+    return WindowPlan(window, arguments, condition, plan_condition)
 
 
 def check_cron(text: str, at: Node) -> None:

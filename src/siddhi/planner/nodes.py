@@ -7,6 +7,7 @@ keeps (the only ones read behind it); an engine maps positions to cells stage by
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -95,12 +96,14 @@ class WindowPlan:
     """A window with its checked arguments: constants, or expressions where the parameter may be dynamic.
 
     ``condition`` is that of an expression window given as a literal: it reads the event at hand in slot 0, the oldest
-    and newest events held in FIRST_SLOT and LAST_SLOT.
+    and newest events held in FIRST_SLOT and LAST_SLOT. Where the text comes with the events instead, ``plan_condition``
+    makes such a condition of it, or raises SiddhiAppError.
     """
 
     window: WindowMetadata
     arguments: tuple[TypedExpression, ...]
     condition: TypedExpression | None = None
+    plan_condition: Callable[[str], TypedExpression] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry, shared_registry
 from siddhi.planner.catalog import Catalog
-from siddhi.planner.expressions import TypedExpression
+from siddhi.planner.expressions import TABLE_SLOT, TypedExpression
 from siddhi.planner.nodes import OutputPlan, Plan, SelectorPlan, SourceKind
 from siddhi.planner.outputs import plan_output, target_label
 from siddhi.planner.problems import creation_error, unknown_definition
@@ -25,8 +25,9 @@ __all__ = ["OnDemandPlan", "plan_on_demand"]
 class OnDemandPlan:
     """Either a find (``store`` and ``kind`` set, no ``output``) or a change of a table (``output`` set).
 
-    The condition of a find reads the row in TABLE_SLOT; its selection reads the found rows in slot 0. The selection of a
-    change makes the one event its output works with; ``has_event`` is False where nothing is selected.
+    The condition of a find reads the row of a table in TABLE_SLOT, the event of a window in slot 0, where the selection
+    reads what was found. The selection of a change makes the one event its output works with; ``has_event`` is False
+    where nothing is selected.
     """
 
     store: str | None = None
@@ -83,7 +84,8 @@ def _find(catalog: Catalog, query: OnDemandQuery, node: StoreInput) -> OnDemandP
     names = (node.store,) if node.alias is None else (node.store, node.alias)
     condition = None
     if node.on is not None:
-        rows = RowScope(names, attributes, what=what, events=None, unqualified=True)
+        slot = TABLE_SLOT if kind is SourceKind.TABLE else 0
+        rows = RowScope(names, attributes, what=what, events=None, unqualified=True, slot=slot)
         condition = Resolver(catalog, rows).condition("the condition behind 'on'", node.on, node)
     scope = SourceScope(node.store, attributes, what=what, also=node.alias)
     selector = plan_selector(catalog, scope, query.selector, label=None, several_inputs=True, at=query)

@@ -40,6 +40,7 @@ from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
 from siddhi.runtime.assembly.table_output import build_table_output
 from siddhi.runtime.assembly.tables import Tables
+from siddhi.runtime.assembly.trigger import build_trigger
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.faults import forward_to_fault_stream
 
@@ -81,9 +82,12 @@ class Assembly:
         self.windows: dict[str, BuiltNamedWindow] = {}
         self.tables = Tables(plan.tables.values(), context, self._pool)
         self._site = Site(context, scripts, self.tables, self.windows)
-        _refuse_what_is_missing(plan)
         for stream in plan.streams.values():
             self._add_stream(stream, self.junctions)
+        self._triggers = {
+            trigger.id: build_trigger(trigger, context, self.junctions[trigger.id])
+            for trigger in plan.triggers.values()
+        }
         for window in plan.windows.values():
             built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)))
             self.windows[window.id] = built
@@ -119,11 +123,19 @@ class Assembly:
         """Every step that holds state, by a name that is the same whenever the app is built."""
         steps: dict[str, Processor] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
         steps |= {f"table {id_}": state for id_, state in self.tables.states().items()}
+        steps |= {f"trigger {id_}": trigger for id_, trigger in self._triggers.items()}
         for id_, window in self.windows.items():
             steps |= {f"window {id_}/{step}": processor for step, processor in window.stateful.items()}
         for path, query in self._built:
             steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
         return steps
+
+    def start(self) -> None:
+        """Let time begin for whatever counts it from the start of the app; the app's lock is held."""
+        for start in self._site.starting:
+            start()
+        for trigger in self._triggers.values():
+            trigger.start()
 
     def plan_on_demand(self, text: str) -> OnDemandPlan:
         """The plan of an on-demand query.
@@ -169,8 +181,6 @@ class Assembly:
             self._add_query(query, partition)
 
     def _add_query(self, plan: QueryPlan, partition: BuiltPartition | None) -> None:
-        if plan.rate is not None:
-            raise not_supported("output rate limiting is", plan.rate.span or plan.span)
         input_ = plan.input
         if isinstance(input_, PatternPlan):
             self._add_pattern(plan, input_, partition)
@@ -263,8 +273,3 @@ class Assembly:
         ):
             raise not_supported(f"'{output.action.value}' with a {output.kind.value} is", span)
         return inner.get(output.target) or self.junctions[output.target]
-
-
-def _refuse_what_is_missing(plan: Plan) -> None:
-    for trigger in plan.triggers.values():
-        raise not_supported("triggers are", trigger.span)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
+from siddhi._core.searchable import Searchable
 from siddhi._core.table_query import CollectStage, OnDemand, OnDemandChange, OnDemandFind
 from siddhi._core.table_search import Binding, TableSearchable
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
@@ -51,16 +52,28 @@ def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], 
         layout = _layout(plan.selector)
         output = build_table_output(plan.output, layout, site, pool_of, None)
         return OnDemandChange(site.context, _build_selection(plan.selector, Cells(Layout((), ())), output, site))
-    if plan.kind is not SourceKind.TABLE or plan.store is None:
-        raise not_supported("on-demand queries on windows are", None)
-    table = site.tables[plan.store]
-    row = Cells(table.layout)
-    built = site.tables.search(plan.store, plan.condition, site.builder({TABLE_SLOT: row}), Binding.AS_EVENT)
+    searched, pool, cells = _source(plan, site)
     selection = _with_sort_keys(plan.selector)
     layout = _layout(selection)
     stage = CollectStage(site.context, EventPool(layout), layout, _layout(plan.selector))
-    selector = _build_selection(selection, row, stage, site)
-    return OnDemandFind(site.context, TableSearchable(built.search, 0), table.pool, selector, stage)
+    selector = _build_selection(selection, cells, stage, site)
+    return OnDemandFind(site.context, searched, pool, selector, stage)
+
+
+def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cells]:
+    """What is searched, the pool of what it holds, and where its attributes are found."""
+    assert plan.store is not None
+    if plan.kind is SourceKind.TABLE:
+        table = site.tables[plan.store]
+        row = Cells(table.layout)
+        built = site.tables.search(plan.store, plan.condition, site.builder({TABLE_SLOT: row}), Binding.AS_EVENT)
+        return TableSearchable(built.search, 0), table.pool, row
+    if plan.kind is not SourceKind.WINDOW:
+        raise not_supported(f"on-demand queries on '{plan.store}' are", None)
+    window = site.windows[plan.store]
+    filters = () if plan.condition is None else (plan.condition,)
+    builder = site.builder({0: Cells(window.layout, source=0)})
+    return window.search(None, 0, builder, filters), window.output.pool, Cells(window.layout)
 
 
 def _build_selection(selection: SelectorPlan, cells: Cells, output: OutputStage, site: Site) -> Processor:

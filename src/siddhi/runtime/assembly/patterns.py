@@ -18,6 +18,7 @@ from siddhi._core.query import StageCopier
 from siddhi.planner.expressions import TypedExpression
 from siddhi.planner.nodes import QueryPlan, SelectorPlan
 from siddhi.planner.patterns_plan import PatternPlan, SlotPlan, StateKind
+from siddhi.planner.walk import read_positions
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.patterns_picks import Picks
 from siddhi.runtime.assembly.query import BuiltQuery, Site
@@ -26,6 +27,8 @@ from siddhi.runtime.assembly.selector import build_projection, build_selector, i
 from siddhi.runtime.assembly.types import layout_of
 
 __all__ = ["build_pattern_query"]
+
+MAX_BITS = 64
 
 _KINDS = {StateKind.STREAM: 0, StateKind.COUNT: 1, StateKind.ABSENT: 2, StateKind.AND: 3, StateKind.OR: 4}
 
@@ -100,7 +103,23 @@ def build_pattern_query(
     built.stateful["pattern"] = pattern
     if not site.partitioned:
         built.make_state(0)
-    return [(source, PatternEntry(pattern, number)) for number, source in enumerate(input_.sources)], built
+    entries = [
+        (source, PatternEntry(pattern, number, source_of(source), _attributes_read(input_, source)))
+        for number, source in enumerate(input_.sources)
+    ]
+    return entries, built
+
+
+def _attributes_read(plan: PatternPlan, source: str) -> int:
+    """Which attributes of a stream are read, as bits; all of them where there are more than 64."""
+    read: set[int] = set()
+    for number, slot in enumerate(plan.slots):
+        if slot.source != source:
+            continue
+        if len(slot.attributes) > MAX_BITS:
+            return 2**MAX_BITS - 1
+        read |= read_positions((*slot.alone, *slot.conditions), number) | set(slot.kept)
+    return sum(1 << position for position in read)
 
 
 def _select(

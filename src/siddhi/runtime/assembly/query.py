@@ -11,6 +11,7 @@ from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
+from siddhi.planner.expressions import Attr
 from siddhi.planner.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import (
@@ -100,9 +101,13 @@ def build_single_query(
     built = BuiltQuery(plan.name, output)
     chain = Chain()
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
-    sliding = input_.window is not None and not input_.window.window.batch
+    window_kind = None if input_.window is None else input_.window.window
+    takes_away = window_kind is not None and window_kind.takes_away
+    remembers = takes_away and window_kind is not None and window_kind.expires_passed and not window_kind.batch
     # A named window publishes what leaves it, whatever the query puts out.
-    removes = input_.kind is SourceKind.WINDOW or (input_.window is not None and (wants_expired or sliding))
+    removes = input_.kind is SourceKind.WINDOW or (
+        window_kind is not None and window_kind.expires and (wants_expired or takes_away)
+    )
 
     stage = Stage(source.layout)
     filters, handlers = leading_filters(input_.before)
@@ -129,6 +134,8 @@ def build_single_query(
                 keeps_expired=wants_expired,
                 span=plan.span,
                 partitioned=site.partitioned,
+                scripts=site.scripts,
+                selected=_selected(plan),
             ),
         )
         chain.add(window)
@@ -143,7 +150,7 @@ def build_single_query(
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
         selector = build_selector(
-            plan, {0: stage.cells}, output, site, removes=removes, remembers=sliding, late=late
+            plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late
         )
         built.stateful["selector"] = selector
     chain.add(selector)
@@ -153,6 +160,12 @@ def build_single_query(
         input_, filters, selection_expressions(plan.selector), whole=stage.pool is not None and not input_.window
     )
     return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads), built
+
+
+def _selected(plan: QueryPlan) -> tuple[int, ...]:
+    """Positions of the attributes that are put out as they are."""
+    expressions = [column.expression for column in plan.selector.columns]
+    return tuple(expression.position for expression in expressions if isinstance(expression, Attr))
 
 
 def _sees_expiry(plan: QueryPlan, input_: SingleInputPlan) -> bool:

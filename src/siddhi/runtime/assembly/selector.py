@@ -80,7 +80,7 @@ def build_selector(
         output,
         late and limited is None and _can_wait(plan),
     )
-    return kind(*arguments) if limited is None else limited.selector(arguments)
+    return kind(*arguments) if limited is None else limited.selector(kind, arguments)
 
 
 def is_projection(plan: QueryPlan) -> bool:

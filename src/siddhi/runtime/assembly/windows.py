@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool
+from siddhi._core.executor import Executor
 from siddhi._core.window import Window
 from siddhi._core.window_batch import ChunkBatchWindow, LengthBatchWindow, TimeBatchWindow
+from siddhi._core.window_cron import CronWindow
+from siddhi._core.window_delay import DelayWindow
+from siddhi._core.window_expression import FIRST, LAST, ExpressionBatchWindow, ExpressionWindow, HeldCondition
+from siddhi._core.window_external_batch import ExternalTimeBatchWindow
+from siddhi._core.window_frequent import FrequentWindow, LossyFrequentWindow
 from siddhi._core.window_length import LengthWindow
+from siddhi._core.window_session import SessionWindow
+from siddhi._core.window_sort import SortWindow
 from siddhi._core.window_time import ExternalTimeWindow, TimeWindow
-from siddhi.planner.expressions import Attr, Const
+from siddhi._core.window_time_length import TimeLengthWindow
+from siddhi.errors import SiddhiAppCreationError
+from siddhi.planner.cron import parse_cron
+from siddhi.planner.expressions import FIRST_SLOT, LAST_SLOT, Attr, Const, TypedExpression
 from siddhi.planner.nodes import WindowPlan
 from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
 
 __all__ = ["WindowSite", "build_window"]
@@ -32,6 +44,8 @@ class WindowSite:
         keeps_expired: somebody wants what batch windows released last.
         span: of the query, for messages.
         partitioned: the query stands inside a partition.
+        scripts: compiled ``define function`` bodies by name.
+        selected: positions of the attributes that the query puts out as they are; None: all of them.
     """
 
     context: AppContext
@@ -41,18 +55,34 @@ class WindowSite:
     keeps_expired: bool
     span: Span | None
     partitioned: bool = False
+    scripts: Mapping[str, Callable[..., object]] = field(default_factory=dict)
+    selected: tuple[int, ...] | None = None
+
+    def expressions(self) -> ExpressionBuilder:
+        """Builds expressions over the event at hand and, for conditions, over the ends of what is held."""
+        return ExpressionBuilder(
+            {
+                0: Cells(self.pool.layout, self.cell_of),
+                FIRST_SLOT: Cells(self.pool.layout, self.cell_of, FIRST),
+                LAST_SLOT: Cells(self.pool.layout, self.cell_of, LAST),
+            },
+            self.scripts,
+        )
 
 
 def build_window(plan: WindowPlan, site: WindowSite) -> Window:
     """The operator of a window.
 
     Raises:
-        SiddhiAppCreationError: this engine does not run that window.
+        SiddhiAppCreationError: this engine does not run that window, or not with these arguments.
     """
     build = _BUILDERS.get(plan.window.native or "")
     if build is None:
         raise not_supported(f"the window '{plan.window.full_name}' is", site.span)
-    return build(site, plan)
+    try:
+        return build(site, plan)
+    except ValueError as error:
+        raise SiddhiAppCreationError(str(error), code="E305", span=site.span) from error
 
 
 def _constants(plan: WindowPlan) -> Sequence[Any]:
@@ -101,11 +131,149 @@ def _batch(site: WindowSite, plan: WindowPlan) -> Window:
     )
 
 
+def _time_length(site: WindowSite, plan: WindowPlan) -> Window:
+    duration, length = _constants(plan)
+    return TimeLengthWindow(site.context, site.pool, duration, length, site.stamps)
+
+
+def _delay(site: WindowSite, plan: WindowPlan) -> Window:
+    (duration,) = _constants(plan)
+    return DelayWindow(site.context, site.pool, duration)
+
+
+def _sort(site: WindowSite, plan: WindowPlan) -> Window:
+    length = _constants(plan)[0]
+    cells: list[int] = []
+    descending: list[bool] = []
+    for argument in plan.arguments[1:]:
+        if isinstance(argument, Const):
+            descending[-1] = str(argument.value).lower() == "desc"
+        else:
+            cells.append(_cell(site, argument))
+            descending.append(False)
+    return SortWindow(site.context, site.pool, length, cells, descending, site.stamps)
+
+
+def _external_time_batch(site: WindowSite, plan: WindowPlan) -> Window:
+    timestamp, duration, *rest = plan.arguments
+    start = rest[0] if rest else None
+    timeout, replaces = (*map(_value, rest[1:]), *(0, False)[max(0, len(rest) - 1) :])
+    return ExternalTimeBatchWindow(
+        site.context,
+        site.pool,
+        _cell(site, timestamp),
+        _value(duration),
+        start.value if isinstance(start, Const) else None,
+        None if start is None or isinstance(start, Const) else _cell(site, start),
+        timeout,
+        replaces,
+        site.keeps_expired,
+        site.stamps,
+    )
+
+
+def _session(site: WindowSite, plan: WindowPlan) -> Window:
+    gap, *latency = _constants(plan)
+    keys = [_cell(site, argument) for argument in plan.arguments if not isinstance(argument, Const)]
+    return SessionWindow(
+        site.context, site.pool, gap, keys[0] if keys else None, latency[0] if latency else 0
+    )
+
+
+def _cron(site: WindowSite, plan: WindowPlan) -> Window:
+    (text,) = _constants(plan)
+    return CronWindow(site.context, site.pool, parse_cron(text).next_after, site.stamps)
+
+
+def _frequent(site: WindowSite, plan: WindowPlan) -> Window:
+    (length,) = _constants(plan)
+    return FrequentWindow(site.context, site.pool, length, _key_cells(site, plan), site.stamps)
+
+
+def _lossy_frequent(site: WindowSite, plan: WindowPlan) -> Window:
+    support, *error = _constants(plan)
+    return LossyFrequentWindow(
+        site.context,
+        site.pool,
+        support,
+        error[0] if error else support / 10,
+        _key_cells(site, plan),
+        site.stamps,
+    )
+
+
+def _key_cells(site: WindowSite, plan: WindowPlan) -> list[int]:
+    """Cells of the attribute that is counted. Where none is named, Siddhi takes the event as the query shows it: the
+    attributes that are selected as they are, computed columns left out."""
+    named = [_cell(site, argument) for argument in plan.arguments if not isinstance(argument, Const)]
+    if named:
+        return named
+    if site.selected is None:
+        return sorted(site.cell_of.values())
+    return [site.cell_of[position] for position in dict.fromkeys(site.selected)]
+
+
+def _expression(site: WindowSite, plan: WindowPlan) -> Window:
+    condition, text = _condition(site, plan)
+    return ExpressionWindow(site.context, site.pool, condition, text, _conditions(site, plan), site.stamps)
+
+
+def _expression_batch(site: WindowSite, plan: WindowPlan) -> Window:
+    condition, text = _condition(site, plan)
+    includes = site.expressions().build(plan.arguments[1]) if len(plan.arguments) > 1 else None
+    streams = len(plan.arguments) > 2 and bool(_value(plan.arguments[2]))
+    return ExpressionBatchWindow(
+        site.context, site.pool, condition, text, _conditions(site, plan), includes, streams, site.stamps
+    )
+
+
+def _condition(site: WindowSite, plan: WindowPlan) -> tuple[HeldCondition | None, Executor | None]:
+    """The condition of an expression window, or what tells its text."""
+    if plan.condition is None:
+        return None, site.expressions().build(plan.arguments[0])
+    return _held_condition(site, plan.condition, None), None
+
+
+def _conditions(site: WindowSite, plan: WindowPlan) -> Callable[[str], HeldCondition] | None:
+    """Makes conditions of the texts that come with events."""
+    plan_condition = plan.plan_condition
+    if plan_condition is None:
+        return None
+    return lambda text: _held_condition(site, plan_condition(text), text)
+
+
+def _held_condition(site: WindowSite, condition: TypedExpression, text: str | None) -> HeldCondition:
+    builder = site.expressions()
+    return HeldCondition(site.context, builder.build(condition), builder.aggregators, text)
+
+
+def _cell(site: WindowSite, argument: TypedExpression) -> int:
+    if not isinstance(argument, Attr):
+        raise TypeError("an attribute was expected")
+    return site.cell_of[argument.position]
+
+
+def _value(argument: TypedExpression) -> Any:
+    if not isinstance(argument, Const):
+        raise TypeError("a literal was expected")
+    return argument.value
+
+
 _BUILDERS: dict[str, Callable[[WindowSite, WindowPlan], Window]] = {
     "batch": _batch,
+    "cron": _cron,
+    "delay": _delay,
+    "expression": _expression,
+    "expressionBatch": _expression_batch,
     "externalTime": _external_time,
+    "externalTimeBatch": _external_time_batch,
+    "frequent": _frequent,
     "length": _length,
     "lengthBatch": _length_batch,
+    "lossyFrequent": _lossy_frequent,
+    "session": _session,
+    "sort": _sort,
     "time": _time,
     "timeBatch": _time_batch,
+    "timeLength": _time_length,
 }

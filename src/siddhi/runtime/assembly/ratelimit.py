@@ -1,0 +1,139 @@
+"""The output rate of a query → rate limiter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from siddhi._core.group import GroupBy
+from siddhi._core.join_selector import JoinSelector
+from siddhi._core.order import ChunkOrder
+from siddhi._core.output import OutputStage
+from siddhi._core.ratelimit import LimitedGroups, LimitedSelector, Limiter
+from siddhi._core.ratelimit_events import AllEveryEvents, FirstEveryEvents, LastEveryEvents
+from siddhi._core.ratelimit_join import LimitedJoinSelector
+from siddhi._core.ratelimit_snapshot import Picture, SnapshotLimiter
+from siddhi._core.ratelimit_time import AllEveryTime, FirstEveryTime, LastEveryTime
+from siddhi._core.selector import Selector
+from siddhi.planner.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
+from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.walk import has_aggregate, walk
+from siddhi.query_api.selection import EventRate, OutputRate, RateKind, SnapshotRate, TimeRate
+
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.query import Site
+
+__all__ = ["BuiltLimiter", "build_limiter"]
+
+_NOT_REPEATABLE = ("UUID", "currentTimeMillis", "eventTimestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltLimiter:
+    """A limiter and what it asks of the selection in front of it.
+
+    Attributes:
+        limiter: already the output's.
+        groups: the kind of group by to use.
+        arranges: order by, limit and offset are the limiter's.
+    """
+
+    limiter: Limiter
+    groups: type[GroupBy]
+    arranges: bool
+
+    def selector(self, kind: type[Selector], arguments: tuple[Any, ...]) -> Selector:
+        """The selection in front of the limiter, for a class of selectors and its arguments."""
+        groups = next((argument for argument in arguments if isinstance(argument, LimitedGroups)), None)
+        if groups is not None:
+            groups.set_limiter(self.limiter)
+        limited = LimitedJoinSelector if issubclass(kind, JoinSelector) else LimitedSelector
+        return limited(arguments, self.limiter)
+
+
+def build_limiter(plan: QueryPlan, output: OutputStage, site: Site, ordering: ChunkOrder | None) -> BuiltLimiter:
+    """Build the rate limiter of a query that has one, and give it to its output.
+
+    Args:
+        plan: the query.
+        output: its output.
+        site: where it stands.
+        ordering: its order by; a snapshot orders its pictures by it.
+    """
+    rate = plan.rate
+    if rate is None:
+        raise TypeError("the query has no output rate")
+    # Keys of a join's order by are attributes of its sources, which are gone when a picture is shown.
+    arranges = isinstance(rate, SnapshotRate) and all(order.key.slot == OUTPUT_SLOT for order in plan.selector.order_by)
+    if isinstance(rate, SnapshotRate):
+        limiter, grouped = _snapshot(plan, rate, output, site, ordering if arranges else None, arranges)
+    else:
+        grouped = bool(plan.selector.group_by)
+        limiter = _counting(rate, output, site, grouped)
+    output.set_limiter(limiter)
+    site.starting.append(limiter.start)
+    return BuiltLimiter(limiter, LimitedGroups if grouped and _groups_end(plan) else GroupBy, arranges)
+
+
+def _counting(rate: OutputRate, output: OutputStage, site: Site, grouped: bool) -> Limiter:
+    context, pool = site.context, output.pool
+    if isinstance(rate, EventRate):
+        if rate.kind is RateKind.ALL:
+            return AllEveryEvents(context, pool, rate.events)
+        kind = FirstEveryEvents if rate.kind is RateKind.FIRST else LastEveryEvents
+        return kind(context, pool, rate.events, grouped)
+    if not isinstance(rate, TimeRate):
+        raise TypeError(f"{type(rate).__name__} is no output rate")
+    if rate.kind is RateKind.ALL:
+        return AllEveryTime(context, pool, rate.every_ms)
+    if rate.kind is RateKind.FIRST:
+        return FirstEveryTime(context, pool, rate.every_ms, grouped)
+    return LastEveryTime(context, pool, rate.every_ms, grouped)
+
+
+def _snapshot(
+    plan: QueryPlan, rate: SnapshotRate, output: OutputStage, site: Site, ordering: ChunkOrder | None, arranges: bool
+) -> tuple[SnapshotLimiter, bool]:
+    """The limiter, and whether it keeps groups apart."""
+    selection = plan.selector
+    windowed = isinstance(plan.input, JoinPlan) or (
+        isinstance(plan.input, SingleInputPlan) and plan.input.window is not None
+    )
+    columns = [column.expression for column in selection.columns]
+    aggregated = [i for i, column in enumerate(columns) if has_aggregate(column)]
+    picture = Picture.LATEST
+    if windowed:
+        picture = Picture.AGGREGATES if len(aggregated) == len(columns) else Picture.ROWS
+    grouped = bool(selection.group_by) and (not windowed or bool(aggregated))
+    compared = [i for i, column in enumerate(columns) if i not in aggregated and _is_repeatable(column)]
+    limiter = SnapshotLimiter(
+        site.context,
+        output.pool,
+        rate.every_ms,
+        grouped,
+        int(picture),
+        compared,
+        aggregated,
+        ordering,
+        -1 if selection.limit is None or not arranges else selection.limit,
+        (selection.offset or 0) if arranges else 0,
+    )
+    return limiter, grouped
+
+
+def _is_repeatable(expression: TypedExpression) -> bool:
+    """Whether it gives the same for one event whenever it is computed."""
+    return not any(
+        isinstance(node, ScriptCall)
+        or (isinstance(node, Call) and (node.function.native is None or node.function.native in _NOT_REPEATABLE))
+        for node in walk(expression)
+    )
+
+
+def _groups_end(plan: QueryPlan) -> bool:
+    """Whether a group can lose its last event and its slot."""
+    return not (
+        isinstance(plan.input, SingleInputPlan)
+        and plan.input.window is None
+        and plan.input.kind in (SourceKind.STREAM, SourceKind.INNER, SourceKind.FAULT)
+    )

@@ -1,0 +1,26 @@
+"""A trigger plan → the timer that sends into its stream."""
+
+from __future__ import annotations
+
+from siddhi._core.context import AppContext
+from siddhi._core.junction import StreamJunction
+from siddhi._core.trigger import CronTrigger, PeriodicTrigger, StartTrigger, Trigger
+from siddhi.planner.cron import parse_cron
+from siddhi.planner.nodes import TriggerPlan
+
+__all__ = ["build_trigger"]
+
+
+def build_trigger(plan: TriggerPlan, context: AppContext, junction: StreamJunction) -> Trigger:
+    """Build a trigger.
+
+    Args:
+        plan: the trigger.
+        context: the app's.
+        junction: of the trigger's stream.
+    """
+    if plan.every_ms is not None:
+        return PeriodicTrigger(context, junction, plan.every_ms)
+    if plan.cron is not None:
+        return CronTrigger(context, junction, parse_cron(plan.cron).next_after)
+    return StartTrigger(context, junction)
