@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -59,10 +60,12 @@ class Twin:
     def __init__(self, condition: Callable[[Row, Row], bool]) -> None:
         self.condition = condition
         self.rows: list[list[Any]] = []
-        self.out: list[str | None] = []
+        self.out: list[Any] = []
 
     def take(self, stream: str, chunk: list[Row]) -> None:
         before = list(self.rows)
+        asking: list[Any] = []
+        matches: list[Any] = []
         for event in chunk:
             found = [row for row in self.rows if self.condition(tuple(row), event)]
             if stream == "I":
@@ -77,12 +80,19 @@ class Twin:
                 if not found:
                     self.rows.append(list(event))
             elif found:
-                self.out.append(event[0])
+                asking.append(event[0])
+                matches += [(event[0], *row) for row in found]
+        self.out += [*asking, *matches]
 
     def update(self, found: list[list[Any]], event: Row) -> None:
         for row in found:
             row[1] = None if None in (row[1], event[1]) else row[1] + event[1]
             row[2] = event[2]
+
+
+def joined(condition: str) -> str:
+    """The condition with the event's attributes qualified by J."""
+    return re.sub(r"(?<![\w.'])([svd])(?!\w)", r"J.\1", condition)
 
 
 def run(manager: SiddhiManager, table: str, condition: str) -> tuple[SiddhiAppRuntime, list[Any]]:
@@ -92,9 +102,12 @@ def run(manager: SiddhiManager, table: str, condition: str) -> tuple[SiddhiAppRu
         f"from U update T set T.v = T.v + v, T.d = d on {condition};"
         f"from P update or insert into T set T.v = T.v + v, T.d = d on {condition};"
         f"from Q[({condition}) in T] select s insert into O;"
+        f"from Q select s, v, d insert into J;"
+        f"from J join T on {joined(condition)} select J.s as q, T.s as s, T.v as v, T.d as d insert into M;"
     )
     out: list[Any] = []
     runtime.add_callback("O", lambda events: out.extend(event[0] for event in events))
+    runtime.add_callback("M", lambda events: out.extend(event.data for event in events))
     runtime.start()
     return runtime, out
 

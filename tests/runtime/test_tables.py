@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import pytest
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
+from siddhi._core.event import live_events
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
+from siddhi.extension import function
+from siddhi.types import AttributeType
 
 STREAMS = "define stream I (s string, v int); define stream C (s string, v int);"
 LAYOUTS = {
@@ -473,3 +477,74 @@ def test_what_does_not_fit_is_refused_when_the_app_is_created(manager: SiddhiMan
 def test_tables_kept_in_a_store_are_refused_by_name(manager: SiddhiManager) -> None:
     with pytest.raises(SiddhiAppCreationError, match="@Store"):
         app(manager, "@store(type='rdbms') define table T (s string, v int);")
+
+
+# --- memory
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_record_is_left_behind(layout: str) -> None:
+    gc.collect()
+    before = live_events()
+    with SiddhiManager() as manager:
+        it = app(
+            manager,
+            layout,
+            "from C update or insert into T set T.v = T.v + v on T.s == s;",
+            "from C[v > 1] select s, v update T on T.s == s and T.v > 3;",
+            "from C[v < 0] delete T on T.s == s;",
+            "from C[(T.v > v) in T] select s insert into O;",
+        )
+        for i in range(200):
+            it.send("I", (f"s{i % 40}", i))
+            it.send_chunk("C", (f"s{i % 50}", i % 7 - 2), (f"s{i % 30}", i % 5))
+        held = it.runtime.query("from T on v > 1 select s, sum(v) as t group by s order by t")
+        it.runtime.query("delete T on T.v > 2")
+        it.runtime.restore(it.runtime.snapshot())
+        assert live_events() - before == len(it.rows())
+        it.errors.clear()
+        del it
+    del manager, held
+    gc.collect()
+    assert live_events() == before
+
+
+def test_a_failing_assignment_changes_nothing_and_leaves_nothing(manager: SiddhiManager) -> None:
+    it = App(
+        manager,
+        STREAMS
+        + """define function check[python] return int {
+            if data[0] == 13:
+                raise ValueError('thirteen')
+            return data[0]
+        };
+        define table T (s string, v int);
+        from I insert into T;
+        from C update T set T.s = s, T.v = check(T.v) on T.v > 0;""",
+    )
+    it.send("I", ("a", 1), ("b", 13), ("c", 2))
+    alive = live_events()
+    it.send("C", ("x", 0))
+    assert it.rows() == [("a", 1), ("b", 13), ("c", 2)]
+    assert len(it.errors) == 1
+    it.errors.clear()
+    assert live_events() == alive
+
+
+def test_a_table_cannot_change_while_its_rows_are_looked_at(manager: SiddhiManager) -> None:
+    running: list[SiddhiAppRuntime] = []
+
+    @function("clear", args=(AttributeType.INT,), returns=AttributeType.BOOL)
+    def clear(value: int) -> bool:
+        running[0].query("delete T on T.v > 0")
+        return value > 0
+
+    manager.set_extension("clear", clear)
+    it = app(manager, "plain", "from C delete T on clear(T.v);")
+    running.append(it.runtime)
+    it.send("I", ("a", 1), ("b", 2))
+    it.send("C", ("x", 0))
+    assert it.rows() == [("a", 1), ("b", 2)]
+    assert "cannot change while a condition over its rows is evaluated" in it.errors[0][0]
+    it.runtime.query("delete T on T.v == 1")
+    assert it.rows() == [("b", 2)]

@@ -8,10 +8,21 @@ from cpython.ref cimport Py_XDECREF
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.event cimport EventC, EventPool, Layout
+from siddhi._core.processor cimport receive_fn
 from siddhi._core.user_event cimport make_events
 
 cdef extern from "Python.h":
     PyObject* PyObject_CallOneArg(PyObject* callable, PyObject* argument)
+
+
+cdef int call_back(StreamCallback callback, EventChunk* chunk) except -1:
+    cdef list events = make_events(chunk, callback.pool, callback.layout)
+    # Called by hand: a try block around every call would cost as much as a filter.
+    cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
+    if answer is NULL:
+        return callback.app.report(f"callback of '{callback.stream}'", events)
+    Py_XDECREF(answer)
+    return 0
 
 
 cdef class StreamCallback(Receiver):
@@ -30,15 +41,10 @@ cdef class StreamCallback(Receiver):
         self.layout = layout
         self.stream = stream
         self.function = function
+        self.on_chunk = <receive_fn> call_back
 
     cdef int receive(self, EventChunk* chunk) except -1:
-        cdef list events = make_events(chunk, self.pool, self.layout)
-        # Called by hand: a try block around every call would cost as much as a filter.
-        cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> self.function, <PyObject*> events)
-        if answer is NULL:
-            return self.app.report(f"callback of '{self.stream}'", events)
-        Py_XDECREF(answer)
-        return 0
+        return call_back(self, chunk)
 
 
 cdef class BatchCallback(Receiver):

@@ -6,6 +6,10 @@ from siddhi._core.executor cimport (
 )
 
 
+cdef enum:
+    MAX_BLOCK = 256                # as in processor.pxd; blocks are never longer
+
+
 cdef int conjunction(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
     if evaluate_condition(x.left, e, f) == FALSE:
         return FALSE
@@ -36,6 +40,34 @@ cdef Py_ssize_t select_both(const ExecC* x, EventC** events, Py_ssize_t n, Event
     return x.right.select(x.right, passed, n, passed)
 
 
+cdef Py_ssize_t select_either(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept:
+    # The right side looks at the rows the left one turned down; then both are merged in order, without branches.
+    cdef EventC* first[MAX_BLOCK]
+    cdef EventC* second[MAX_BLOCK]
+    cdef EventC* e
+    cdef Py_ssize_t i, a = 0, b = 0, m = 0
+    cdef Py_ssize_t n_first = x.left.select(x.left, events, n, first), n_second
+    cdef bint hit
+    for i in range(n):
+        e = events[i]
+        hit = a < n_first and first[a] is e
+        second[b] = e
+        a += hit
+        b += not hit
+    n_second = x.right.select(x.right, second, b, second)
+    a = b = 0
+    for i in range(n):
+        e = events[i]
+        hit = a < n_first and first[a] is e
+        a += hit
+        passed[m] = e
+        m += hit
+        hit = b < n_second and second[b] is e
+        b += hit
+        m += hit
+    return m
+
+
 def make_and(Executor left not None, Executor right not None):
     """``left and right``: the right side is evaluated only where the left is true."""
     cdef Executor executor = new_executor(
@@ -47,7 +79,11 @@ def make_and(Executor left not None, Executor right not None):
 
 def make_or(Executor left not None, Executor right not None):
     """``left or right``: the right side is evaluated only where the left is not true."""
-    return new_executor(<eval_fn> disjunction, BOOL, (left, right), f"or({left.description}, {right.description})")
+    cdef Executor executor = new_executor(
+        <eval_fn> disjunction, BOOL, (left, right), f"or({left.description}, {right.description})")
+    if left.c.select is not NULL and right.c.select is not NULL:
+        executor.c.select = select_either
+    return executor
 
 
 def make_not(Executor operand not None):

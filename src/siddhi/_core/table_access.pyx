@@ -34,12 +34,6 @@ cdef int how_to_probe(int attribute, int operand) except -1:
     raise ValueError(f"type {operand} can't be looked up in an index of type {attribute}")
 
 
-def can_probe(int attribute, int operand):
-    """Whether values of one type can be looked up among values of another as comparing them would."""
-    return (attribute == operand or (attribute == INT and operand in (LONG, DOUBLE))
-            or (attribute == FLOAT and operand == DOUBLE))
-
-
 cdef inline bint read_probe(const ProbeC* probe, EventC* e, FrameC* f, CellC* out) except -1:
     """The value as one of the attribute's type; False: no value of that type equals it."""
     cdef CellC value

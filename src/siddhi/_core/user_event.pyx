@@ -7,9 +7,10 @@ from cpython.ref cimport Py_INCREF
 from siddhi._core.event cimport EXPIRED, event_to_tuple, release, retain
 
 
+# no_gc: made and dropped by the million. Only an object attribute that holds its own event could close a cycle.
 @cython.final
 @cython.freelist(64)
-@cython.no_gc_clear
+@cython.no_gc
 cdef class Event:
     """One event: ``timestamp`` (int, ms since the epoch; -1 when it has none), ``data`` (tuple in attribute order) and
     ``is_expired``. Values are reached by position (``event[0]``) and, for events the engine made, by attribute name

@@ -11,7 +11,6 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.aggregator_states cimport AggregatorStates
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, EventC, EventPool, release, retain
@@ -30,12 +29,12 @@ cdef struct HeldStateC:
     QueueC held                    # what the condition is about
     QueueC released                # expressionBatch: released last
     PyObject* condition            # HeldCondition in force, owned; NULL: none yet
-    unsigned int partition
 
 
 @cython.final
 cdef class HeldCondition:
-    """A condition of a window, with one state of its aggregators per partition slot.
+    """A condition of a window. Its aggregators have one state, which inside a partition all keys share: a condition that
+    counts, counts the events of every key, as recorded of Siddhi.
 
     Args:
         app: the app's context.
@@ -47,11 +46,12 @@ cdef class HeldCondition:
     cdef Executor executor
     cdef AggregatorStates states
     cdef readonly object text
-    cdef Py_ssize_t users          # partition slots it is in force for
+    cdef Py_ssize_t users          # partition keys it is in force for
 
     def __init__(self, AppContext app not None, Executor executor not None, list aggregators not None, text=None):
         self.executor = executor
         self.states = AggregatorStates(app, aggregators)
+        self.states.ensure(0)
         self.text = text
 
 
@@ -84,7 +84,6 @@ cdef class HeldWindow(Window):
         cdef HeldStateC* state
         Window.ensure(self, partition)
         state = <HeldStateC*> self.states[partition]
-        state.partition = partition
         if self.fixed is not None and state.condition is NULL:
             self.put_in_force(state, self.fixed)
         return 0
@@ -101,8 +100,6 @@ cdef class HeldWindow(Window):
     # --- which condition
 
     cdef int put_in_force(self, HeldStateC* state, HeldCondition condition) except -1:
-        """Begin with a condition, its aggregators empty."""
-        condition.states.ensure(state.partition)
         condition.users += 1
         Py_INCREF(condition)
         state.condition = <PyObject*> condition
@@ -116,7 +113,6 @@ cdef class HeldWindow(Window):
             return
         condition = <HeldCondition> state.condition
         state.condition = NULL
-        condition.states.drop(state.partition)
         condition.users -= 1
         if condition.users == 0 and condition.text is not None:
             # Texts come and go with the events: what no key needs any more is forgotten.
@@ -137,6 +133,7 @@ cdef class HeldWindow(Window):
         if state.condition is not NULL and (<HeldCondition> state.condition).text == text:
             return 0
         condition = self.condition_of(text)
+        self.take_back(state)
         self.put_out_of_force(state)
         self.put_in_force(state, condition)
         held = state.held
@@ -146,6 +143,14 @@ cdef class HeldWindow(Window):
                 self.admit(state, queue_pop(&held))
         finally:
             queue_clear(&held, self.pool)
+        return 0
+
+    cdef int take_back(self, HeldStateC* state) except -1:
+        """Let a condition that stays in force for other keys forget what is held for this one."""
+        cdef Py_ssize_t i
+        if state.condition is not NULL and (<HeldCondition> state.condition).users > 1:
+            for i in range(state.held.size):
+                self.holds(state, queue_at(&state.held, i), EXPIRED, NULL, NULL)
         return 0
 
     cdef int admit(self, HeldStateC* state, EventC* event) except -1:
@@ -164,7 +169,7 @@ cdef class HeldWindow(Window):
         ends[1] = last
         frame.slots = ends
         frame.type = type
-        frame.group = state.partition
+        frame.group = 0
         try:
             return evaluate_condition(&(<HeldCondition> state.condition).executor.c, event, frame) == TRUE
         finally:
@@ -174,29 +179,37 @@ cdef class HeldWindow(Window):
 
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
         cdef HeldStateC* state = <HeldStateC*> address
-        cdef HeldCondition condition
-        cdef Aggregator aggregator
         queue_write(&state.held, writer, self.pool)
         queue_write(&state.released, writer, self.pool)
-        writer.put_bool(state.condition is not NULL)
-        if state.condition is not NULL:
-            condition = <HeldCondition> state.condition
-            writer.put_object(condition.text)
-            for aggregator in condition.states.aggregators:
-                aggregator.write(state.partition, writer)
-        return 0
+        return writer.put_object(None if state.condition is NULL else (<HeldCondition> state.condition).text)
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef HeldStateC* state = <HeldStateC*> address
-        cdef Aggregator aggregator
         queue_read(&state.held, reader, self.pool)
         queue_read(&state.released, reader, self.pool)
-        if reader.get_bool():
-            text = reader.get_object()
-            if state.condition is NULL:
-                self.put_in_force(state, self.condition_of(text))
-            for aggregator in (<HeldCondition> state.condition).states.aggregators:
-                aggregator.read(state.partition, reader)
+        text = reader.get_object()
+        if text is not None:
+            self.put_in_force(state, self.condition_of(text))
+        return 0
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef HeldCondition condition
+        Window.write(self, writer)
+        if self.fixed is not None:
+            return self.fixed.states.write(writer)
+        for condition in self.conditions.values():
+            writer.put_object(condition.text)
+            condition.states.write(writer)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef HeldCondition condition
+        Window.read(self, reader)
+        if self.fixed is not None:
+            return self.fixed.states.read(reader)
+        for _ in range(len(self.conditions)):
+            condition = self.conditions[reader.get_object()]
+            condition.states.read(reader)
         return 0
 
 
@@ -311,7 +324,7 @@ cdef class ExpressionBatchWindow(HeldWindow):
                 kept = True
                 return self.next.process_one(event) if passes else 0
             # What follows is about a new batch, and the event that ended this one counts there, even if it was included.
-            (<HeldCondition> state.condition).states.reset_partition(state.partition)
+            (<HeldCondition> state.condition).states.reset_partition(0)
             self.holds(state, event, CURRENT, event, event)
             if self.is_included(event):
                 retain(self.pool, event)

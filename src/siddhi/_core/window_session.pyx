@@ -11,6 +11,7 @@ import logging
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
+from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.queue cimport QueueC, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write
 from siddhi._core.searchable cimport FoundC
@@ -255,7 +256,7 @@ cdef class SessionWindow(Window):
         else:
             memset(session, 0, sizeof(SessionC))
             return (<KeyMap> state.keys).remove(slot)
-        # An entry that is too early is put off when it comes up.
+        # An entry that is too early is put off when it comes up, or finds the session over by the clock.
         if session.due == 0 or due < session.due:
             session.due = due
             push_wake(state, due, slot)
@@ -273,6 +274,7 @@ cdef class SessionWindow(Window):
     cdef int on_timer(self, int64_t when) except -1:
         cdef SessionStateC* state
         cdef WakeC wake
+        cdef int64_t now = now_ms(&self.app.frame)
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <SessionStateC*> state_of(self)
@@ -283,7 +285,7 @@ cdef class SessionWindow(Window):
             wake = pop_wake(state)
             if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].due == wake.due:
                 state.sessions[wake.slot].due = 0
-                self.look_at(state, wake.slot, when)
+                self.look_at(state, wake.slot, now)
         self.plan_wake(state)
         return self.next.finish()
 
@@ -298,6 +300,7 @@ cdef class SessionWindow(Window):
             if keys.is_live(slot):
                 self.write_span(&state.sessions[slot].current, writer)
                 self.write_span(&state.sessions[slot].previous, writer)
+                writer.put_i64(state.sessions[slot].due)
         return 0
 
     cdef int write_span(self, SpanC* span, SnapshotWriter writer) except -1:
@@ -315,8 +318,9 @@ cdef class SessionWindow(Window):
                 self.make_room(state, slot)
                 self.read_span(&state.sessions[slot].current, reader)
                 self.read_span(&state.sessions[slot].previous, reader)
-                self.put_off(state, slot)
-        return 0
+                state.sessions[slot].due = reader.get_i64()
+                push_wake(state, state.sessions[slot].due, slot)
+        return self.plan_wake(state)
 
     cdef int read_span(self, SpanC* span, SnapshotReader reader) except -1:
         queue_read(&span.held, reader, self.pool)

@@ -21,6 +21,7 @@ from siddhi.planner.nodes import (
     QueryPlan,
     SelectMode,
     SelectorPlan,
+    SourceKind,
     StreamPlan,
     TablePlan,
     TriggerPlan,
@@ -28,6 +29,7 @@ from siddhi.planner.nodes import (
 )
 from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.problems import schema_text
+from siddhi.planner.table_access import access_text, plan_table_access
 from siddhi.query_api.selection import EventRate, OutputRate, SnapshotRate, TimeRate
 
 __all__ = ["explain"]
@@ -126,6 +128,11 @@ def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[
     depth += 1
     for line in input_lines(query.input, labels):
         yield _STEP * depth + line
+    if isinstance(query.input, JoinPlan):
+        for slot, side in enumerate((query.input.left, query.input.right)):
+            if side.kind is SourceKind.TABLE:
+                access = _access_text(tables[side.source], query.input.on, slot)
+                yield f"{_STEP * (depth + 1)}finds rows of {labels[slot]} by {access}"
 
 
 def _labels(query: QueryPlan) -> dict[int, str]:
@@ -154,6 +161,11 @@ def _output_lines(output: OutputPlan, tables: Mapping[str, TablePlan]) -> Iterat
         yield f"{_STEP}set {name} = {value}"
     if output.condition is not None:
         yield f"{_STEP}on {_described(output.condition, labels)}"
+        yield f"{_STEP}finds rows by {_access_text(tables[output.target], output.condition, TABLE_SLOT)}"
+
+
+def _access_text(table: TablePlan, condition: TypedExpression | None, row_slot: int) -> str:
+    return access_text(table, plan_table_access(table, condition, row_slot).lookup)
 
 
 def _rate_text(rate: OutputRate) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 
-from siddhi.planner.expressions import And, Attr, Comparison, TypedExpression, Widen
+from siddhi.planner.expressions import And, Attr, Comparison, Const, TypedExpression, Widen
 from siddhi.planner.nodes import WindowPlan
 from siddhi.query_api.expression import CompareOperator
 from siddhi.types import AttributeType
@@ -30,7 +30,11 @@ class Lookup:
 
 def holds_what_came_out(window: WindowPlan | None) -> bool:
     """Whether a window holds what has come out of it and not yet expired, in that order: then an index can follow it."""
-    return window is not None and window.window.native in _HOLD_WHAT_CAME_OUT
+    if window is None or window.window.native not in _HOLD_WHAT_CAME_OUT:
+        return False
+    # A timeLength of no events lets them pass and neither holds them nor lets them expire.
+    length = window.arguments[1] if window.window.native == "timeLength" else None
+    return not (isinstance(length, Const) and int(length.value) <= 0)
 
 
 def equality_lookup(on: TypedExpression | None, slot: int) -> Lookup | None:

@@ -263,8 +263,8 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
     selection = plan.selector
     # Expired pairs that are not put out still take their part of the aggregates away.
-    sliding = side_plan.kind is SourceKind.WINDOW or (
-        side_plan.window is not None and not side_plan.window.window.batch
+    takes_away = side_plan.kind is SourceKind.WINDOW or (
+        side_plan.window is not None and side_plan.window.window.takes_away
     )
     counts_expired = selection.has_aggregates or bool(selection.group_by) or has_side_effects(selection)
     side = _Side(
@@ -273,7 +273,7 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
         slot,
         site,
         triggers=_triggers(input_, slot),
-        joins_expired=wants_expired or (sliding and counts_expired),
+        joins_expired=wants_expired or (takes_away and counts_expired),
         own_records=side_plan.window is not None or wants_expired,
     )
     if source.content is not None:
@@ -320,6 +320,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
                 stamps=side.joins_expired,
                 keeps_expired=True,
                 span=plan.span,
+                scripts=site.scripts,
             ),
         )
         if not side.window.is_searchable:

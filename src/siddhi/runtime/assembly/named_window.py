@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from siddhi._core.context import AppContext
@@ -37,12 +37,19 @@ class BuiltNamedWindow:
         plan: the window.
         context: the app's.
         pool: of the records inserted into it, from the streams of its types.
+        scripts: compiled ``define function`` bodies by name.
 
     Attributes:
         stateful: its steps that hold state, by name.
     """
 
-    def __init__(self, plan: NamedWindowPlan, context: AppContext, pool: EventPool) -> None:
+    def __init__(
+        self,
+        plan: NamedWindowPlan,
+        context: AppContext,
+        pool: EventPool,
+        scripts: Mapping[str, Callable[..., object]] | None = None,
+    ) -> None:
         self.plan = plan
         self.layout: Layout = layout_of(plan.attributes)
         self.input = StreamJunction(context, plan.id, self.layout, pool)
@@ -58,6 +65,7 @@ class BuiltNamedWindow:
                 stamps=True,
                 keeps_expired=True,
                 span=plan.span,
+                scripts=scripts or {},
             ),
         )
         self._publisher = WindowPublisher(

@@ -13,10 +13,11 @@ from siddhi._core.table import Table, TableState
 from siddhi._core.table_search import Binding, TableSearch, TableSearchable, make_in
 from siddhi.planner.expressions import TABLE_SLOT, InTable, TypedExpression
 from siddhi.planner.nodes import TablePlan
+from siddhi.planner.table_access import KeyLookup, plan_table_access
 from siddhi.planner.walk import has_aggregate
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
-from siddhi.runtime.assembly.table_access import AccessPlanner, conjuncts, reads_row
+from siddhi.runtime.assembly.table_access import build_access
 from siddhi.runtime.assembly.types import layout_of
 
 __all__ = ["BuiltSearch", "Tables"]
@@ -98,28 +99,26 @@ class Tables:
         """
         if condition is not None and has_aggregate(condition):
             raise not_supported("aggregates in conditions over tables are", self._plans[table].span)
-        gates: list[TypedExpression] = []
-        parts: list[TypedExpression] = []
-        for part in conjuncts(condition):
-            (parts if reads_row(part, row_slot) else gates).append(part)
-        planner = AccessPlanner(self._tables[table], self._plans[table], row_slot, builder.build)
-        chosen = planner.choose(parts)
-        answered = () if chosen is None else chosen.answers
-        rest = [part for part in parts if not any(part is other for other in answered)]
-        whole = _all_of(parts, builder)
+        plan = self._plans[table]
+        access = plan_table_access(plan, condition, row_slot)
+        lookup = access.lookup
+        whole = _all_of(access.whole, builder)
         search = TableSearch(
             self._tables[table],
-            None if chosen is None else chosen.access,
-            _all_of(gates, builder),
-            whole if len(rest) == len(parts) else _all_of(rest, builder),
+            None if lookup is None else build_access(self._tables[table], lookup, builder.build),
+            _all_of(access.gates, builder),
+            whole if access.rest == access.whole else _all_of(access.rest, builder),
             whole,
             int(binding),
             row_slot if binding is Binding.IN_SLOT else 0,
         )
-        return BuiltSearch(search, {} if chosen is None or rest else chosen.key)
+        key: dict[int, TypedExpression] = {}
+        if isinstance(lookup, KeyLookup) and not access.rest:
+            key = dict(zip(plan.primary_key, lookup.values, strict=True))
+        return BuiltSearch(search, key)
 
 
-def _all_of(parts: list[TypedExpression], builder: ExpressionBuilder) -> Executor | None:
+def _all_of(parts: tuple[TypedExpression, ...], builder: ExpressionBuilder) -> Executor | None:
     made: Executor | None = None
     for part in parts:
         executor = builder.build(part)

@@ -157,7 +157,8 @@ def _sort(site: WindowSite, plan: WindowPlan) -> Window:
 def _external_time_batch(site: WindowSite, plan: WindowPlan) -> Window:
     timestamp, duration, *rest = plan.arguments
     start = rest[0] if rest else None
-    timeout, replaces = (*map(_value, rest[1:]), *(0, False)[max(0, len(rest) - 1) :])
+    timeout = _value(rest[1]) if len(rest) > 1 else 0
+    replaces = len(rest) > 2 and bool(_value(rest[2]))
     return ExternalTimeBatchWindow(
         site.context,
         site.pool,
