@@ -3,4 +3,4 @@
 from siddhi._core.aggregator cimport Aggregator
 
 cdef class SumAggregator(Aggregator):
-    pass
+    cdef bint keeps_rest           # what is left of a sum without values counts: removals need not match additions

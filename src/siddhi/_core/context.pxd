@@ -2,6 +2,8 @@
 #
 # Timers are a binary heap ordered by (due time, order of scheduling). They fire when the clock reaches them: in playback
 # when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking costs one comparison.
+# Where an event moves the clock over several, they all run at the new time: step by step in the order the steps were built
+# (that of the text), those of one step in time order.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -10,6 +12,7 @@ from siddhi._core.executor cimport FrameC
 from siddhi._core.lock cimport AppLock
 
 cdef class Timed:
+    cdef readonly unsigned long long rank        # order in which steps were built
     # `when` is the due time in ms; FrameC.partition is set to the slot the timer was scheduled for.
     cdef int on_timer(self, int64_t when) except -1
     # Give up what a failed chunk left behind; an exception may be set and stays so.
@@ -41,6 +44,10 @@ cdef class AppContext:
     cdef list batch_callbacks              # those that have something to deliver then
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
     cdef int fire(self, int64_t now) except -1
+    cdef bint several_due(self, int64_t now) noexcept
+    cdef TimerC take_first(self) noexcept
+    cdef int fire_by_step(self, int64_t now) except -1
+    cdef int run(self, TimerC timer) except -1
     cdef int report(self, object origin, object events) except -1   # handle the exception that is set
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:

@@ -4,6 +4,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
+from heapq import heappop, heappush
+
 from siddhi._core.executor cimport system_ms
 from siddhi._core.lock cimport lock_app, unlock_app
 
@@ -12,8 +14,16 @@ cdef int leave() except -1:
     return -1
 
 
+cdef unsigned long long steps_built = 0
+
+
 cdef class Timed:
     """Something that can be woken at a time."""
+
+    def __cinit__(self):
+        global steps_built
+        steps_built += 1
+        self.rank = steps_built
 
     cdef int on_timer(self, int64_t when) except -1:
         raise TypeError(f"{type(self).__name__} has no timer")
@@ -117,28 +127,64 @@ cdef class AppContext:
         return 0
 
     cdef int fire(self, int64_t now) except -1:
-        cdef TimerC timer
-        cdef Timed target
-        cdef uint32_t partition
         # A timer's consequences may move the clock (a callback that sends): the outer loop goes on with what is due.
         while self.n_timers and self.timers[0].when <= now:
-            timer = self.timers[0]
-            self.n_timers -= 1
-            if self.n_timers:
-                sift_down(self.timers, self.n_timers, self.timers[self.n_timers])
-            target = <Timed> timer.target
-            Py_DECREF(target)
-            partition = self.frame.partition
-            self.frame.partition = timer.partition
-            try:
-                target.on_timer(timer.when)
-            except Exception as error:
-                target.abort()
-                self.handle(error, "timer", [])
-            finally:
-                self.frame.partition = partition
+            if self.frame.playback and self.several_due(now):
+                self.fire_by_step(now)
+            else:
+                self.run(self.take_first())
             if self.frame.playback and self.frame.clock > now:
                 now = self.frame.clock
+        return 0
+
+    cdef bint several_due(self, int64_t now) noexcept:
+        return ((self.n_timers > 1 and self.timers[1].when <= now)
+                or (self.n_timers > 2 and self.timers[2].when <= now))
+
+    cdef TimerC take_first(self) noexcept:
+        """Take the earliest timer out of the heap; its reference is the caller's."""
+        cdef TimerC timer = self.timers[0]
+        self.n_timers -= 1
+        if self.n_timers:
+            sift_down(self.timers, self.n_timers, self.timers[self.n_timers])
+        return timer
+
+    cdef int fire_by_step(self, int64_t now) except -1:
+        """Fire what is due by a time, and what that makes due, one step after the other."""
+        cdef list due = [], entry
+        cdef TimerC timer
+        try:
+            while True:
+                while self.n_timers and self.timers[0].when <= now:
+                    timer = self.take_first()
+                    entry = [(<Timed> timer.target).rank, timer.when, timer.order, timer.partition, <Timed> timer.target]
+                    Py_DECREF(<object> timer.target)
+                    heappush(due, entry)
+                if not due:
+                    return 0
+                entry = heappop(due)
+                timer.target = <void*> entry[4]
+                timer.when = entry[1]
+                timer.partition = entry[3]
+                Py_INCREF(<object> timer.target)
+                self.run(timer)
+        finally:
+            for entry in due:
+                self.schedule(entry[4], entry[1], entry[3])
+
+    cdef int run(self, TimerC timer) except -1:
+        """Wake the target of a timer that is no longer in the heap."""
+        cdef Timed target = <Timed> timer.target
+        cdef uint32_t partition = self.frame.partition
+        Py_DECREF(target)
+        self.frame.partition = timer.partition
+        try:
+            target.on_timer(timer.when)
+        except Exception as error:
+            target.abort()
+            self.handle(error, "timer", [])
+        finally:
+            self.frame.partition = partition
         return 0
 
     cdef int report(self, object origin, object events) except -1:

@@ -23,7 +23,7 @@ cdef struct BatchStateC:
     QueueC previous                # released last, where expired events are wanted
     int64_t boundary               # timeBatch: end of the period, ms
     bint started                   # timeBatch: the boundary is set
-    bint searched                  # a join or query has looked at the events that expire next
+    Py_ssize_t searched            # so many of the events that expire next have been looked at by a join or query
 
 
 cdef class BatchWindow(Window):
@@ -55,14 +55,15 @@ cdef class BatchWindow(Window):
     cdef int expire_all(self, BatchStateC* state, QueueC* events) except -1:
         """The events leave stamped with the clock, or with their own time where a join has looked at them."""
         cdef EventC* event
-        cdef bint searched = state.searched
+        cdef Py_ssize_t searched = state.searched
         cdef int64_t now
-        state.searched = False
+        state.searched = 0
         if events.size:
             now = now_ms(&self.app.frame)
             while events.size:
                 event = queue_pop(events)
-                self.expire(event, event.timestamp if searched else now)
+                self.expire(event, event.timestamp if searched > 0 else now)
+                searched -= 1
         return 0
 
     cdef int expire_previous(self, BatchStateC* state) except -1:
@@ -119,8 +120,9 @@ cdef class BatchWindow(Window):
     cdef int content(self, void* state, FoundC* found) except -1:
         # What was released last; of the streaming forms what was streamed in this period.
         cdef BatchStateC* batch = <BatchStateC*> state
-        batch.searched = True
-        return 0 if found is NULL else queue_show(&batch.current if self.streams_current else &batch.previous, found)
+        cdef QueueC* events = &batch.current if self.streams_current else &batch.previous
+        batch.searched = events.size
+        return 0 if found is NULL else queue_show(events, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<BatchStateC*> state).current, self.pool)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -60,20 +59,13 @@ class SharedContent(Protocol):
     def layout(self) -> Layout:
         """Of its records, one cell per attribute."""
 
-    def search(
-        self,
-        on: TypedExpression | None,
-        slot: int,
-        builder: ExpressionBuilder,
-        filters: Sequence[TypedExpression] = (),
-    ) -> Searchable:
+    def search(self, on: TypedExpression | None, slot: int, builder: ExpressionBuilder) -> Searchable:
         """A look-up in this content.
 
         Args:
             on: the condition; reads this content's event in ``slot`` and others in theirs. None: everything matches.
             slot: see there.
             builder: knows the cells of all slots.
-            filters: further conditions, over this content's event alone, which they read in slot 0.
         """
 
 
@@ -89,16 +81,8 @@ class TableContent:
         """Of its rows."""
         return self.tables[self.id].layout
 
-    def search(
-        self,
-        on: TypedExpression | None,
-        slot: int,
-        builder: ExpressionBuilder,
-        filters: Sequence[TypedExpression] = (),
-    ) -> Searchable:
-        """A look-up in the table; it takes no filters."""
-        if filters:
-            raise TypeError("a table has no filters in a join")
+    def search(self, on: TypedExpression | None, slot: int, builder: ExpressionBuilder) -> Searchable:
+        """A look-up in the table."""
         return self.tables.searchable(self.id, on, builder, slot)
 
 
@@ -345,7 +329,8 @@ def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
 def _search(on: TypedExpression | None, side: _Side, builder: ExpressionBuilder) -> Searchable:
     """How the other side looks this one up."""
     if side.source.content is not None:
-        return side.source.content.search(on, side.slot, builder, [plan.condition for plan in side.filters])
+        # Filters of a named window decide about what arrives from it, not about what is found in it.
+        return side.source.content.search(on, side.slot, builder)
     if side.window is None:
         return NothingHeld(side.slot)
     lookup = equality_lookup(on, side.slot) if holds_what_came_out(side.plan.window) else None

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from siddhi._core.aggregator_sum import SumAggregator
 from siddhi._core.event import EventPool
 from siddhi._core.group import GroupBy
+from siddhi._core.join_selector import JoinSelector
 from siddhi._core.order import ChunkOrder
 from siddhi._core.output import OutputStage
 from siddhi._core.projection import Projection
@@ -58,6 +60,10 @@ def build_selector(
     if selection.order_by:
         keys = builder.build_all([order.key for order in selection.order_by])
         ordering = ChunkOrder(site.context, keys, tuple(order.order is Order.DESC for order in selection.order_by))
+    if issubclass(kind, JoinSelector):
+        for aggregator in builder.aggregators:
+            if isinstance(aggregator, SumAggregator):
+                aggregator.keep_rest()
     wanted = plan.output.event_type
     limited = None if plan.rate is None else build_limiter(plan, output, site, ordering)
     arranged = limited is not None and limited.arranges
