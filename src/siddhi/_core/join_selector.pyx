@@ -4,7 +4,7 @@ cimport cython
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.group cimport end_chunk
-from siddhi._core.selector cimport LAST, LAST_PER_GROUP
+from siddhi._core.selector cimport EACH, LAST, LAST_PER_GROUP
 
 
 @cython.no_gc_clear
@@ -57,4 +57,6 @@ cdef class JoinSelector(Selector):
         # Detached first: what follows may send into this query again.
         chunk = self.done
         chunk_clear(&self.done)
-        return self.output.emit(&chunk, self.last_timestamp)
+        if self.mode == EACH and self.ordering is None and self.limit < 0 and self.offset == 0:
+            return self.output.emit(&chunk, self.last_timestamp)
+        return self.output.emit(&chunk, chunk.tail.timestamp)
