@@ -92,7 +92,7 @@ class Assembly:
             for trigger in plan.triggers.values()
         }
         for window in plan.windows.values():
-            built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)))
+            built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)), scripts)
             self.windows[window.id] = built
             self.junctions[window.id] = built.output
         for execution in plan.executions:
@@ -222,9 +222,6 @@ class Assembly:
 
     def _add_pattern(self, plan: QueryPlan, input_: PatternPlan, partition: BuiltPartition | None) -> None:
         inner = {} if partition is None else partition.inner
-        for slot in input_.slots:
-            if slot.kind not in (SourceKind.STREAM, SourceKind.FAULT, SourceKind.INNER):
-                raise not_supported(f"reading from a {slot.kind.value} is", slot.span)
         entries, built = build_pattern_query(
             plan,
             lambda source: inner.get(source) or self.junctions[source],
