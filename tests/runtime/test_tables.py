@@ -366,6 +366,18 @@ def test_the_whole_key_overwrites_the_row(manager: SiddhiManager) -> None:
     assert it.rows() == [("x", 1, 9), ("x", 2, 2), ("y", 1, 9)]
 
 
+def test_a_row_found_by_another_key_moves_to_its_own(manager: SiddhiManager) -> None:
+    it = app(manager, "key", "from C update or insert into T on T.s == ifThenElse(v > 5, 'z', s);")
+    it.send("I", ("a", 1), ("z", 2))
+    it.send("C", ("b", 9))
+    assert it.rows() == [("a", 1), ("b", 9)]
+    it.send("C", ("z", 3), ("b", 4))
+    assert it.rows() == [("a", 1), ("b", 4), ("z", 3)]
+    it.send("C", ("a", 7))
+    assert it.rows() == [("a", 1), ("b", 4), ("z", 3)]
+    assert len(it.errors) == 1
+
+
 # --- in
 
 

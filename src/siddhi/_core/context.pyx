@@ -83,6 +83,12 @@ cdef class AppContext:
         with self.lock:
             advance(self, timestamp)
 
+    def restore_clock(self, int64_t timestamp):
+        """Playback: set the clock, forward or back, without firing anything."""
+        with self.lock:
+            if self.frame.playback:
+                self.frame.clock = timestamp
+
     def fire_due(self):
         """Live mode: fire every timer that is due by the system clock."""
         cdef int64_t now

@@ -201,12 +201,19 @@ cdef class Pattern(Processor):
                 self.begin(run, NEW)
             elif self.partitioned:
                 self.begin(run, now_ms(self.frame))
-            else:
-                # The first instant of the app's clock, whichever event or start brings it.
-                self.app.schedule(self, 0, 0)
         finally:
             self.frame.partition = before
         return 0
+
+    def start(self):
+        """Let the time of a leading absence begin: now, or in playback at the first instant of the app's clock."""
+        cdef RunC* run = self.runs[0]
+        if run.begun:
+            return
+        if self.frame.playback and self.frame.clock == 0:
+            self.app.schedule(self, 0, 0)
+        else:
+            self.begin(run, now_ms(self.frame))
 
     cdef RunC* open_run(self) except NULL:
         cdef int i

@@ -78,6 +78,11 @@ cdef class Matches:
         """Partial matches that live."""
         return self.partials.alive
 
+    @property
+    def alive_events(self):
+        """Events that they hold; one that several share counts once."""
+        return sum([pool.alive for pool in self.pools])
+
     cdef PartialC* make(self) except NULL:
         cdef PartialC* partial = <PartialC*> take_block(self.partials)
         cdef int i

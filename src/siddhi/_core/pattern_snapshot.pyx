@@ -225,7 +225,7 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
         read_list(pattern, run, number, &run.pending[number], restored, reader)
     if run.deadline != NO_TIME:
         pattern.arm(run, 0, run.deadline)
-    if not run.begun:
+    if not run.begun and pattern.app.running:
         pattern.app.schedule(pattern, 0, pattern.frame.partition)
     return 0
 

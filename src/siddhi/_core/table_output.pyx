@@ -251,7 +251,8 @@ cdef class TableUpdateOrInsert(TableStage):
     earlier one added, and only where it changes no row of before.
 
     Args:
-        overwrites: the assignments set every attribute to the output's of the same name.
+        overwrites: the assignments set every attribute to the output's of the same name, and the condition compares the
+            primary key with that of the output.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,

@@ -13,7 +13,13 @@ class OnDemand:
 
 class OnDemandFind(OnDemand):
     def __init__(
-        self, app: AppContext, source: Searchable, pool: EventPool, selector: Processor, stage: CollectStage
+        self,
+        app: AppContext,
+        source: Searchable,
+        pool: EventPool,
+        selector: Processor,
+        stage: CollectStage,
+        enough: int = -1,
     ) -> None: ...
 
 class OnDemandChange(OnDemand):

@@ -103,19 +103,22 @@ cdef class OnDemandFind(OnDemand):
         pool: of the rows.
         selector: the selection, over the rows.
         stage: where the selection puts out to.
+        enough: of the rows found, so many decide the answer; -1: all do.
     """
 
     cdef readonly Searchable source
     cdef readonly EventPool pool
     cdef readonly CollectStage stage
+    cdef Py_ssize_t enough
 
     def __init__(self, AppContext app not None, Searchable source not None, EventPool pool not None,
-                 Processor selector not None, CollectStage stage not None):
+                 Processor selector not None, CollectStage stage not None, Py_ssize_t enough=-1):
         self.app = app
         self.source = source
         self.pool = pool
         self.selector = selector
         self.stage = stage
+        self.enough = enough
 
     cdef object answer(self):
         cdef FoundC found
@@ -126,6 +129,8 @@ cdef class OnDemandFind(OnDemand):
         self.stage.events = []
         try:
             self.source.find(&self.app.frame, &found)
+            if 0 <= self.enough < found.size:
+                found.size = self.enough
             # Selecting may run anything, a change of the table included.
             while kept < found.size:
                 retain(self.pool, found.events[kept])

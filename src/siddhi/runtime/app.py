@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from siddhi.persistence import PersistenceStore
     from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
+    from siddhi.runtime.assembly.async_stream import AsyncInputHandler
 
 __all__ = ["SiddhiAppRuntime"]
 
@@ -65,7 +66,7 @@ class SiddhiAppRuntime:
         self._context.wake = self._timers.wake
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_settings: tuple[int, int] | None = None
-        self._input_handlers: dict[str, InputHandler] = {}
+        self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
         self._state = SnapshotService(self._context, fingerprint_of(assembly.plan.app), self._assembly.stateful_steps())
         self._on_demand = OnDemandQueries(assembly)
@@ -103,16 +104,24 @@ class SiddhiAppRuntime:
                 raise NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again")
             if self._context.running:
                 return
-            self._context.set_running(True)
+            with self._context.lock:
+                self._context.set_running(True)
+                self._assembly.start()
             self._start_heartbeat()
 
     def shutdown(self) -> None:
-        """Stop. What windows hold is not flushed. Shutting down twice changes nothing."""
+        """Stop. What windows hold is not flushed; what buffers of ``@async`` streams hold is delivered first.
+
+        Shutting down twice changes nothing.
+        """
         with self._state_lock:
             if self._shut_down:
                 return
             self._shut_down = True
-        self._context.set_running(False)
+        if self._context.running:
+            self._assembly.drain()
+            self._context.set_running(False)
+            self._assembly.stop()
         if self._heartbeat is not None:
             self._heartbeat.stop()
         self._timers.stop()
@@ -130,7 +139,7 @@ class SiddhiAppRuntime:
 
     # --- events in
 
-    def input_handler(self, stream: str) -> InputHandler:
+    def input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
         """The handler that sends into a stream; the same one for every call.
 
         Raises:
@@ -140,7 +149,11 @@ class SiddhiAppRuntime:
         if handler is None:
             if stream in self._assembly.windows:
                 raise DefinitionNotExistError(f"'{stream}' is a window: a query inserts into it, events are sent to streams")
-            handler = InputHandler(self._context, self._junction(stream))
+            buffered = self._assembly.async_streams.get(stream)
+            if buffered is not None:
+                handler = buffered.input_handler
+            else:
+                handler = InputHandler(self._context, self._junction(stream))
             self._input_handlers[stream] = handler
         return handler
 

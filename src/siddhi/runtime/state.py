@@ -41,6 +41,8 @@ class SnapshotService:
         """The state of all steps."""
         with self._context.lock:
             writer = SnapshotWriter()
+            # In playback an event that comes late is judged by the clock, so the clock is state.
+            writer.put(self._context.now if self._context.playback else None)
             writer.put(len(self._steps))
             for name, step in self._steps.items():
                 writer.put(name)
@@ -59,11 +61,18 @@ class SnapshotService:
                 self._load(data)
             except (ValueError, OverflowError, MemoryError) as error:
                 self._load(before)
-                raise CannotRestoreStateError(f"the state of app '{self._context.name}' was not restored: {error}") from error
+                raise CannotRestoreStateError(
+                    f"the state of app '{self._context.name}' was not restored: {error}"
+                ) from error
 
     def _load(self, data: bytes) -> None:
         reader = SnapshotReader(unseal(data, self._fingerprint))
+        clock = reader.get()
+        if clock is not None and not isinstance(clock, int):
+            raise ValueError("its clock is no time")
         self._context.cancel_timers()
+        if clock is not None:
+            self._context.restore_clock(clock)
         if reader.get() != len(self._steps):
             raise ValueError("it holds other elements than the app")
         for name, step in self._steps.items():

@@ -30,6 +30,7 @@ from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefinition
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
+from siddhi.runtime.assembly.async_stream import AsyncStream, drain
 from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.on_demand import build_on_demand
@@ -58,7 +59,8 @@ class Assembly:
     Attributes:
         plan: as given.
         context: clock, lock and timers of the app.
-        junctions: by stream id.
+        junctions: by stream id: where receivers subscribe.
+        async_streams: those streams that have a buffer in front of their junction, by id.
         tables: by id.
         queries: by name, in build order.
         partitions: by name.
@@ -75,6 +77,7 @@ class Assembly:
         self._registry = registry
         self.context = context = AppContext(plan.name)
         self.junctions: dict[str, StreamJunction] = {}
+        self.async_streams: dict[str, AsyncStream] = {}
         self._pools: dict[tuple[int, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
@@ -89,7 +92,7 @@ class Assembly:
             for trigger in plan.triggers.values()
         }
         for window in plan.windows.values():
-            built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)))
+            built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)), scripts)
             self.windows[window.id] = built
             self.junctions[window.id] = built.output
         for execution in plan.executions:
@@ -123,6 +126,7 @@ class Assembly:
         """Every step that holds state, by a name that is the same whenever the app is built."""
         steps: dict[str, Processor] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
         steps |= {f"table {id_}": state for id_, state in self.tables.states().items()}
+        steps |= {f"buffer {id_}": stream.buffer for id_, stream in self.async_streams.items()}
         steps |= {f"trigger {id_}": trigger for id_, trigger in self._triggers.items()}
         for id_, window in self.windows.items():
             steps |= {f"window {id_}/{step}": processor for step, processor in window.stateful.items()}
@@ -136,6 +140,22 @@ class Assembly:
             start()
         for trigger in self._triggers.values():
             trigger.start()
+        for stream in self.async_streams.values():
+            stream.start()
+
+    def drain(self) -> None:
+        """Take no more events into buffers from outside, and deliver what they hold."""
+        for stream in self.async_streams.values():
+            stream.close()
+        drain(self.context, tuple(self.async_streams.values()))
+
+    def stop(self) -> None:
+        """Deliver what buffers still hold and end their workers; the app takes no more events."""
+        for stream in self.async_streams.values():
+            stream.end()
+        drain(self.context, tuple(self.async_streams.values()))
+        for stream in self.async_streams.values():
+            stream.join()
 
     def plan_on_demand(self, text: str) -> OnDemandPlan:
         """The plan of an on-demand query.
@@ -163,10 +183,11 @@ class Assembly:
                 self.junctions[stream.id].on_error = forward_to_fault_stream(self.junctions[f"!{stream.id}"])
 
     def _add_stream(self, stream: StreamPlan, junctions: dict[str, StreamJunction]) -> None:
-        if stream.async_settings is not None:
-            raise not_supported("@async is", stream.span)
         layout = layout_of(stream.attributes)
-        junctions[stream.id] = StreamJunction(self.context, stream.id, layout, self._pool(layout))
+        junction = StreamJunction(self.context, stream.id, layout, self._pool(layout))
+        junctions[stream.id] = junction
+        if stream.async_settings is not None:
+            self.async_streams[stream.id] = AsyncStream(self.context, junction, stream.async_settings)
 
     def _pool(self, layout: Layout) -> EventPool:
         """The pool that streams of these types share, so that a record can pass from one to another."""
@@ -201,9 +222,6 @@ class Assembly:
 
     def _add_pattern(self, plan: QueryPlan, input_: PatternPlan, partition: BuiltPartition | None) -> None:
         inner = {} if partition is None else partition.inner
-        for slot in input_.slots:
-            if slot.kind not in (SourceKind.STREAM, SourceKind.FAULT, SourceKind.INNER):
-                raise not_supported(f"reading from a {slot.kind.value} is", slot.span)
         entries, built = build_pattern_query(
             plan,
             lambda source: inner.get(source) or self.junctions[source],
@@ -272,4 +290,7 @@ class Assembly:
             SourceKind.FAULT,
         ):
             raise not_supported(f"'{output.action.value}' with a {output.kind.value} is", span)
-        return inner.get(output.target) or self.junctions[output.target]
+        if output.target in inner:
+            return inner[output.target]
+        buffered = self.async_streams.get(output.target)
+        return self.junctions[output.target] if buffered is None else buffered.entry

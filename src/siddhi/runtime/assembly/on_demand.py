@@ -57,7 +57,7 @@ def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], 
     layout = _layout(selection)
     stage = CollectStage(site.context, EventPool(layout), layout, _layout(plan.selector))
     selector = _build_selection(selection, cells, stage, site)
-    return OnDemandFind(site.context, searched, pool, selector, stage)
+    return OnDemandFind(site.context, searched, pool, selector, stage, _enough(plan.selector))
 
 
 def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cells]:
@@ -102,6 +102,19 @@ def _with_sort_keys(selection: SelectorPlan) -> SelectorPlan:
             key = Attr(key.type, OUTPUT_SLOT, len(columns) - 1, key.name)
         order.append(OrderPlan(key, by.order))
     return replace(selection, columns=tuple(columns), order_by=tuple(order))
+
+
+def _enough(selection: SelectorPlan) -> int:
+    """How many rows decide the answer where each gives a row of it as it comes; -1: all of them."""
+    if (
+        selection.limit is None
+        or selection.order_by
+        or selection.group_by
+        or selection.has_aggregates
+        or selection.having is not None
+    ):
+        return -1
+    return (selection.offset or 0) + selection.limit
 
 
 def _layout(selection: SelectorPlan) -> Layout:

@@ -56,7 +56,8 @@ def build_table_output(
     )
     if plan.action is Action.UPDATE:
         return TableUpdate(context, pool, layout, built.search, assignments)
-    return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, _sets_everything(sets, table))
+    overwrites = _sets_everything(sets, table) and all(_is_output(built.key.get(p), p) for p in table.primary_key)
+    return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, overwrites)
 
 
 def _distinct(sets: tuple[SetPlan, ...]) -> list[SetPlan]:
@@ -80,7 +81,9 @@ def _value(set_: SetPlan, table: Table, builder: ExpressionBuilder, span: Span |
 
 def _sets_everything(sets: list[SetPlan], table: Table) -> bool:
     """Whether every attribute is set to the output's of its name."""
-    return len(sets) == table.layout.width and all(
-        isinstance(set_.value, Attr) and set_.value.slot == OUTPUT_SLOT and set_.value.position == set_.position
-        for set_ in sets
-    )
+    return len(sets) == table.layout.width and all(_is_output(set_.value, set_.position) for set_ in sets)
+
+
+def _is_output(value: TypedExpression | None, position: int) -> bool:
+    """Whether a value is the output's attribute at a position."""
+    return isinstance(value, Attr) and value.slot == OUTPUT_SLOT and value.position == position

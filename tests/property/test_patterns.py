@@ -1,0 +1,244 @@
+"""Random patterns and sequences over random events, against the slow twin: event by event, in batches, and interrupted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siddhi import SiddhiManager
+from siddhi.runtime.app import SiddhiAppRuntime
+from tests.property.pattern_model import Condition, Model, Operand, Step, Value
+
+STREAMS = "AAB"
+WITHIN = (None, None, 5, 12)
+Event = tuple[str, int, int]
+
+
+@dataclass
+class Written:
+    """A pattern as text and as steps."""
+
+    text: str
+    select: str
+    slots: list[int]
+    steps: list[Step]
+    is_sequence: bool
+    within: int | None
+
+    @property
+    def app(self) -> str:
+        streams = "".join(f"define stream {stream} (x int);\n" for stream in "ABT")
+        return f"@app:name('p') @app:playback {streams}from {self.text}\nselect {self.select} insert into O;"
+
+
+def conjoined(conditions: list[tuple[str, Condition]]) -> tuple[str, Condition]:
+    text = " and ".join(text for text, _ in conditions)
+    return (f"[{text}]" if text else ""), lambda value, slots: all(met(value, slots) for _, met in conditions)
+
+
+class Builder:
+    """Draws one pattern."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.draw = draw
+        self.n_slots = 0
+        self.earlier: list[tuple[int, bool]] = []
+        self.kinds: dict[int, str] = {}
+
+    def condition(self, slot: int, own_counts: bool) -> tuple[str, Condition]:
+        return conjoined([self.conjunct(slot, own_counts) for _ in range(self.draw(st.sampled_from((0, 0, 1, 2))))])
+
+    def conjunct(self, slot: int, own_counts: bool) -> tuple[str, Condition]:
+        limit = self.draw(st.integers(0, 4))
+        kinds = ["above", "below"] + ["equal", "more"] * bool(self.earlier) + ["rising"] * own_counts
+        kind = self.draw(st.sampled_from(kinds))
+        if kind == "above":
+            return f"x >= {limit}", lambda value, _: value >= limit
+        if kind == "below":
+            return f"x <= {limit}", lambda value, _: value <= limit
+        if kind == "rising":
+            return (
+                f"(e{slot}[last].x is null or x >= e{slot}[last].x)",
+                lambda value, slots: not slots[slot] or value >= slots[slot][-1],  # type: ignore[index]
+            )
+        other, counts = self.draw(st.sampled_from(self.earlier))
+        at = self.draw(st.sampled_from((0, -1))) if counts else 0
+        index = "" if not counts else "[0]" if at == 0 else "[last]"
+
+        def value_of(slots: list[Value]) -> int | None:
+            held = slots[other]
+            return (held[at] if held else None) if isinstance(held, list) else held
+
+        if kind == "equal":
+            return f"x == e{other}{index}.x", lambda value, slots: value == value_of(slots)
+        return (
+            f"x > e{other}{index}.x",
+            lambda value, slots: (known := value_of(slots)) is not None and value > known,
+        )
+
+    def operand(self, kind: str, *, timed: bool = True) -> tuple[str, Operand]:
+        slot = self.n_slots
+        self.n_slots += 1
+        stream = self.draw(st.sampled_from(STREAMS))
+        text, condition = self.condition(slot, kind == "count")
+        self.kinds[slot] = kind
+        if kind != "absent":
+            return f"e{slot}={stream}{text}", Operand(stream, slot, condition)
+        for_ms = self.draw(st.integers(1, 5)) if timed else None
+        time = "" if for_ms is None else f" for {for_ms} millisec"
+        return f"not {stream}{text}{time}", Operand(stream, slot, condition, absent=True, for_ms=for_ms)
+
+    def element(self, kind: str, *, first: bool) -> tuple[str, Step]:
+        if kind == "count":
+            text, operand = self.operand(kind)
+            low = self.draw(st.integers(0 if not first else 1, 3))
+            high = self.draw(st.sampled_from([-1, max(low, 1), low + 1]))
+            step = Step(kind, [operand], low, high)
+            text += f"<{low}:>" if high < 0 else f"<{low}:{high}>"
+        elif kind in ("and", "or"):
+            wanted = ["event"] * self.draw(st.integers(1, 3))
+            if not first:
+                wanted.insert(self.draw(st.integers(0, len(wanted))), self.draw(st.sampled_from(("event", "absent"))))
+            if len(wanted) == 1:
+                wanted.append("event")
+            timed = kind == "or" or self.draw(st.booleans())
+            drawn = [self.operand(each, timed=timed) for each in wanted]
+            text, step = f"({f' {kind} '.join(part for part, _ in drawn)})", Step(kind, [part for _, part in drawn])
+        else:
+            text, operand = self.operand(kind)
+            step = Step(kind, [operand])
+        for part in step.operands:
+            if not part.absent:
+                self.earlier.append((part.slot, kind == "count"))
+        return text, step
+
+
+@st.composite
+def written(draw: st.DrawFn, *, is_sequence: bool) -> Written:
+    builder = Builder(draw)
+    length = draw(st.integers(2 if is_sequence else 1, 4))
+    texts: list[str] = []
+    steps: list[Step] = []
+    for number in range(length):
+        kinds = ["event"] * 4 + ["count"] * 3 + ["and", "or"]
+        if number and steps[-1].kind != "absent" and not (is_sequence and number == 1):
+            kinds.append("absent")
+        text, step = builder.element(draw(st.sampled_from(kinds)), first=number == 0)
+        texts.append(text)
+        steps.append(step)
+    if is_sequence:
+        if draw(st.booleans()):
+            steps[0].group = steps[0].again = 0
+            texts[0] = f"every {texts[0]}"
+    else:
+        repeat(draw, texts, steps)
+    within = draw(st.sampled_from(WITHIN))
+    text = (", " if is_sequence else " -> ").join(text for text in texts if text)
+    text += "" if within is None else f" within {within} millisec"
+    slots = [slot for slot, kind in builder.kinds.items() if kind != "absent"]
+    select = ", ".join(f"e{slot}.x as x{slot}" for slot in slots)
+    return Written(text, select, slots, steps, is_sequence, within)
+
+
+def repeat(draw: st.DrawFn, texts: list[str], steps: list[Step]) -> None:
+    """Put `every` in front of some groups of a pattern."""
+    at = 0
+    while at < len(steps):
+        size = draw(st.integers(1, len(steps) - at))
+        group = steps[at : at + size]
+        if draw(st.booleans()) and not all(step.kind == "count" and step.low == 0 for step in group):
+            for step in group:
+                step.group = at
+            group[-1].again = at
+            texts[at] = f"every ({' -> '.join(texts[at : at + size])})"
+            texts[at + 1 : at + size] = [""] * (size - 1)
+        at += size
+
+
+events = st.lists(
+    st.tuples(st.sampled_from("AAABBT"), st.integers(0, 3), st.integers(0, 4)), min_size=4, max_size=40
+).map(lambda drawn: timed(drawn))
+
+
+def timed(drawn: list[tuple[str, int, int]]) -> list[Event]:
+    """Events with times: each some ms behind the one before."""
+    time = 100
+    result = []
+    for stream, gap, value in drawn:
+        time += gap
+        result.append((stream, time, value))
+    return result
+
+
+def expected(pattern: Written, sent: list[Event]) -> list[tuple[int, tuple[Value, ...]]]:
+    model = Model(pattern.steps, is_sequence=pattern.is_sequence, within=pattern.within)
+    for stream, time, value in sent:
+        model.send(stream, time, value)
+    return [(time, tuple(row[slot] for slot in pattern.slots)) for time, row in model.rows]
+
+
+class Engine:
+    """The app, run in one of three ways; what it put out, and that it kept nothing at the end."""
+
+    def __init__(self, pattern: Written) -> None:
+        self.pattern = pattern
+        self.rows: list[tuple[int, tuple[Value, ...]]] = []
+        self.runtime = self.start()
+
+    def start(self) -> SiddhiAppRuntime:
+        runtime = SiddhiManager().create_siddhi_app_runtime(self.pattern.app)
+        runtime.add_callback("O", lambda events: self.rows.extend((event.timestamp, event.data) for event in events))
+        runtime.start()
+        return runtime
+
+    def send(self, sent: list[Event]) -> None:
+        for stream, time, value in sent:
+            self.runtime.input_handler(stream).send((value,), timestamp=time)
+
+    def send_batches(self, sent: list[Event]) -> None:
+        for stream, run in groupby(sent, key=lambda event: event[0]):
+            rows = list(run)
+            columns = {
+                "x": np.array([value for _, _, value in rows], dtype=np.int32),
+                "ts": np.array([time for _, time, _ in rows], dtype=np.int64),
+            }
+            self.runtime.input_handler(stream).send_batch(columns, timestamp="ts")
+
+    def interrupt(self) -> None:
+        state = self.runtime.snapshot()
+        self.finish()
+        self.runtime = self.start()
+        self.runtime.restore(state)
+        assert self.runtime.snapshot() == state
+
+    def finish(self) -> None:
+        for query in self.runtime._assembly.queries.values():
+            pattern = query.stateful["pattern"]
+            pattern.drop_state(0)
+            assert (pattern.alive, pattern.matches.alive_events) == (0, 0)
+        self.runtime.shutdown()
+
+
+@pytest.mark.parametrize("is_sequence", [False, True], ids=["pattern", "sequence"])
+@pytest.mark.parametrize("way", ["rows", "batches", "interrupted"])
+@given(data=st.data())
+def test_patterns_find_what_the_twin_finds(way: str, is_sequence: bool, data: st.DataObject) -> None:
+    pattern = data.draw(written(is_sequence=is_sequence))
+    sent = data.draw(events)
+    engine = Engine(pattern)
+    if way == "batches":
+        engine.send_batches(sent)
+    elif way == "interrupted":
+        at = data.draw(st.integers(0, len(sent)))
+        engine.send(sent[:at])
+        engine.interrupt()
+        engine.send(sent[at:])
+    else:
+        engine.send(sent)
+    engine.finish()
+    assert engine.rows == expected(pattern, sent), pattern.text

@@ -1,0 +1,110 @@
+"""More windows against their twins, and what holds of all of them: restored, they go on as if nothing had happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siddhi import Event, SiddhiAppRuntime, SiddhiManager
+from tests.property.test_windows import CLAUSES, told_by_twin
+from tests.property.window_twins import Item
+from tests.property.window_twins_more import TWINS
+
+History = list[list[Item] | int]
+NAMES = ["A", "B", "C", "D", None]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Chunks of events, most of them of one, and times the clock is moved to."""
+    clock = 50_000
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4))
+    history: History = []
+    for _ in range(draw(st.integers(0, 25))):
+        clock += draw(st.sampled_from([0, 1, 99, 150, 250, 500, 1_600]))
+        if draw(st.integers(0, 7)) == 0:
+            history.append(clock)
+            continue
+        size = draw(st.sampled_from([1, 1, 1, 2, 3, 5]))
+        times = [clock - draw(st.sampled_from([0, 0, 0, 0, 40, 280, 700])) for _ in range(size)]
+        history.append(
+            [
+                Item(time, (draw(st.sampled_from(names)), time + draw(st.sampled_from([0, 0, -350, 350]))))
+                for time in times
+            ]
+        )
+    return history
+
+
+def app_with(window: str, clause: str, select: str = "select a, v") -> str:
+    return (
+        "@app:playback define stream S (a string, v long);"
+        f"@info(name='q') from S#window.{window} {select} {clause} into Out;"
+    )
+
+
+def listen(runtime: SiddhiAppRuntime, calls: list[Any]) -> None:
+    def note(timestamp: int, *sides: list[Event] | None) -> None:
+        calls.append((timestamp, *(side and [(event.timestamp, event.data) for event in side] for side in sides)))
+
+    runtime.add_query_callback("q", note)
+
+
+def play(runtime: SiddhiAppRuntime, history: History) -> None:
+    handler = runtime.input_handler("S")
+    for step in history:
+        if isinstance(step, int):
+            runtime.advance_clock(step)
+        elif len(step) == 1:
+            handler.send(step[0].value, step[0].timestamp)
+        else:
+            handler.send_events([Event(item.timestamp, item.value) for item in step])
+
+
+def told_by_engine(app: str, history: History) -> list[Any]:
+    calls: list[Any] = []
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        listen(runtime, calls)
+        play(runtime, history)
+    return calls
+
+
+@pytest.mark.parametrize("window", TWINS)
+@given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
+def test_a_window_does_what_its_twin_does(window: str, history: Any, clause: str) -> None:
+    assert told_by_engine(app_with(window, clause), history) == told_by_twin(TWINS[window](), history, CLAUSES[clause])
+
+
+SELECTIONS = ["select a, v", "select sum(v) as total, count() as n", "select a, max(v) as top, count() as n group by a"]
+
+
+@pytest.mark.parametrize("window", TWINS)
+@given(
+    history=histories(),
+    clause=st.sampled_from(sorted(CLAUSES)),
+    select=st.sampled_from(SELECTIONS),
+    partitioned=st.booleans(),
+    data=st.data(),
+)
+def test_a_restored_window_goes_on_where_it_was(
+    window: str, history: Any, clause: str, select: str, partitioned: bool, data: st.DataObject
+) -> None:
+    app = app_with(window, clause, select)
+    if partitioned:
+        definitions, _, query = app.partition("@info")
+        app = f"{definitions} partition with (a of S) begin @info{query} end;"
+    middle = data.draw(st.integers(0, len(history)))
+    calls: list[Any] = []
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        listen(runtime, calls)
+        play(runtime, history[:middle])
+        snapshot = runtime.snapshot()
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        listen(runtime, calls)
+        runtime.restore(snapshot)
+        assert runtime.snapshot() == snapshot
+        play(runtime, history[middle:])
+    assert calls == told_by_engine(app, history)
