@@ -35,3 +35,4 @@ cdef class TableSearch:
 
 cdef class TableSearchable(Searchable):
     cdef readonly TableSearch search
+    cdef EventC* nobody                # the event at hand where there is none: no cells and no timestamp; of no pool

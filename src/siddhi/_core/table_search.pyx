@@ -1,7 +1,8 @@
 """Searching a table, and the ``in`` operator."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport qsort
 
 from siddhi._core.event cimport BOOL
@@ -233,30 +234,40 @@ cdef void sort_numbers(NumbersC* out, RowC* rows) noexcept:
 
 @cython.final
 cdef class TableSearchable(Searchable):
-    """A table as one side of a join.
+    """A table as one side of a join (binding IN_SLOT), or as what an on-demand query asks (binding AS_EVENT).
 
     Args:
-        search: the condition, with binding IN_SLOT.
-        slot: where the condition reads the row.
+        search: the condition.
+        slot: where the condition reads the row; joins have the slots 0 and 1.
     """
 
-    def __init__(self, TableSearch search not None, int slot):
+    def __cinit__(self, TableSearch search not None, int slot):
         self.search = search
         self.slot = slot
+        self.nobody = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
+        if self.nobody is NULL:
+            raise MemoryError
+        self.nobody.timestamp = -1
+
+    def __dealloc__(self):
+        PyMem_Free(self.nobody)
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef NumbersC numbers
         cdef Py_ssize_t i
         cdef uint32_t number
         cdef Table table = self.search.table
+        cdef EventC* event = self.nobody
+        if self.search.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
+            event = frame.slots[1 - self.slot]
         if self.search.key is not None:
-            number = self.search.find_one(NULL, frame)
+            number = self.search.find_one(event, frame)
             if number != NO_ROW:
                 found_add(found, table.rows[number].event)
             return 0
         numbers = self.search.borrow()
         try:
-            self.search.find(NULL, frame, &numbers)
+            self.search.find(event, frame, &numbers)
             for i in range(numbers.n):
                 found_add(found, table.rows[numbers.at[i]].event)
         finally:
