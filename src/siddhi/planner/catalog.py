@@ -16,6 +16,7 @@ from siddhi.planner.nodes import (
     TablePlan,
     TriggerPlan,
 )
+from siddhi.planner.patterns_limit import PartialMatches
 from siddhi.planner.problems import creation_error, different_schema, unknown_definition
 from siddhi.query_api.definition import Attribute, FunctionDefinition
 from siddhi.query_api.span import Node
@@ -51,6 +52,8 @@ class Catalog:
         self.functions: dict[str, FunctionDefinition] = {}
         self.inner: dict[str, StreamPlan] | None = None
         """Inner streams of the partition being planned; None outside of partitions."""
+        self.partial_matches: PartialMatches | None = None
+        """How many partial matches a pattern may hold where it does not say itself."""
         self.warnings: list[str] = []
         """What the app uses although it should not."""
         self._anonymous = 0

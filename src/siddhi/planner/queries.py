@@ -13,6 +13,7 @@ from siddhi.planner.liveness import selection_expressions, window_layout
 from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.outputs import plan_output, target_label
 from siddhi.planner.patterns import PatternInputs, plan_pattern
+from siddhi.planner.patterns_limit import query_limit
 from siddhi.planner.problems import creation_error
 from siddhi.planner.rates import is_snapshot, output_event_type
 from siddhi.planner.scope import Scope, SourceScope
@@ -44,6 +45,7 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
     else:
         assert isinstance(node, (Pattern, Sequence))
         inputs = plan_pattern(catalog, node)
+        inputs.bounded(query_limit(query.annotations, query) or catalog.partial_matches)
     selector = plan_selector(
         catalog,
         inputs.scope,
