@@ -10,7 +10,7 @@ from siddhi._core.executor cimport TRUE, ExecC, eval_fn, new_executor
 from siddhi._core.searchable cimport FoundC, found_add
 from siddhi._core.table cimport RowC
 from siddhi._core.table_access cimport numbers_add
-from siddhi._core.table_index cimport NO_ROW
+from siddhi._core.table_index cimport NO_ROW, ChainC
 
 
 cdef enum:
@@ -36,6 +36,7 @@ cdef class TableSearch:
         self.table = table
         self.access = access
         self.key = <KeyAccess> access if isinstance(access, KeyAccess) else None
+        self.value = <ValueAccess> access if isinstance(access, ValueAccess) else None
         self.gate = gate
         self.rest = rest
         self.whole = whole
@@ -171,6 +172,8 @@ cdef class TableSearch:
                 return False
             if self.whole is None:
                 return table.size > 0
+            if self.value is not None:
+                return self.chain_contains(self.value.chain(e, f), e, f)
             numbers = self.borrow()
             try:
                 if self.narrow(&numbers, e, f, 0 if self.rest is None else MIN_LIMIT + table.size // 8):
@@ -190,6 +193,17 @@ cdef class TableSearch:
                 self.give_back(numbers)
         finally:
             table.searching -= 1
+
+    cdef bint chain_contains(self, const ChainC* chain, EventC* e, FrameC* f) except -1:
+        cdef uint32_t number
+        if chain is NULL:
+            return False
+        number = chain.first
+        while number != NO_ROW:
+            if self.matches(self.rest, self.table.rows[number].event, e, f):
+                return True
+            number = self.value.index.links[number].next
+        return False
 
 
 # --- sorting by sequence: pairs, so that the comparison needs no table
