@@ -68,6 +68,7 @@ def _plan(app: SiddhiApp, registry: Registry) -> Plan:
         streams=catalog.streams,
         tables=catalog.tables,
         windows=catalog.windows,
+        aggregations=catalog.aggregations,
         triggers=catalog.triggers,
         functions=catalog.functions,
         executions=tuple(executions),

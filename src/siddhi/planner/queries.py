@@ -104,6 +104,13 @@ def _single_source(catalog: Catalog, node: SingleInput) -> Source:
         raise creation_error(
             "E313", f"table '{source.label}' is not a stream", node, "join it with a stream, or query it on demand"
         )
+    if source.kind is SourceKind.AGGREGATION:
+        raise creation_error(
+            "E313",
+            f"aggregation '{source.label}' is not a stream",
+            node,
+            "join it with a stream (within ... per ...), or query it on demand",
+        )
     if source.kind is SourceKind.WINDOW and node.window is not None:
         raise creation_error(
             "E314",
