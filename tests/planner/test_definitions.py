@@ -170,7 +170,8 @@ def test_named_windows() -> None:
     [
         "@source(type='inMemory', topic='t') define stream A (x int);",
         "@sink(type='inMemory', topic='t') define stream A (x int);",
-        "define stream A (x int); define aggregation G from A select sum(x) as t aggregate every sec ... hour;",
+        "define stream A (x int); @store(type='rdbms') define aggregation G from A select sum(x) as t "
+        "aggregate every sec ... hour;",
     ],
 )
 def test_what_is_not_run_yet_is_refused_by_name(definition: str) -> None:

@@ -19,7 +19,7 @@ def histories(draw: st.DrawFn) -> list[list[Item] | int]:
     """Chunks of events, most of them of one, and times the clock is moved to."""
     clock = 50_000
     history: list[list[Item] | int] = []
-    for number in range(draw(st.integers(0, 25))):
+    for _ in range(draw(st.integers(0, 25))):
         clock += draw(st.sampled_from([0, 1, 99, 250, 500, 1_600]))
         if draw(st.integers(0, 7)) == 0:
             history.append(clock)

@@ -226,6 +226,25 @@ def test_expired_events_may_be_inserted(manager: SiddhiManager) -> None:
     assert sorted(it.rows("A")) == [("a", 1), ("a", 1), ("b", 2), ("b", 2), ("c", 3)]
 
 
+@pytest.mark.parametrize("index", ["", "@index('v')"])
+def test_the_time_in_a_condition_is_that_of_the_event(manager: SiddhiManager, index: str) -> None:
+    it = App(
+        manager,
+        "@app:playback define stream I (s string, v long); define stream C (s string);"
+        f"{index} define table T (s string, v long);"
+        "from I insert into T; from C delete T on T.v < eventTimestamp() and T.s != s;"
+        "from C join T on T.v >= eventTimestamp() select T.s as s insert into O;",
+    )
+    it.send("I", ("a", 10), ("b", 2_000), ("c", 20))
+    it.runtime.input_handler("C").send(("c",), timestamp=1_000)
+    assert it.rows() == [("b", 2_000), ("c", 20)]
+    assert it.out == [("b",)]
+    assert it.runtime.query("from T on T.v < eventTimestamp() select s") == []
+    assert [event.data for event in it.runtime.query("from T on eventTimestamp() < 0L and s == 'c' select v")] == [
+        (20,)
+    ]
+
+
 # --- update
 
 

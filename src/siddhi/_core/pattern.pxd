@@ -22,6 +22,9 @@
 # Cost: what expires is found at the old end of a list by start time; what a state's filter wants to be equal is found by
 # key (pattern_index); what the filter says of the event alone is decided once per event.
 #
+# Bound: a limit on the partial matches that have begun is checked where one begins or forks. Where it is reached, the event
+# is refused with an error, or the oldest one goes once the event is done.
+#
 # Absences end by timers. One timer per state is on its way, for the first of them; it fires with the app's clock, and the
 # partial match goes on with the time it was due.
 
@@ -106,6 +109,11 @@ cdef class Pattern(Processor):
     cdef bint begins_by_clock      # a leading absence with a time: the first instant counts
     cdef bint partitioned
     cdef int64_t within            # -1: no limit
+    cdef Py_ssize_t limit          # partial matches that may have begun at a time; 0: any number
+    cdef bint drops_oldest         # the oldest makes room, else the event is refused
+    cdef Py_ssize_t n_begun
+    cdef readonly long long dropped
+    cdef object on_drop            # fn(dropped): the oldest has been dropped, how many so far
     cdef PatternView view          # the selection's
     cdef RunC** runs               # [capacity] by partition slot; NULL: none
     cdef unsigned int capacity
@@ -124,6 +132,7 @@ cdef class Pattern(Processor):
     cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1
     cdef int begin(self, RunC* run, int64_t now) except -1
     cdef int expire(self, RunC* run, int64_t now) except -1
+    cdef int make_room(self, RunC* run) except -1
     cdef bint expire_one(self, PartialC* partial) noexcept
     cdef int update(self, RunC* run, int number) except -1
     cdef int step(self, RunC* run) except -1

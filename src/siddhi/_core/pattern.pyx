@@ -113,12 +113,15 @@ cdef class Pattern(Processor):
         every: the first state is in an ``every`` group.
         within_ms: how far the first event may be away; -1 for no limit.
         partitioned: it stands inside a partition, whose keys begin when they are met.
+        limit: how many partial matches may have begun at a time, over all partition keys; 0 for any number.
+        on_drop: at the limit the oldest one goes, and ``on_drop(dropped)`` is told how many have; None: the event that
+            would begin another one fails with RuntimeError.
         next: the selection.
     """
 
     def __init__(self, AppContext app not None, Matches matches not None, tuple states not None, streams,
                  PatternView view not None, bint is_sequence, bint every, int64_t within_ms, bint partitioned,
-                 Processor next not None):
+                 Py_ssize_t limit, on_drop, Processor next not None):
         cdef int i, k
         cdef State first = states[0]
         self.app = app
@@ -135,6 +138,9 @@ cdef class Pattern(Processor):
         self.implicit = first.kind == STREAM and first.again == 0 and (<Operand> first.operands[0]).n_conditions == 0
         self.renews = is_sequence and every and first.kind == COUNT and first.min == 0
         self.partitioned = partitioned
+        self.limit = limit
+        self.drops_oldest = on_drop is not None
+        self.on_drop = on_drop
         self.next = next
         self.moments = EventPool(Layout((), ()))
         self.moment = acquire(self.moments)
@@ -171,6 +177,11 @@ cdef class Pattern(Processor):
         PyMem_Free(self.streams)
         PyMem_Free(self.state)
         release(self.moments, self.moment)
+
+    @property
+    def begun(self):
+        """Partial matches that have taken an event, where there is a time or a limit for them."""
+        return self.n_begun
 
     @property
     def alive(self):
@@ -235,6 +246,7 @@ cdef class Pattern(Processor):
         for i in range(self.n_states):
             run.timer[i] = NO_TIME
         run.deadline = NO_TIME
+        run.starts.total = &self.n_begun
         return run
 
     cdef void close_run(self, RunC* run) noexcept:
@@ -314,7 +326,16 @@ cdef class Pattern(Processor):
             self.offer(run, &stream.inlets[i], event)
             if self.n_out != before and not self.apart:
                 self.push_out(NULL)
-        return 0
+        return self.make_room(run) if self.drops_oldest and self.n_begun > self.limit else 0
+
+    cdef int make_room(self, RunC* run) except -1:
+        """Drop the oldest partial matches of this partition key until there are no more than allowed."""
+        cdef bint again = False
+        while self.n_begun > self.limit and run.starts.oldest is not NULL:
+            again |= self.expire_one(run.starts.oldest)
+            self.dropped += 1
+        self.on_drop(self.dropped)
+        return self.add_fresh(run) if again and not self.is_sequence else 0
 
     cdef int expire(self, RunC* run, int64_t now) except -1:
         """Drop the partial matches whose first event is too far away."""
@@ -498,8 +519,8 @@ cdef class Pattern(Processor):
             if self.fits(operand, partial, event, kept):
                 partial.refs += 1
                 try:
-                    self.remove(entry)
                     self.fill(run, number, operand, partial, event, kept)
+                    self.remove(entry)
                     partial.timestamp = event.timestamp
                     self.advance(run, number, partial)
                 finally:
@@ -616,6 +637,9 @@ cdef class Pattern(Processor):
     cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
                   EventC** kept) except -1:
         """Put an event into its slot. All partial matches that take it share one record."""
+        if self.limit and not self.drops_oldest and self.n_begun >= self.limit and (
+                partial.starts is NULL if number == 0 else (<State> self.state[number]).again > 0):
+            raise RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
         if kept[0] is NULL:
             kept[0] = operand.copier.copy(event)
         kept[0].refs += 1
@@ -626,7 +650,7 @@ cdef class Pattern(Processor):
         if partial.front < number:
             partial.front = number
             self.taken(run, number, partial)
-        if number == 0 and self.within >= 0 and (
+        if number == 0 and (self.within >= 0 or self.limit) and (
                 not self.matches.counting[operand.slot] or partial.starts is NULL):
             start_at(&run.starts, partial, event.timestamp)
         return 0

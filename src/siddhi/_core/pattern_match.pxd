@@ -39,10 +39,11 @@ cdef struct ListC:
     EntryC* tail
     Py_ssize_t size
 
-cdef struct StartsC:               # those that `within` may end, by the time of their first event
+cdef struct StartsC:               # those that have begun, by the time of their first event
     PartialC* oldest
     PartialC* newest
     int64_t latest                 # no event that `within` counts from is later
+    Py_ssize_t* total              # how many there are, over all partition keys
 
 cdef struct PartialC:
     EntryC first                   # its place while it has one only, which is the rule; first.partial NULL: free

@@ -276,6 +276,7 @@ cdef void start_like(PartialC* partial, PartialC* other) noexcept:
 cdef void link_start(StartsC* starts, PartialC* partial, PartialC* before) noexcept:
     """Put a partial match behind another; NULL: in front of all."""
     cdef PartialC* after = starts.oldest if before is NULL else before.newer
+    starts.total[0] += 1
     partial.starts = starts
     partial.older = before
     partial.newer = after
@@ -293,6 +294,7 @@ cdef void leave_starts(PartialC* partial) noexcept:
     cdef StartsC* starts = partial.starts
     if starts is NULL:
         return
+    starts.total[0] -= 1
     partial.starts = NULL
     if partial.older is NULL:
         starts.oldest = partial.newer

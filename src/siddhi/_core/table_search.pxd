@@ -6,7 +6,8 @@ from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport Executor, FrameC
 from siddhi._core.searchable cimport Searchable
 from siddhi._core.table cimport Table
-from siddhi._core.table_access cimport Access, KeyAccess, NumbersC
+from siddhi._core.table_access cimport Access, KeyAccess, NumbersC, ValueAccess
+from siddhi._core.table_index cimport ChainC
 
 cpdef enum Binding:                    # where the rest of the condition reads the row
     AS_EVENT = 0                       # it is the event at hand (table outputs, on-demand queries)
@@ -17,6 +18,7 @@ cdef class TableSearch:
     cdef readonly Table table
     cdef readonly Access access        # None: every row is a candidate
     cdef KeyAccess key                 # the access, where it is by primary key
+    cdef ValueAccess value             # the access, where it is by the value of an index
     cdef Executor gate                 # what does not read the row; None: nothing
     cdef Executor rest                 # what is tested on each candidate; None: nothing
     cdef Executor whole                # what is tested on each row, where every row is a candidate
@@ -27,6 +29,7 @@ cdef class TableSearch:
     cdef uint32_t find_one(self, EventC* e, FrameC* f) except? 0xfffffffe   # with `key` only; NO_ROW: none
     cdef int find(self, EventC* e, FrameC* f, NumbersC* out) except -1      # in order of insertion
     cdef bint contains(self, EventC* e, FrameC* f) except -1
+    cdef bint chain_contains(self, const ChainC* chain, EventC* e, FrameC* f) except -1
     cdef NumbersC borrow(self) noexcept
     cdef void give_back(self, NumbersC numbers) noexcept
     cdef bint narrow(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1
@@ -35,3 +38,4 @@ cdef class TableSearch:
 
 cdef class TableSearchable(Searchable):
     cdef readonly TableSearch search
+    cdef EventC* nobody                # the event at hand where there is none: no cells and no timestamp; of no pool

@@ -1,7 +1,8 @@
 """Searching a table, and the ``in`` operator."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport qsort
 
 from siddhi._core.event cimport BOOL
@@ -9,7 +10,7 @@ from siddhi._core.executor cimport TRUE, ExecC, eval_fn, new_executor
 from siddhi._core.searchable cimport FoundC, found_add
 from siddhi._core.table cimport RowC
 from siddhi._core.table_access cimport numbers_add
-from siddhi._core.table_index cimport NO_ROW
+from siddhi._core.table_index cimport NO_ROW, ChainC
 
 
 cdef enum:
@@ -35,6 +36,7 @@ cdef class TableSearch:
         self.table = table
         self.access = access
         self.key = <KeyAccess> access if isinstance(access, KeyAccess) else None
+        self.value = <ValueAccess> access if isinstance(access, ValueAccess) else None
         self.gate = gate
         self.rest = rest
         self.whole = whole
@@ -81,6 +83,9 @@ cdef class TableSearch:
 
     cdef uint32_t find_one(self, EventC* e, FrameC* f) except? 0xfffffffe:
         cdef uint32_t number
+        if self.rest is None and self.gate is None:
+            # The values are there before the table is looked into: nothing can change it in between.
+            return self.key.get(e, f)
         self.table.searching += 1
         try:
             if self.gate is not None and self.gate.c.fn(&self.gate.c, e, f, NULL) != TRUE:
@@ -170,6 +175,8 @@ cdef class TableSearch:
                 return False
             if self.whole is None:
                 return table.size > 0
+            if self.value is not None:
+                return self.chain_contains(self.value.chain(e, f), e, f)
             numbers = self.borrow()
             try:
                 if self.narrow(&numbers, e, f, 0 if self.rest is None else MIN_LIMIT + table.size // 8):
@@ -189,6 +196,17 @@ cdef class TableSearch:
                 self.give_back(numbers)
         finally:
             table.searching -= 1
+
+    cdef bint chain_contains(self, const ChainC* chain, EventC* e, FrameC* f) except -1:
+        cdef uint32_t number
+        if chain is NULL:
+            return False
+        number = chain.first
+        while number != NO_ROW:
+            if self.matches(self.rest, self.table.rows[number].event, e, f):
+                return True
+            number = self.value.index.links[number].next
+        return False
 
 
 # --- sorting by sequence: pairs, so that the comparison needs no table
@@ -233,30 +251,40 @@ cdef void sort_numbers(NumbersC* out, RowC* rows) noexcept:
 
 @cython.final
 cdef class TableSearchable(Searchable):
-    """A table as one side of a join.
+    """A table as one side of a join (binding IN_SLOT), or as what an on-demand query asks (binding AS_EVENT).
 
     Args:
-        search: the condition, with binding IN_SLOT.
-        slot: where the condition reads the row.
+        search: the condition.
+        slot: where the condition reads the row; joins have the slots 0 and 1.
     """
 
-    def __init__(self, TableSearch search not None, int slot):
+    def __cinit__(self, TableSearch search not None, int slot):
         self.search = search
         self.slot = slot
+        self.nobody = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
+        if self.nobody is NULL:
+            raise MemoryError
+        self.nobody.timestamp = -1
+
+    def __dealloc__(self):
+        PyMem_Free(self.nobody)
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef NumbersC numbers
         cdef Py_ssize_t i
         cdef uint32_t number
         cdef Table table = self.search.table
+        cdef EventC* event = self.nobody
+        if self.search.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
+            event = frame.slots[1 - self.slot]
         if self.search.key is not None:
-            number = self.search.find_one(NULL, frame)
+            number = self.search.find_one(event, frame)
             if number != NO_ROW:
                 found_add(found, table.rows[number].event)
             return 0
         numbers = self.search.borrow()
         try:
-            self.search.find(NULL, frame, &numbers)
+            self.search.find(event, frame, &numbers)
             for i in range(numbers.n):
                 found_add(found, table.rows[numbers.at[i]].event)
         finally:

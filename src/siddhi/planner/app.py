@@ -14,6 +14,7 @@ from siddhi.planner.definitions import plan_definitions
 from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.planner.outputs import target_label
 from siddhi.planner.partitions import plan_partition
+from siddhi.planner.patterns_limit import app_limit
 from siddhi.planner.problems import duplicate_name
 from siddhi.planner.queries import plan_query
 from siddhi.query_api.app import SiddhiApp
@@ -47,6 +48,7 @@ def plan(app: SiddhiApp, *, registry: Registry | None = None, source: str | None
 def _plan(app: SiddhiApp, registry: Registry) -> Plan:
     settings = plan_app_annotations(app)
     catalog = Catalog(registry, _filled(app))
+    catalog.partial_matches = app_limit(app.annotations, app)
     plan_definitions(app, catalog)
     names = _Names(app)
     executions: list[QueryPlan | PartitionPlan] = []
@@ -66,6 +68,7 @@ def _plan(app: SiddhiApp, registry: Registry) -> Plan:
         streams=catalog.streams,
         tables=catalog.tables,
         windows=catalog.windows,
+        aggregations=catalog.aggregations,
         triggers=catalog.triggers,
         functions=catalog.functions,
         executions=tuple(executions),

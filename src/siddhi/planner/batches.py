@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from siddhi.planner.aggregations_plan import AggregationPlan
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.expressions import Call, InTable, TypedExpression
 from siddhi.planner.liveness import selection_expressions
@@ -40,9 +41,9 @@ class _Unit:
     reads: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     uses: set[str] = field(default_factory=set)
-    """Tables and windows whose content it looks at."""
+    """Tables, windows and aggregations whose content it looks at."""
     changes: set[str] = field(default_factory=set)
-    """Tables and windows it writes to."""
+    """Tables, windows and aggregations it writes to."""
     timed: bool = False
     """Timers may start it."""
     reads_clock: bool = False
@@ -57,7 +58,8 @@ def plan_batches(
     Args:
         playback: rows move the clock, so that timers may be due between two of them.
     """
-    units = [_unit(execution) for execution in executions]
+    units = [_aggregation_unit(aggregation) for aggregation in catalog.aggregations.values()]
+    units += [_unit(execution) for execution in executions]
     readers: dict[str, list[_Unit]] = {}
     for unit in units:
         for label in unit.reads:
@@ -144,6 +146,18 @@ def _reach(labels: Iterable[str], readers: dict[str, list[_Unit]], started: Iter
     return list(reached.values())
 
 
+def _aggregation_unit(plan: AggregationPlan) -> _Unit:
+    changes = {plan.id, *plan.tables}
+    uses = {
+        node.table
+        for handler in plan.input.before
+        for expression in ((handler.condition,) if isinstance(handler, FilterPlan) else handler.arguments)
+        for node in walk(expression)
+        if isinstance(node, InTable)
+    }
+    return _Unit(f"aggregation {plan.id}", [plan.input.source], [], uses, changes, timed=True, reads_clock=True)
+
+
 def _unit(execution: QueryPlan | PartitionPlan) -> _Unit:
     unit = _Unit(execution.name)
     if isinstance(execution, QueryPlan):
@@ -162,7 +176,7 @@ def _add_query(unit: _Unit, query: QueryPlan) -> None:
         unit.reads += query.input.sources
         unit.timed = unit.timed or query.input.waits
     for source in _sources(query):
-        if source.kind is SourceKind.TABLE:
+        if source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
             unit.uses.add(source.source)
         else:
             unit.reads.append(source.source)

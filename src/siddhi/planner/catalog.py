@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from siddhi.errors import SiddhiAppError
 from siddhi.extension.metadata import ExtensionMetadata
@@ -16,9 +17,13 @@ from siddhi.planner.nodes import (
     TablePlan,
     TriggerPlan,
 )
+from siddhi.planner.patterns_limit import PartialMatches
 from siddhi.planner.problems import creation_error, different_schema, unknown_definition
 from siddhi.query_api.definition import Attribute, FunctionDefinition
 from siddhi.query_api.span import Node
+
+if TYPE_CHECKING:
+    from siddhi.planner.aggregations_plan import AggregationPlan
 
 __all__ = ["Catalog", "Source"]
 
@@ -47,10 +52,13 @@ class Catalog:
         self.streams: dict[str, StreamPlan] = {}
         self.tables: dict[str, TablePlan] = {}
         self.windows: dict[str, NamedWindowPlan] = {}
+        self.aggregations: dict[str, AggregationPlan] = {}
         self.triggers: dict[str, TriggerPlan] = {}
         self.functions: dict[str, FunctionDefinition] = {}
         self.inner: dict[str, StreamPlan] | None = None
         """Inner streams of the partition being planned; None outside of partitions."""
+        self.partial_matches: PartialMatches | None = None
+        """How many partial matches a pattern may hold where it does not say itself."""
         self.warnings: list[str] = []
         """What the app uses although it should not."""
         self._anonymous = 0
@@ -88,6 +96,8 @@ class Catalog:
             return Source(SourceKind.STREAM, name, self.streams[name].attributes)
         if name in self.tables:
             return Source(SourceKind.TABLE, name, self.tables[name].attributes)
+        if name in self.aggregations:
+            return Source(SourceKind.AGGREGATION, name, self.aggregations[name].attributes)
         raise self._too_early(name, unknown_definition("stream, table or window", name, self.source_names(), at))
 
     def _too_early(self, label: str, error: SiddhiAppError) -> SiddhiAppError:
@@ -98,7 +108,11 @@ class Catalog:
 
     def source_names(self) -> list[str]:
         """The names of everything that can be read outside of a partition."""
-        return [*self.streams, *self.windows, *self.tables]
+        return [*self.streams, *self.windows, *self.tables, *self.aggregations]
+
+    def is_taken(self, name: str) -> bool:
+        """Whether something that holds or carries events has this id."""
+        return name in self.streams or name in self.windows or name in self.tables or name in self.aggregations
 
     def insert_target(
         self, name: str, columns: Iterable[Attribute], at: Node, *, is_inner: bool
@@ -107,8 +121,10 @@ class Catalog:
 
         Raises:
             DuplicateDefinitionError: it exists with other attributes.
+            SiddhiAppCreationError: only an aggregation writes there.
         """
         columns = tuple(columns)
+        self.refuse_owned(name, at)
         if is_inner and self.inner is not None:
             kind, label, holders = SourceKind.INNER, f"#{name}", self.inner
         else:
@@ -130,6 +146,21 @@ class Catalog:
         elif not same_schema(existing.attributes, columns):
             raise different_schema(f"{kind.value} '{label}'", existing.attributes, columns, at)
         return kind, label
+
+    def refuse_owned(self, name: str, at: Node) -> None:
+        """Refuse to write where only an aggregation does.
+
+        Raises:
+            SiddhiAppCreationError: it is an aggregation, or one of its tables.
+        """
+        owner = name if name in self.aggregations else self.tables[name].owner if name in self.tables else None
+        if owner is not None:
+            raise creation_error(
+                "E325",
+                f"only aggregation '{owner}' writes '{name}'",
+                at,
+                f"send events to stream '{self.aggregations[owner].input.source}'",
+            )
 
     def anonymous_stream(self) -> str:
         """A fresh name for the stream between an anonymous query and the one that reads it (no identifier)."""

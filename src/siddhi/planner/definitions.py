@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from siddhi.extension.metadata import ScriptLanguageMetadata
+from siddhi.planner.aggregations import plan_aggregation
 from siddhi.planner.annotations import only, positive, required
 from siddhi.planner.catalog import Catalog, same_schema
 from siddhi.planner.handlers import check_cron, plan_window
@@ -57,6 +58,7 @@ def plan_definitions(app: SiddhiApp, catalog: Catalog) -> None:
         SiddhiAppError: an id is taken, an annotation or an argument is wrong.
     """
     windows: list[WindowDefinition] = []
+    aggregations: list[AggregationDefinition] = []
     for definition in app.definitions:
         if isinstance(definition, StreamDefinition):
             _add_stream(catalog, definition)
@@ -70,7 +72,10 @@ def plan_definitions(app: SiddhiApp, catalog: Catalog) -> None:
         elif isinstance(definition, FunctionDefinition):
             _add_function(catalog, definition)
         elif isinstance(definition, AggregationDefinition):
-            raise unsupported("incremental aggregations", definition)
+            aggregations.append(definition)
+    # They read streams, wherever in the text those are defined.
+    for aggregation in aggregations:
+        plan_aggregation(catalog, aggregation)
 
 
 def _add_stream(catalog: Catalog, definition: StreamDefinition) -> None:

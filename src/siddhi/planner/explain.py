@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from siddhi.planner.aggregations_explain import aggregation_lines
 from siddhi.planner.explain_input import input_lines, window_text
 from siddhi.planner.explain_pattern import pattern_labels
 from siddhi.planner.expression_text import executor_text, expression_text
@@ -52,6 +53,8 @@ def explain(plan: Plan) -> str:
         lines.append(
             f"window {window.id} {schema_text(window.attributes)} {window_text(window.window)} output {window.output.value}"
         )
+    for aggregation in plan.aggregations.values():
+        lines += aggregation_lines(aggregation)
     lines += [_trigger_line(trigger) for trigger in plan.triggers.values()]
     for function in plan.functions.values():
         lines.append(f"function {function.id}[{function.language}] returns {function.return_type}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from siddhi.planner.aggregations_explain import reading_text
 from siddhi.planner.explain_pattern import pattern_lines
 from siddhi.planner.expression_text import executor_text, expression_text
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, JoinPlan, SingleInputPlan, WindowPlan
@@ -24,6 +25,8 @@ def input_lines(node: SingleInputPlan | JoinPlan | PatternPlan, labels: Mapping[
         yield f"{node.type.value}{triggers[node.trigger]}"
         if node.on is not None:
             yield f"{_STEP}on {expression_text(node.on, labels)}  [{executor_text(node.on)}]"
+        if node.reading is not None:
+            yield _STEP + reading_text(node.reading, labels)
         for side in (node.left, node.right):
             yield from (_STEP + line for line in _single_lines(side))
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from siddhi.planner.aggregations_plan import AggregationReadPlan
+from siddhi.planner.aggregations_reading import plan_reading
 from siddhi.planner.catalog import Source
 from siddhi.planner.expressions import TypedExpression
 from siddhi.planner.handlers import Handlers, plan_handlers
@@ -35,8 +37,8 @@ class JoinSide:
 
     @property
     def is_static(self) -> bool:
-        """Whether nothing ever arrives on this side (tables)."""
-        return self.source.kind is SourceKind.TABLE
+        """Whether nothing ever arrives on this side (tables, aggregations)."""
+        return self.source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION)
 
     def finished(self, readers: list[TypedExpression]) -> SingleInputPlan:
         """The plan, once it is known what reads this side."""
@@ -57,22 +59,33 @@ class JoinSide:
 class JoinInputs:
     """The two inputs of a join."""
 
-    def __init__(self, node: JoinInput, left: JoinSide, right: JoinSide, on: TypedExpression | None) -> None:
+    def __init__(
+        self,
+        node: JoinInput,
+        left: JoinSide,
+        right: JoinSide,
+        on: TypedExpression | None,
+        reading: AggregationReadPlan | None,
+    ) -> None:
         self._node = node
         self._left = left
         self._right = right
         self._on = on
+        self._reading = reading
         self.scope: Scope = MultiScope((left.scope, right.scope))
 
     def finished(self, readers: list[TypedExpression]) -> JoinPlan:
         """The plan, once it is known what the selection reads."""
         readers = readers if self._on is None else [*readers, self._on]
+        if self._reading is not None:
+            readers = [*readers, *self._reading.within, self._reading.per]
         return JoinPlan(
             left=self._left.finished(readers),
             right=self._right.finished(readers),
             type=self._node.type,
             trigger=self._node.trigger,
             on=self._on,
+            reading=self._reading,
         )
 
 
@@ -85,7 +98,13 @@ def plan_join(catalog: Catalog, node: JoinInput) -> JoinInputs:
     left = JoinSide(catalog, node.left, 0)
     right = JoinSide(catalog, node.right, 1)
     _check_triggers(node, left, right)
-    if node.within or node.per is not None:
+    reading = None
+    aggregated = next((side for side in (left, right) if side.source.kind is SourceKind.AGGREGATION), None)
+    if aggregated is not None:
+        other = right if aggregated is left else left
+        aggregation = catalog.aggregations[aggregated.source.label]
+        reading = plan_reading(catalog, aggregation, node.within, node.per, other.scope, node)
+    elif node.within or node.per is not None:
         raise creation_error(
             "E317",
             f"'within' and 'per' belong to aggregations, and neither '{left.source.label}' nor "
@@ -97,23 +116,23 @@ def plan_join(catalog: Catalog, node: JoinInput) -> JoinInputs:
         on = Resolver(catalog, MultiScope((left.scope, right.scope))).condition(
             "the condition of a join", node.on, node
         )
-    return JoinInputs(node, left, right, on)
+    return JoinInputs(node, left, right, on, reading)
 
 
 def _check_handlers(source: Source, node: SingleInput) -> None:
     window = node.window
-    if window is not None and source.kind in (SourceKind.WINDOW, SourceKind.TABLE):
+    if window is not None and source.kind in (SourceKind.WINDOW, SourceKind.TABLE, SourceKind.AGGREGATION):
         raise creation_error(
             "E314",
             f"'{source.label}' is a {source.kind.value}: it cannot have a window of its own",
             window if window.span is not None else node,
             "leave the window out",
         )
-    if source.kind is SourceKind.TABLE and node.handlers:
+    if source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION) and node.handlers:
         first = node.handlers[0]
         raise creation_error(
             "E317",
-            f"a table has no handlers in a join ('{source.label}')",
+            f"{source.what} has no handlers in a join",
             first if first.span is not None else node,
             "put the condition behind 'on'",
         )
@@ -134,7 +153,7 @@ def _check_triggers(node: JoinInput, left: JoinSide, right: JoinSide) -> None:
             "E317",
             f"nothing triggers a join of {left.source.what} with {right.source.what}",
             node,
-            "one side must be a stream or a window; use an on-demand query to read tables",
+            "one side must be a stream or a window; use an on-demand query to read tables and aggregations",
         )
     for side, trigger in ((left, Trigger.LEFT), (right, Trigger.RIGHT)):
         if side.is_static and node.trigger is trigger:

@@ -21,6 +21,7 @@ from siddhi.query_api.span import Span
 
 if TYPE_CHECKING:
     from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
+    from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPlan
     from siddhi.planner.patterns_plan import PatternPlan
     from siddhi.query_api.app import SiddhiApp
 
@@ -81,12 +82,13 @@ class StreamPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePlan:
-    """A table; ``primary_key`` and ``indexes`` are attribute positions."""
+    """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the aggregation that alone writes it."""
 
     id: str
     attributes: tuple[Attribute, ...]
     primary_key: tuple[int, ...] = ()
     indexes: tuple[int, ...] = ()
+    owner: str | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 
@@ -169,15 +171,14 @@ class SingleInputPlan:
 class JoinPlan:
     """Slots 0 and 1 are left and right. The condition and the selection read both; handlers and window arguments of a
     side read their own source only, in slot 0. The matches of one event that leaves a window are one chunk for the
-    selection."""
+    selection. ``reading``: which rows of the aggregation that is one of the sides."""
 
     left: SingleInputPlan
     right: SingleInputPlan
     type: JoinType
     trigger: Trigger
     on: TypedExpression | None
-    within: tuple[TypedExpression, ...] = ()
-    per: TypedExpression | None = None
+    reading: AggregationReadPlan | None = None
 
 
 class SelectMode(Enum):
@@ -308,6 +309,7 @@ class Plan:
     streams: dict[str, StreamPlan] = field(default_factory=dict)
     tables: dict[str, TablePlan] = field(default_factory=dict)
     windows: dict[str, NamedWindowPlan] = field(default_factory=dict)
+    aggregations: dict[str, AggregationPlan] = field(default_factory=dict)
     triggers: dict[str, TriggerPlan] = field(default_factory=dict)
     functions: dict[str, FunctionDefinition] = field(default_factory=dict)
     executions: tuple[QueryPlan | PartitionPlan, ...] = ()

@@ -1,4 +1,4 @@
-"""On-demand queries: a question to a table or named window, or a change of a table, outside of any stream."""
+"""On-demand queries: a question to a table, named window or aggregation, or a change of a table, outside of any stream."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry, shared_registry
+from siddhi.planner.aggregations_plan import AggregationReadPlan
+from siddhi.planner.aggregations_reading import plan_reading
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.expressions import TABLE_SLOT, TypedExpression
 from siddhi.planner.nodes import OutputPlan, Plan, SelectorPlan, SourceKind
@@ -25,7 +27,7 @@ __all__ = ["OnDemandPlan", "plan_on_demand"]
 class OnDemandPlan:
     """Either a find (``store`` and ``kind`` set, no ``output``) or a change of a table (``output`` set).
 
-    The condition of a find reads the row of a table in TABLE_SLOT, the event of a window in slot 0, where the selection
+    The condition of a find reads the row of a table in TABLE_SLOT, the event of a window or aggregation in slot 0, where the selection
     reads what was found. The selection of a change makes the one event its output works with; ``has_event`` is False
     where nothing is selected.
     """
@@ -34,6 +36,7 @@ class OnDemandPlan:
     kind: SourceKind | None = None
     attributes: tuple[Attribute, ...] = ()
     condition: TypedExpression | None = None
+    reading: AggregationReadPlan | None = None
     selector: SelectorPlan
     output: OutputPlan | None = None
     has_event: bool = True
@@ -54,6 +57,7 @@ def plan_on_demand(
     catalog.streams = dict(plan.streams)
     catalog.tables = plan.tables
     catalog.windows = plan.windows
+    catalog.aggregations = plan.aggregations
     catalog.functions = plan.functions
     try:
         return _find(catalog, query, query.input) if query.input is not None else _change(catalog, query)
@@ -73,12 +77,21 @@ def _find(catalog: Catalog, query: OnDemandQuery, node: StoreInput) -> OnDemandP
         kind, attributes = SourceKind.WINDOW, catalog.windows[node.store].attributes
     elif node.store in catalog.tables:
         kind, attributes = SourceKind.TABLE, catalog.tables[node.store].attributes
+    elif node.store in catalog.aggregations:
+        kind, attributes = SourceKind.AGGREGATION, catalog.aggregations[node.store].attributes
     else:
-        error = unknown_definition("table or window", node.store, [*catalog.tables, *catalog.windows], node)
+        known = [*catalog.tables, *catalog.windows, *catalog.aggregations]
+        error = unknown_definition("table, window or aggregation", node.store, known, node)
         if node.store in catalog.streams:
             error.hint = f"'{node.store}' is a stream: what has passed is not kept"
         raise error
-    if node.within or node.per is not None:
+    reading = None
+    if kind is SourceKind.AGGREGATION:
+        # Nothing triggers the question: its range can't read anything.
+        nothing = SourceScope(None, (), what="an on-demand query")
+        aggregation = catalog.aggregations[node.store]
+        reading = plan_reading(catalog, aggregation, node.within, node.per, nothing, node)
+    elif node.within or node.per is not None:
         raise creation_error("E317", f"'within' and 'per' belong to aggregations; '{node.store}' is none", node)
     what = f"{kind.value} '{node.store}'"
     names = (node.store,) if node.alias is None else (node.store, node.alias)
@@ -89,7 +102,9 @@ def _find(catalog: Catalog, query: OnDemandQuery, node: StoreInput) -> OnDemandP
         condition = Resolver(catalog, rows).condition("the condition behind 'on'", node.on, node)
     scope = SourceScope(node.store, attributes, what=what, also=node.alias)
     selector = plan_selector(catalog, scope, query.selector, label=None, several_inputs=True, at=query)
-    return OnDemandPlan(store=node.store, kind=kind, attributes=attributes, condition=condition, selector=selector)
+    return OnDemandPlan(
+        store=node.store, kind=kind, attributes=attributes, condition=condition, reading=reading, selector=selector
+    )
 
 
 def _change(catalog: Catalog, query: OnDemandQuery) -> OnDemandPlan:

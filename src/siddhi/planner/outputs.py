@@ -79,6 +79,7 @@ def plan_output(
         if output.target in catalog.streams or output.target in catalog.windows:
             hint_error.hint = "only tables can be changed; streams and windows are inserted into"
         raise hint_error
+    catalog.refuse_owned(table.id, place)
     what = f"table '{table.id}'"
     scope = RowScope(
         (table.id,),

@@ -10,7 +10,8 @@ from siddhi.planner.catalog import Source
 from siddhi.planner.expressions import Attr, TypedExpression
 from siddhi.planner.nodes import SourceKind
 from siddhi.planner.patterns_conditions import Conditions, split_conditions
-from siddhi.planner.patterns_plan import PatternPlan, SlotPlan, StateKind, StatePlan
+from siddhi.planner.patterns_limit import PartialMatches
+from siddhi.planner.patterns_plan import OverflowPolicy, PatternPlan, SlotPlan, StateKind, StatePlan
 from siddhi.planner.patterns_scope import EventScope, FilterScope, PatternScope
 from siddhi.planner.problems import creation_error, unsupported
 from siddhi.planner.resolver import Resolver
@@ -164,7 +165,12 @@ class PatternInputs:
         self._node = node
         self._automaton = automaton
         self._is_sequence = isinstance(node, Sequence)
+        self._limit: PartialMatches | None = None
         self.scope = PatternScope([slot.scope for slot in automaton.slots])
+
+    def bounded(self, limit: PartialMatches | None) -> None:
+        """Set how many partial matches may live at a time."""
+        self._limit = limit
 
     def finished(self, readers: list[TypedExpression]) -> PatternPlan:
         """The plan, once it is known what the selection reads."""
@@ -196,6 +202,8 @@ class PatternInputs:
             slots=tuple(slots),
             states=tuple(self._automaton.states),
             within_ms=self._node.within_ms,
+            max_partial_matches=None if self._limit is None else self._limit.most,
+            overflow=OverflowPolicy.FAIL if self._limit is None else self._limit.overflow,
         )
 
     def _split(self, number: int) -> Conditions:

@@ -9,7 +9,7 @@ E311 not a condition                E312 unknown definition          E313 wrong 
 E314 window on a named window       E315 wrong annotation            E316 wrong output rate
 E317 join that cannot work          E318 partition that cannot work  E319 wrong limit or offset
 E320 not supported yet              E321 wrong output                E322 wrong window condition
-E323 wrong cron text                E324 pattern that cannot be
+E323 wrong cron text                E324 pattern that cannot be     E325 aggregation that cannot be
 """
 
 from __future__ import annotations

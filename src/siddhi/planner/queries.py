@@ -13,6 +13,7 @@ from siddhi.planner.liveness import selection_expressions, window_layout
 from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.outputs import plan_output, target_label
 from siddhi.planner.patterns import PatternInputs, plan_pattern
+from siddhi.planner.patterns_limit import query_limit
 from siddhi.planner.problems import creation_error
 from siddhi.planner.rates import is_snapshot, output_event_type
 from siddhi.planner.scope import Scope, SourceScope
@@ -44,6 +45,7 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
     else:
         assert isinstance(node, (Pattern, Sequence))
         inputs = plan_pattern(catalog, node)
+        inputs.bounded(query_limit(query.annotations, query) or catalog.partial_matches)
     selector = plan_selector(
         catalog,
         inputs.scope,
@@ -101,6 +103,13 @@ def _single_source(catalog: Catalog, node: SingleInput) -> Source:
     if source.kind is SourceKind.TABLE:
         raise creation_error(
             "E313", f"table '{source.label}' is not a stream", node, "join it with a stream, or query it on demand"
+        )
+    if source.kind is SourceKind.AGGREGATION:
+        raise creation_error(
+            "E313",
+            f"aggregation '{source.label}' is not a stream",
+            node,
+            "join it with a stream (within ... per ...), or query it on demand",
         )
     if source.kind is SourceKind.WINDOW and node.window is not None:
         raise creation_error(

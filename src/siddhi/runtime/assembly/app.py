@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from siddhi._core.context import AppContext
@@ -31,6 +31,7 @@ from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefini
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
 from siddhi.runtime.assembly.async_stream import AsyncStream, drain
+from siddhi.runtime.assembly.aggregation import AggregationContent, BuiltAggregation
 from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.on_demand import build_on_demand
@@ -63,8 +64,10 @@ class Assembly:
         async_streams: those streams that have a buffer in front of their junction, by id.
         tables: by id.
         queries: by name, in build order.
+        entries: which receivers do the work of which query, or of which partition, and where they are subscribed.
         partitions: by name.
         windows: named windows by id; their output junctions are among the junctions.
+        aggregations: by id.
 
     Raises:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
@@ -81,10 +84,12 @@ class Assembly:
         self._pools: dict[tuple[int, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
+        self.entries: list[tuple[str, StreamJunction, Receiver]] = []
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
         self.tables = Tables(plan.tables.values(), context, self._pool)
-        self._site = Site(context, scripts, self.tables, self.windows)
+        self.aggregations: dict[str, BuiltAggregation] = {}
+        self._site = Site(context, scripts, self.tables, self.windows, aggregations=self.aggregations)
         for stream in plan.streams.values():
             self._add_stream(stream, self.junctions)
         self._triggers = {
@@ -95,6 +100,11 @@ class Assembly:
             built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)), scripts)
             self.windows[window.id] = built
             self.junctions[window.id] = built.output
+        for aggregation in plan.aggregations.values():
+            # Subscribed first: queries that read an aggregation find the event at work in it.
+            built_aggregation = BuiltAggregation(aggregation, self.junctions[aggregation.input.source], self._site)
+            self.aggregations[aggregation.id] = built_aggregation
+            built_aggregation.source.subscribe(built_aggregation.entry)
         for execution in plan.executions:
             if isinstance(execution, PartitionPlan):
                 self._add_partition(execution)
@@ -130,9 +140,30 @@ class Assembly:
         steps |= {f"trigger {id_}": trigger for id_, trigger in self._triggers.items()}
         for id_, window in self.windows.items():
             steps |= {f"window {id_}/{step}": processor for step, processor in window.stateful.items()}
+        for id_, aggregation in self.aggregations.items():
+            steps |= {f"aggregation {id_}/{step}": processor for step, processor in aggregation.stateful.items()}
         for path, query in self._built:
             steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
         return steps
+
+    def built_queries(self) -> dict[str, BuiltQuery]:
+        """All queries, those of partitions as ``partition/query``."""
+        return dict(self._built)
+
+    def owned_steps(self) -> Iterator[tuple[tuple[str, str], Processor]]:
+        """Every step that holds state, with kind and name of what it belongs to."""
+        for name, partition in self.partitions.items():
+            yield ("Partitions", name), partition.keys
+        for id_, state in self.tables.states().items():
+            yield ("Tables", id_), state
+        for id_, stream in self.async_streams.items():
+            yield ("Streams", id_), stream.buffer
+        for id_, window in self.windows.items():
+            yield from ((("Windows", id_), step) for step in window.stateful.values())
+        for id_, aggregation in self.aggregations.items():
+            yield from ((("Aggregations", id_), step) for step in aggregation.stateful.values())
+        for path, query in self._built:
+            yield from ((("Queries", path), step) for step in query.stateful.values())
 
     def start(self) -> None:
         """Let time begin for whatever counts it from the start of the app; the app's lock is held."""
@@ -214,10 +245,10 @@ class Assembly:
             entries, built = build_join_query(plan, (left, right), output, site)
             for side, side_entry in zip(sides, entries, strict=True):
                 if side_entry is not None:
-                    self._subscribe(side.source, partition, side_entry)
+                    self._subscribe(plan, side.source, partition, side_entry)
         else:
             entry, built = build_single_query(plan, self._source(input_, partition, plan), output, site)
-            self._subscribe(input_.source, partition, entry)
+            self._subscribe(plan, input_.source, partition, entry)
         self._keep(plan, built, partition)
 
     def _add_pattern(self, plan: QueryPlan, input_: PatternPlan, partition: BuiltPartition | None) -> None:
@@ -229,13 +260,13 @@ class Assembly:
             self._site if partition is None else partition.site,
         )
         for source, entry in entries:
-            self._subscribe(source, partition, entry)
+            self._subscribe(plan, source, partition, entry)
         self._keep(plan, built, partition)
 
     def _keep(self, plan: QueryPlan, built: BuiltQuery, partition: BuiltPartition | None) -> None:
         if partition is not None:
             partition.queries.append(built)
-        self._built.append((plan.name if partition is None else f"{partition.plan.name}/{plan.name}", built))
+        self._built.append((_path(plan, partition), built))
         # Queries of partitions may share a name: the first one is called by it.
         self.queries.setdefault(plan.name, built)
 
@@ -249,16 +280,22 @@ class Assembly:
     def _join_source(self, input_: SingleInputPlan, partition: BuiltPartition | None, plan: QueryPlan) -> JoinSource:
         if input_.kind is SourceKind.TABLE:
             return JoinSource(None, TableContent(self.tables, input_.source))
+        if input_.kind is SourceKind.AGGREGATION:
+            assert isinstance(plan.input, JoinPlan) and plan.input.reading is not None
+            return JoinSource(None, AggregationContent(self.aggregations[input_.source], plan.input.reading))
         content = self.windows[input_.source] if input_.kind is SourceKind.WINDOW else None
         return JoinSource(self._source(input_, partition, plan), content)
 
-    def _subscribe(self, source: str, partition: BuiltPartition | None, entry: Receiver) -> None:
-        if partition is None:
-            self.junctions[source].subscribe(entry)
-        elif source in partition.inner:
-            partition.inner[source].subscribe(entry)
-        else:
-            partition.receiver(source).subscribe(entry)
+    def _subscribe(self, plan: QueryPlan, source: str, partition: BuiltPartition | None, entry: Receiver) -> None:
+        if partition is None or source in partition.inner:
+            junction = self.junctions[source] if partition is None else partition.inner[source]
+            junction.subscribe(entry)
+            self.entries.append((_path(plan, partition), junction, entry))
+            return
+        receiver = partition.receiver(source)
+        receiver.subscribe(entry)
+        if not any(known is receiver for _, _, known in self.entries):
+            self.entries.append((partition.plan.name, self.junctions[source], receiver))
 
     def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> OutputStage:
         inner = {} if partition is None else partition.inner
@@ -294,3 +331,7 @@ class Assembly:
             return inner[output.target]
         buffered = self.async_streams.get(output.target)
         return self.junctions[output.target] if buffered is None else buffered.entry
+
+
+def _path(plan: QueryPlan, partition: BuiltPartition | None) -> str:
+    return plan.name if partition is None else f"{partition.plan.name}/{plan.name}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from siddhi._core.aggregation_search import AggregationJoin, AggregationSearch
 from siddhi._core.aggregator import Aggregator
 from siddhi._core.aggregator_states import AggregatorStates
 from siddhi._core.event import Layout
@@ -173,15 +174,7 @@ def build_join_query(
     for side in sides:
         if not side.is_read:
             continue
-        step = JoinStep(
-            site.context,
-            side.slot,
-            searches[1 - side.slot],
-            side.held,
-            _is_outer(input_.type, side.slot),
-            side.joins_expired,
-            parts,
-        )
+        step = _step(side, searches[1 - side.slot], _is_outer(input_.type, side.slot), parts)
         side.chain.add(step)
         step.next = selector
         # The step goes first: it lets go of a window's events before the window does.
@@ -194,6 +187,14 @@ def build_join_query(
     if not site.partitioned:
         built.make_state(0)
     return [_entry(plan, input_, side) for side in sides], built
+
+
+def _step(side: _Side, search: Searchable | None, outer: bool, parts: JoinSelector | None) -> JoinStep | AggregationJoin:
+    """What looks the other side up for the events of this one."""
+    context = side.site.context
+    if isinstance(search, AggregationSearch):
+        return AggregationJoin(context, side.slot, search, outer, side.joins_expired, parts)
+    return JoinStep(context, side.slot, search, side.held, outer, side.joins_expired, parts)
 
 
 def _order_by_output(plan: QueryPlan) -> QueryPlan:
@@ -234,7 +235,7 @@ def _is_outer(type_: JoinType, slot: int) -> bool:
 
 def _triggers(input_: JoinPlan, slot: int) -> bool:
     side, other = (input_.left, input_.right) if slot == 0 else (input_.right, input_.left)
-    if side.kind is SourceKind.TABLE:
+    if side.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
         return False
     if slot == 1 and side.kind is SourceKind.WINDOW and side.source == other.source:
         return False  # a named window joined with itself is triggered by its left occurrence only
@@ -350,5 +351,7 @@ def _entry(plan: QueryPlan, input_: JoinPlan, side: _Side) -> QueryEntry | None:
     readers = selection_expressions(plan.selector)
     if input_.on is not None:
         readers.append(input_.on)
+    if input_.reading is not None:
+        readers += [*input_.reading.within, input_.reading.per]
     reads = attributes_read(side.plan, side.filters, readers, side.slot, whole=False)
     return QueryEntry(side.site.context, side.conditions, side.copier, side.chain.first, junction, reads)

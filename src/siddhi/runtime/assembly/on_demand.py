@@ -27,7 +27,6 @@ from siddhi.query_api.definition import Attribute
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import Site
-from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.table_output import build_table_output
 from siddhi.runtime.assembly.types import layout_of
@@ -45,8 +44,6 @@ def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], 
         site: of queries outside of partitions.
         pool_of: the pool that records of a layout's types share.
 
-    Raises:
-        SiddhiAppCreationError: it needs something that this engine does not run.
     """
     if plan.output is not None:
         layout = _layout(plan.selector)
@@ -68,8 +65,12 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
         row = Cells(table.layout)
         built = site.tables.search(plan.store, plan.condition, site.builder({TABLE_SLOT: row}), Binding.AS_EVENT)
         return TableSearchable(built.search, 0), table.pool, row
-    if plan.kind is not SourceKind.WINDOW:
-        raise not_supported(f"on-demand queries on '{plan.store}' are", None)
+    if plan.kind is SourceKind.AGGREGATION:
+        assert plan.reading is not None
+        aggregation = site.aggregations[plan.store]
+        question = site.builder({0: Cells(aggregation.answers, source=0)})
+        searched = aggregation.search(plan.reading, plan.condition, 0, question)
+        return searched, aggregation.pool, Cells(aggregation.answers)
     window = site.windows[plan.store]
     filters = () if plan.condition is None else (plan.condition,)
     builder = site.builder({0: Cells(window.layout, source=0)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ from siddhi._core.processor import Processor
 from siddhi._core.query import StageCopier
 from siddhi.planner.expressions import TypedExpression
 from siddhi.planner.nodes import QueryPlan, SelectorPlan
-from siddhi.planner.patterns_plan import PatternPlan, SlotPlan, StateKind
+from siddhi.planner.patterns_plan import OverflowPolicy, PatternPlan, SlotPlan, StateKind
 from siddhi.planner.walk import read_positions
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.patterns_picks import Picks
@@ -98,6 +99,8 @@ def build_pattern_query(
         input_.states[0].expiry is not None,
         -1 if input_.within_ms is None else input_.within_ms,
         site.partitioned,
+        input_.max_partial_matches or 0,
+        _warner(plan.name) if input_.overflow is OverflowPolicy.DROP_OLDEST else None,
         selection,
     )
     built.stateful["pattern"] = pattern
@@ -109,6 +112,21 @@ def build_pattern_query(
         for number, source in enumerate(input_.sources)
     ]
     return entries, built
+
+
+def _warner(query: str) -> Callable[[int], None]:
+    """Warns of dropped partial matches, ever more rarely: at the first, the second, the fourth, ..."""
+    warned = 0
+
+    def warn(dropped: int) -> None:
+        nonlocal warned
+        if dropped >= 2 * warned:
+            warned = dropped
+            logging.getLogger("siddhi").warning(
+                "query '%s' has dropped %d of its oldest partial matches: more wait than it may hold", query, dropped
+            )
+
+    return warn
 
 
 def _attributes_read(plan: PatternPlan, source: str) -> int:

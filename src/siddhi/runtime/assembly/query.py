@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from siddhi._core.aggregator_states import AggregatorStates
 from siddhi._core.context import AppContext
@@ -34,6 +35,9 @@ from siddhi.runtime.assembly.stage import Stage
 from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.aggregation import BuiltAggregation
+
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
 
 _HOLD_THEIR_BATCH = frozenset({"batch", "lengthBatch", "timeBatch"})
@@ -50,6 +54,7 @@ class Site:
         tables: of the app.
         windows: named windows of the app.
         partitioned: it stands inside a partition.
+        aggregations: of the app.
         starting: called in order when the app starts: whatever counts time from then on.
     """
 
@@ -58,6 +63,7 @@ class Site:
     tables: Tables
     windows: Mapping[str, BuiltNamedWindow]
     partitioned: bool = False
+    aggregations: Mapping[str, BuiltAggregation] = field(default_factory=dict)
     starting: list[Callable[[], None]] = field(default_factory=list)
 
     def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:

@@ -10,9 +10,9 @@ from siddhi._core.output import OutputStage
 from siddhi._core.table import Table
 from siddhi._core.table_output import Assignments, TableDelete, TableInsert, TableUpdate, TableUpdateOrInsert
 from siddhi._core.table_search import Binding
-from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, TypedExpression
+from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, Call, TypedExpression
 from siddhi.planner.nodes import Action, OutputPlan, SetPlan
-from siddhi.planner.walk import has_aggregate
+from siddhi.planner.walk import has_aggregate, walk
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
@@ -42,8 +42,11 @@ def build_table_output(
     table = tables[plan.target]
     if plan.action is Action.INSERT:
         return TableInsert(context, table.pool, layout, table)
-    condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: Cells(table.layout)})
-    built = tables.search(plan.target, plan.condition, condition, Binding.AS_EVENT)
+    # The row as the event at hand is read fastest; where the time of the output event is asked for, that is at hand.
+    binding = Binding.IN_FRAME if _reads_time(plan.condition) else Binding.AS_EVENT
+    row = Cells(table.layout, source="event" if binding is Binding.AS_EVENT else "row")
+    condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: row})
+    built = tables.search(plan.target, plan.condition, condition, binding)
     pool = pool_of(layout)
     if plan.action is Action.DELETE:
         return TableDelete(context, pool, layout, built.search)
@@ -58,6 +61,12 @@ def build_table_output(
         return TableUpdate(context, pool, layout, built.search, assignments)
     overwrites = _sets_everything(sets, table) and all(_is_output(built.key.get(p), p) for p in table.primary_key)
     return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, overwrites)
+
+
+def _reads_time(condition: TypedExpression | None) -> bool:
+    return condition is not None and any(
+        isinstance(node, Call) and node.function.native == "eventTimestamp" for node in walk(condition)
+    )
 
 
 def _distinct(sets: tuple[SetPlan, ...]) -> list[SetPlan]:

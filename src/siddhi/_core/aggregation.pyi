@@ -1,0 +1,43 @@
+from collections.abc import Sequence
+
+from siddhi._core.aggregation_fold import Fold
+from siddhi._core.aggregation_time import Calendar
+from siddhi._core.context import AppContext
+from siddhi._core.executor import Executor
+from siddhi._core.processor import Processor
+from siddhi._core.table import Table
+
+class Level:
+    @property
+    def length(self) -> int: ...
+    @property
+    def table(self) -> Table: ...
+    @property
+    def running_rows(self) -> int: ...
+
+class Aggregation(Processor):
+    def __init__(
+        self,
+        app: AppContext,
+        id: str,
+        fold: Fold,
+        tables: Sequence[tuple[int, Table]],
+        calendar: Calendar,
+        by: Executor | None,
+        group: Sequence[Executor],
+        first_group: int,
+    ) -> None: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def fold(self) -> Fold: ...
+    @property
+    def levels(self) -> tuple[Level, ...]: ...
+
+class AggregationPurge(Processor):
+    def __init__(
+        self, aggregation: Aggregation, interval_ms: int, retention_ms: Sequence[int | None]
+    ) -> None: ...
+    @property
+    def aggregation(self) -> Aggregation: ...
+    def start(self) -> None: ...

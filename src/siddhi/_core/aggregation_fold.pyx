@@ -1,0 +1,350 @@
+"""Rows of aggregations: taking events in, merging, computing answers."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.set cimport PySet_Add, PySet_GET_SIZE
+from libc.math cimport sqrt
+from libc.string cimport memset
+
+from siddhi._core.event cimport (
+    BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, acquire, cell_to_python, release,
+)
+from siddhi._core.event_copy cimport copy_event
+from siddhi._core.executor cimport NULL_VALUE, TRUE, VARIABLE, Executor
+
+cdef object NAN = float("nan")         # one object for all, so that a set holds it once
+
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Fold:
+    """How rows of one layout are made of events.
+
+    Args:
+        pool: of the rows.
+        answers: pool of the answers: the time of the bucket, then one cell per finish.
+        folds: (kind, executor of the argument or None, first position in the row) of each base value.
+        finishes: (kind, position in the row, position of the count or 0) of each output value.
+        last: position of the time of the latest event, or -1.
+    """
+
+    def __cinit__(self, EventPool pool not None, EventPool answers not None, folds, finishes, int last):
+        cdef int i
+        cdef FoldC* fold
+        cdef FinishC* finish
+        cdef Executor executor
+        cdef Layout layout = pool.layout
+        self.pool = pool
+        self.answers = answers
+        self.n_folds = len(folds)
+        self.n_finishes = len(finishes)
+        self.last_cell = layout.cell(last) if last >= 0 else 0
+        self.executors = tuple([argument for _, argument, _ in folds])
+        self.folds = <FoldC*> PyMem_Malloc(max(1, self.n_folds) * sizeof(FoldC))
+        self.finishes = <FinishC*> PyMem_Malloc(max(1, self.n_finishes) * sizeof(FinishC))
+        if self.folds is NULL or self.finishes is NULL:
+            raise MemoryError
+        memset(self.folds, 0, self.n_folds * sizeof(FoldC))
+        for i, (kind, argument, position) in enumerate(folds):
+            fold = &self.folds[i]
+            fold.kind = kind
+            fold.cell, fold.word = layout.cell(position), layout.null_word(position)
+            fold.bit = (<uint64_t> 1) << (<int> position & 63)
+            if argument is not None:
+                executor = argument
+                fold.x = &executor.c
+                fold.code = executor.type
+                fold.computed = executor.kind != VARIABLE
+                fold.source_cell, fold.source_word = executor.c.cell, executor.c.word
+                fold.source_bit = executor.c.bit
+                if fold.computed:
+                    if kind != LATEST:
+                        raise ValueError("what is aggregated is an attribute")
+                    self.computes = True
+        for i, (kind, position, second) in enumerate(finishes):
+            finish = &self.finishes[i]
+            finish.kind = kind
+            finish.cell, finish.word = answers.layout.cell(i + 1), answers.layout.null_word(i + 1)
+            finish.bit = (<uint64_t> 1) << ((i + 1) & 63)
+            finish.first_cell, finish.first_word = layout.cell(position), layout.null_word(position)
+            finish.first_bit = (<uint64_t> 1) << (<int> position & 63)
+            finish.second_cell = layout.cell(second)
+            finish.code = layout.codes[<int> position]
+            finish.is_object = finish.code == STRING or finish.code == OBJECT
+
+    def __dealloc__(self):
+        PyMem_Free(self.folds)
+        PyMem_Free(self.finishes)
+
+    cdef EventC* computed(self, EventC* event, FrameC* frame) except NULL:
+        """The computed latest values in a record of their own, the caller's. May run Python, so it comes first."""
+        cdef int i, status
+        cdef FoldC* fold
+        cdef PyObject* value
+        cdef EventC* out = acquire(self.pool)
+        memset(out.body, 0, 8 * self.pool.layout.words)
+        try:
+            for i in range(self.n_folds):
+                fold = &self.folds[i]
+                if not fold.computed:
+                    continue
+                if fold.code == STRING or fold.code == OBJECT:
+                    status = fold.x.fn(fold.x, event, frame, &value)
+                    if status != NULL_VALUE:
+                        Py_INCREF(<object> value)
+                        out.body[fold.cell] = <uint64_t> value
+                elif fold.code == BOOL:
+                    status = fold.x.fn(fold.x, event, frame, NULL)
+                    (<CellC*> &out.body[fold.cell]).i = status == TRUE
+                else:
+                    status = fold.x.fn(fold.x, event, frame, &out.body[fold.cell])
+                if status == NULL_VALUE:
+                    out.body[fold.word] |= fold.bit
+        except BaseException:
+            release(self.pool, out)
+            raise
+        return out
+
+    cdef int begin(self, EventC* row) except -1:
+        """Nothing aggregated yet. Times and group are written before."""
+        cdef int i, part
+        cdef FoldC* fold
+        for i in range(self.n_folds):
+            fold = &self.folds[i]
+            if fold.kind == DISTINCT:
+                values = set()
+                Py_INCREF(values)
+                row.body[fold.cell] = <uint64_t> <PyObject*> values
+            elif fold.kind == DEVIATION:
+                for part in range(3):
+                    row.body[fold.cell + part] = 0
+            elif fold.kind == COUNT:
+                row.body[fold.cell] = 0
+            else:
+                row.body[fold.word] |= fold.bit
+        if self.last_cell:
+            (<CellC*> &row.body[self.last_cell]).l = <int64_t> -9223372036854775807 - 1
+        return 0
+
+    cdef int add(self, EventC* row, const EventC* event, const EventC* computed, int64_t time) except -1:
+        """Take an event in.
+
+        Args:
+            computed: as made by computed(); NULL where nothing is.
+            time: of the event.
+        """
+        cdef int i
+        cdef FoldC* fold
+        cdef CellC value
+        cdef CellC* cell
+        cdef bint is_latest = True
+        if self.last_cell:
+            cell = <CellC*> &row.body[self.last_cell]
+            is_latest = time >= cell.l
+            if is_latest:
+                cell.l = time
+        for i in range(self.n_folds):
+            fold = &self.folds[i]
+            cell = <CellC*> &row.body[fold.cell]
+            if fold.kind == COUNT:
+                cell.l += 1
+                continue
+            if fold.kind == LATEST:
+                if is_latest:
+                    if fold.computed:
+                        replace(fold, row, computed, fold.cell, fold.word, fold.bit)
+                    else:
+                        replace(fold, row, event, fold.source_cell, fold.source_word, fold.source_bit)
+                continue
+            if fold.kind == DISTINCT:
+                put(fold, cell, event)
+                continue
+            if event.body[fold.source_word] & fold.source_bit:
+                continue
+            value.bits = event.body[fold.source_cell]
+            if fold.kind == SUM:
+                if fold.code == DOUBLE:
+                    pass
+                elif fold.code == FLOAT:
+                    value.d = value.f
+                elif fold.code == INT:
+                    value.l = value.i
+                if row.body[fold.word] & fold.bit:
+                    row.body[fold.word] &= ~fold.bit
+                    cell[0] = value
+                elif fold.code >= FLOAT:
+                    cell.d += value.d
+                else:
+                    cell.l += value.l
+            elif fold.kind == DEVIATION:
+                spread(cell, as_double(&value, fold.code))
+            elif row.body[fold.word] & fold.bit:
+                row.body[fold.word] &= ~fold.bit
+                cell[0] = value
+            elif is_less(&value, cell, fold.code) if fold.kind == MINIMUM else is_less(cell, &value, fold.code):
+                cell[0] = value
+        return 0
+
+    cdef EventC* clone(self, const EventC* row) except NULL:
+        """A row of the same values that shares nothing with it; the caller's."""
+        cdef int i
+        cdef EventC* copy = copy_event(self.pool, row)
+        cdef PyObject* shared
+        try:
+            for i in range(self.n_folds):
+                if self.folds[i].kind == DISTINCT:
+                    shared = <PyObject*> copy.body[self.folds[i].cell]
+                    values = set(<object> shared)
+                    Py_INCREF(values)
+                    copy.body[self.folds[i].cell] = <uint64_t> <PyObject*> values
+                    Py_XDECREF(shared)
+        except BaseException:
+            release(self.pool, copy)
+            raise
+        return copy
+
+    cdef int merge(self, EventC* row, const EventC* newer) except -1:
+        """Take another row in, of which later events came last."""
+        cdef int i
+        cdef FoldC* fold
+        cdef CellC* cell
+        cdef const CellC* other
+        cdef bint is_latest = True
+        if self.last_cell:
+            cell = <CellC*> &row.body[self.last_cell]
+            other = <const CellC*> &newer.body[self.last_cell]
+            is_latest = other.l >= cell.l
+            if is_latest:
+                cell.l = other.l
+        for i in range(self.n_folds):
+            fold = &self.folds[i]
+            cell = <CellC*> &row.body[fold.cell]
+            other = <const CellC*> &newer.body[fold.cell]
+            if fold.kind == COUNT:
+                cell.l += other.l
+            elif fold.kind == LATEST:
+                if is_latest:
+                    replace(fold, row, newer, fold.cell, fold.word, fold.bit)
+            elif fold.kind == DISTINCT:
+                (<set> <PyObject*> cell.o).update(<set> <PyObject*> other.o)
+            elif fold.kind == DEVIATION:
+                spread_all(cell, other)
+            elif newer.body[fold.word] & fold.bit:
+                pass
+            elif row.body[fold.word] & fold.bit:
+                row.body[fold.word] &= ~fold.bit
+                cell[0] = other[0]
+            elif fold.kind == SUM:
+                if fold.code >= FLOAT:
+                    cell.d += other.d
+                else:
+                    cell.l += other.l
+            elif is_less(other, cell, fold.code) if fold.kind == MINIMUM else is_less(cell, other, fold.code):
+                cell[0] = other[0]
+        return 0
+
+    cdef EventC* finish(self, const EventC* row, int64_t bucket) except NULL:
+        """What readers get of a row; the caller's."""
+        cdef int i
+        cdef FinishC* finish
+        cdef const CellC* first
+        cdef CellC* cell
+        cdef EventC* out = acquire(self.answers)
+        memset(out.body, 0, 8 * self.answers.layout.words)
+        out.timestamp = bucket
+        (<CellC*> &out.body[self.answers.layout.words]).l = bucket
+        for i in range(self.n_finishes):
+            finish = &self.finishes[i]
+            first = <const CellC*> &row.body[finish.first_cell]
+            cell = <CellC*> &out.body[finish.cell]
+            if finish.kind == SIZE:
+                cell.l = PySet_GET_SIZE(<object> <PyObject*> first.o)
+            elif finish.kind == SPREAD:
+                # Cells: number of values, mean, sum of squared distances.
+                if first.l == 0:
+                    out.body[finish.word] |= finish.bit
+                else:
+                    cell.d = sqrt(first[2].d / first.l) if first[2].d > 0 else 0.0
+            elif row.body[finish.first_word] & finish.first_bit:
+                out.body[finish.word] |= finish.bit
+            elif finish.kind == MEAN:
+                cell.d = (first.d if finish.code == DOUBLE else <double> first.l) / \
+                    (<const CellC*> &row.body[finish.second_cell]).l
+            else:
+                cell[0] = first[0]
+                if finish.is_object:
+                    Py_INCREF(<object> <PyObject*> cell.o)
+        return out
+
+
+cdef inline double as_double(const CellC* value, int code) noexcept:
+    if code == DOUBLE:
+        return value.d
+    if code == FLOAT:
+        return value.f
+    return <double> value.i if code == INT else <double> value.l
+
+
+cdef inline bint is_less(const CellC* a, const CellC* b, int code) noexcept:
+    if code == DOUBLE:
+        return a.d < b.d
+    if code == LONG:
+        return a.l < b.l
+    if code == INT:
+        return a.i < b.i
+    return a.f < b.f
+
+
+cdef inline void spread(CellC* cells, double value) noexcept:
+    """One value more: number, mean, sum of squared distances from the mean (Welford)."""
+    cdef double distance = value - cells[1].d
+    cells[0].l += 1
+    cells[1].d += distance / cells[0].l
+    cells[2].d += distance * (value - cells[1].d)
+
+
+cdef inline void spread_all(CellC* cells, const CellC* other) noexcept:
+    """The same for many values at once (Chan, Golub and LeVeque)."""
+    cdef double distance = other[1].d - cells[1].d
+    cdef double n
+    if other[0].l == 0:
+        return
+    n = <double> (cells[0].l + other[0].l)
+    cells[2].d += other[2].d + distance * distance * (<double> cells[0].l * <double> other[0].l / n)
+    cells[1].d += distance * (other[0].l / n)
+    cells[0].l += other[0].l
+
+
+cdef int put(const FoldC* fold, CellC* cell, const EventC* event) except -1:
+    """Add a value to a set."""
+    value = cell_to_python(event, fold.source_word, fold.source_bit, fold.source_cell, fold.code)
+    if value is not None and fold.code in (DOUBLE, FLOAT) and value != value:
+        value = NAN
+    PySet_Add(<object> <PyObject*> cell.o, value)
+    return 0
+
+
+cdef inline void replace(const FoldC* fold, EventC* row, const EventC* source, int cell, int word,
+                         uint64_t bit) noexcept:
+    """Write a latest value over the one before."""
+    cdef PyObject* before
+    cdef bint is_null = (source.body[word] & bit) != 0
+    if fold.code != STRING and fold.code != OBJECT:
+        if is_null:
+            row.body[fold.word] |= fold.bit
+        else:
+            row.body[fold.word] &= ~fold.bit
+            row.body[fold.cell] = source.body[cell]
+        return
+    before = <PyObject*> row.body[fold.cell]
+    if is_null:
+        row.body[fold.word] |= fold.bit
+        row.body[fold.cell] = 0
+    else:
+        row.body[fold.word] &= ~fold.bit
+        row.body[fold.cell] = source.body[cell]
+        Py_INCREF(<object> <PyObject*> source.body[cell])
+    Py_XDECREF(before)

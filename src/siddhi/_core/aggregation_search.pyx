@@ -1,0 +1,184 @@
+"""Reading aggregations: on demand, and as one side of a join."""
+
+cimport cython
+
+from siddhi._core.aggregation cimport Level, Rows
+from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport EXPIRED, CellC, EventPool, release
+from siddhi._core.executor cimport TRUE, evaluate_condition, evaluate_to_python
+from siddhi._core.searchable cimport FoundC, found_add
+from siddhi._core.table cimport Table
+from siddhi._core.table_index cimport NO_ROW
+from libc.stdint cimport uint32_t
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class AggregationSearch(Searchable):
+    """A question to an aggregation.
+
+    Args:
+        aggregation: that is asked.
+        slot: where the condition reads an answer.
+        condition: over the answer and other slots, or None.
+        within: (start, end) in ms; or the executors of one or two values, of which ``range_of`` makes them.
+        range_of: fn(first, second or None) -> (start, end).
+        per: index of the level; or the executor of a text, of which ``level_of`` makes it.
+        level_of: fn(text) -> index.
+    """
+
+    def __init__(self, Aggregation aggregation not None, int slot, Executor condition, tuple within not None, range_of,
+                 per not None, level_of):
+        self.aggregation = aggregation
+        self.slot = slot
+        self.condition = condition
+        self.range_of = range_of
+        self.level_of = level_of
+        if isinstance(within[0], int):
+            self.range = within
+        else:
+            self.first = within[0]
+            self.second = within[1] if len(within) > 1 else None
+        self.level = -1
+        if isinstance(per, int):
+            self.level = per
+        else:
+            self.per = per
+
+    def __dealloc__(self):
+        if self.aggregation is not None:
+            chunk_release(&self.lent, self.aggregation.fold.answers)
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        cdef EventC* event
+        chunk_release(&self.lent, self.aggregation.fold.answers)
+        self.answer(NULL, frame, &self.lent)
+        event = self.lent.head
+        while event is not NULL:
+            found_add(found, event)
+            event = event.next
+        return 0
+
+    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1:
+        """The rows that answer, in the order of their buckets' first appearance; the caller's. `out` is empty.
+
+        Args:
+            event: that asks, for what the range is made of; NULL where that reads none.
+        """
+        cdef EventChunk made
+        cdef EventC* row
+        cdef int at = self.level
+        cdef EventPool pool = self.aggregation.fold.answers
+        within = self.range
+        if within is None:
+            second = None if self.second is None else evaluate_to_python(self.second, event, frame)
+            within = self.range_of(evaluate_to_python(self.first, event, frame), second)
+        if at < 0:
+            at = self.level_of(evaluate_to_python(self.per, event, frame))
+        chunk_clear(&made)
+        try:
+            self.gather(at, within[0], within[1], &made)
+            # From here on Python may run: the answers are nobody else's.
+            while made.head is not NULL:
+                row = chunk_pop(&made)
+                if self.condition is not None:
+                    frame.slots[self.slot] = row
+                    try:
+                        if evaluate_condition(&self.condition.c, row, frame) != TRUE:
+                            release(pool, row)
+                            continue
+                    except BaseException:
+                        release(pool, row)
+                        raise
+                chunk_append(out, row)
+        except BaseException:
+            chunk_release(&made, pool)
+            chunk_release(out, pool)
+            raise
+        return 0
+
+    cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1:
+        """The rows of a level whose buckets begin in [start, end)."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef Level asked = <Level> aggregation.levels[at]
+        cdef Level level
+        cdef Table table = asked.table
+        cdef Rows rows = Rows(aggregation.fold.pool, asked.running.keys.types)
+        cdef int64_t bucket
+        cdef uint32_t number = table.first, slot
+        cdef int i
+        # Older rows first: of equal times, what came later is the latest.
+        while number != NO_ROW:
+            bucket = (<CellC*> &table.rows[number].event.body[aggregation.time_cell]).l
+            if start <= bucket < end:
+                aggregation.merge_into(rows, bucket, table.rows[number].event)
+            number = table.rows[number].next
+        for i in range(at, -1, -1):
+            level = <Level> aggregation.levels[i]
+            for slot in range(level.running.keys.slots()):
+                bucket = (<CellC*> &level.running.rows[slot].body[aggregation.time_cell]).l
+                if i < at:
+                    bucket = aggregation.bucket_of(asked, bucket)
+                if start <= bucket < end:
+                    aggregation.merge_into(rows, bucket, level.running.rows[slot])
+        for slot in range(rows.keys.slots()):
+            chunk_append(out, aggregation.fold.finish(
+                rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l))
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class AggregationJoin(Processor):
+    """Joins what leaves a side's window with the answers of an aggregation.
+
+    Args:
+        app: the app's context.
+        own: slot of this side's events, 0 (left) or 1 (right).
+        search: the question, with the join condition.
+        outer: events without match are handed on with the other side null.
+        joins_expired: expired events look for matches, too.
+        parts: the selection where it aggregates, orders or limits: the matches of one event are a chunk for it.
+    """
+
+    def __init__(self, AppContext app not None, int own, AggregationSearch search not None, bint outer,
+                 bint joins_expired, JoinSelector parts):
+        self.app = app
+        self.own = own
+        self.search = search
+        self.outer = outer
+        self.joins_expired = joins_expired
+        self.parts = parts
+
+    cdef int process(self, EventC* event) except -1:
+        cdef FrameC* frame = &self.app.frame
+        cdef EventC* slots[2]
+        cdef EventC** before = frame.slots
+        cdef EventChunk answers
+        cdef EventC* row
+        cdef int opposite = 1 - self.own
+        if event.type == EXPIRED and not self.joins_expired:
+            return 0
+        chunk_clear(&answers)
+        slots[self.own] = event
+        slots[opposite] = NULL
+        frame.slots = slots
+        frame.type = event.type
+        frame.group = frame.partition
+        try:
+            self.search.answer(event, frame, &answers)
+            if answers.head is NULL:
+                if self.outer:
+                    slots[opposite] = NULL
+                    self.next.process(event)
+            else:
+                row = answers.head
+                while row is not NULL:
+                    slots[opposite] = row
+                    self.next.process(event)
+                    row = row.next
+        finally:
+            frame.slots = before
+            chunk_release(&answers, self.search.aggregation.fold.answers)
+        return 0 if self.parts is None else self.parts.end_part()

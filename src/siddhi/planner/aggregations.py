@@ -1,0 +1,310 @@
+"""Incremental aggregations: what is kept of the events of a bucket, so that buckets can be merged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from siddhi.extension.metadata import AggregatorMetadata
+from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
+from siddhi.planner.aggregations_purge import plan_purge
+from siddhi.planner.annotations import only
+from siddhi.planner.expressions import Attr, TypedExpression
+from siddhi.planner.handlers import plan_handlers
+from siddhi.planner.nodes import SingleInputPlan, SourceKind, TablePlan
+from siddhi.planner.problems import (
+    a_type,
+    creation_error,
+    duplicate_attribute,
+    duplicate_definition,
+    unknown_definition,
+    unsupported,
+    unsupported_type,
+)
+from siddhi.planner.resolver import Resolver
+from siddhi.planner.scope import SourceScope
+from siddhi.planner.walk import has_aggregate
+from siddhi.query_api.definition import AggregationDefinition, Attribute, Duration
+from siddhi.query_api.expression import FunctionCall, Variable
+from siddhi.query_api.selection import OutputAttribute
+from siddhi.query_api.span import Node
+from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from siddhi.planner.catalog import Catalog
+
+__all__ = ["TIMESTAMP", "plan_aggregation"]
+
+TIMESTAMP = Attribute("AGG_TIMESTAMP", AttributeType.LONG)
+"""The start (ms) of a bucket: the first attribute that readers see."""
+
+_EVENT_TIMESTAMP = Attribute("AGG_EVENT_TIMESTAMP", AttributeType.LONG)
+_LAST_TIMESTAMP = Attribute("AGG_LAST_EVENT_TIMESTAMP", AttributeType.LONG)
+_ORDER = tuple(Duration)
+_WHOLE = (AttributeType.INT, AttributeType.LONG)
+_INCREMENTAL = ("avg", "count", "distinctCount", "max", "min", "stdDev", "sum")
+
+
+def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> None:
+    """Enter an aggregation and its tables into the catalog.
+
+    Raises:
+        SiddhiAppError: something in it is refused.
+    """
+    _check_annotations(definition)
+    if catalog.is_taken(definition.id):
+        raise duplicate_definition(f"'{definition.id}' is already defined", definition)
+    scope, input_ = _input(catalog, definition)
+    durations = _durations(definition)
+    stored = _Stored(catalog, scope, definition)
+    tables = tuple(f"{definition.id}_{duration.name}" for duration in durations)
+    for table in tables:
+        if catalog.is_taken(table):
+            raise duplicate_definition(
+                f"'{table}' is already defined, and aggregation '{definition.id}' keeps its rows there", definition
+            )
+        catalog.tables[table] = TablePlan(
+            id=table, attributes=tuple(stored.attributes), owner=definition.id, span=definition.span
+        )
+    catalog.aggregations[definition.id] = AggregationPlan(
+        id=definition.id,
+        input=input_,
+        by=stored.by,
+        group_by=stored.group_by,
+        stored=tuple(stored.attributes),
+        first_group=stored.first_group,
+        base_values=tuple(stored.base_values),
+        last=stored.last,
+        outputs=tuple(stored.outputs),
+        attributes=(TIMESTAMP, *(output.attribute for output in stored.outputs)),
+        durations=durations,
+        tables=tables,
+        purge=plan_purge(definition, durations),
+        span=definition.span,
+    )
+
+
+def _check_annotations(definition: AggregationDefinition) -> None:
+    for name, what in (
+        ("store", "aggregations kept in a store (@store)"),
+        ("PartitionById", "aggregations shared between nodes (@PartitionById)"),
+        ("persistedAggregation", "persisted aggregations (@persistedAggregation)"),
+    ):
+        annotation = only(definition.annotations, name)
+        if annotation is not None:
+            raise unsupported(what, annotation if annotation.span is not None else definition, "leave it out: rows are kept in memory")
+    key = only(definition.annotations, "PrimaryKey")
+    if key is not None:
+        raise creation_error(
+            "E325",
+            "an aggregation has no @PrimaryKey of its own",
+            key if key.span is not None else definition,
+            "its rows are told apart by bucket and group",
+        )
+
+
+def _input(catalog: Catalog, definition: AggregationDefinition) -> tuple[SourceScope, SingleInputPlan]:
+    node = definition.input
+    place = node if node.span is not None else definition
+    stream = catalog.streams.get(node.source)
+    if stream is None or node.is_inner or node.is_fault:
+        error = unknown_definition("stream", node.source, catalog.streams, place)
+        if node.source in catalog.tables or node.source in catalog.windows:
+            error.hint = f"'{node.source}' is no stream: an aggregation reads streams only"
+        elif node.source in catalog.filled:
+            error.hint = f"define stream '{node.source}': an aggregation comes before the query that fills it"
+        raise error
+    scope = SourceScope(node.source, stream.attributes, what=f"stream '{node.source}'", also=node.alias)
+    handlers = plan_handlers(catalog, scope, node.handlers)
+    return scope, SingleInputPlan(
+        source=node.source,
+        kind=SourceKind.STREAM,
+        attributes=tuple(scope.attributes),
+        source_width=len(stream.attributes),
+        before=tuple(handlers.before),
+        alias=node.alias,
+    )
+
+
+def _durations(definition: AggregationDefinition) -> tuple[Duration, ...]:
+    written = definition.durations
+    if not definition.is_range:
+        return tuple(duration for duration in _ORDER if duration in written)
+    first, last = _ORDER.index(written[0]), _ORDER.index(written[1])
+    if first >= last:
+        raise creation_error(
+            "E325",
+            f"'{written[0].value} ... {written[1].value}' is no range: the start must be finer than the end",
+            definition,
+            f"write 'every {written[1].value} ... {written[0].value}'"
+            if first > last
+            else f"write 'every {written[0].value}'",
+        )
+    return _ORDER[first : last + 1]
+
+
+class _Stored:
+    """What the rows hold, while the selection is gone through."""
+
+    def __init__(self, catalog: Catalog, scope: SourceScope, definition: AggregationDefinition) -> None:
+        self._catalog = catalog
+        self._resolve = Resolver(catalog, scope)
+        self._id = definition.id
+        self.by = self._by(scope, definition)
+        self.attributes = [TIMESTAMP] if self.by is None else [TIMESTAMP, _EVENT_TIMESTAMP]
+        self.group_by = tuple(self._group(scope, variable) for variable in definition.selector.group_by)
+        self.first_group = len(self.attributes)
+        for attr in self.group_by:
+            self._add(Attribute(attr.name, attr.type), definition)
+        self.base_values: list[BaseValue] = []
+        self.outputs: list[OutputValue] = []
+        self.last: int | None = None
+        self._known: dict[tuple[BaseKind, TypedExpression | None], int] = {}
+        selected = definition.selector.attributes or tuple(
+            OutputAttribute(Variable(attribute.name)) for attribute in scope.attributes
+        )
+        for select in selected:
+            self._select(select, select if select.span is not None else definition)
+        if self.by is not None and any(base.kind is BaseKind.LATEST for base in self.base_values):
+            self.last = self._add(_LAST_TIMESTAMP, definition)
+
+    def _by(self, scope: SourceScope, definition: AggregationDefinition) -> Attr | None:
+        if definition.aggregate_by is None:
+            return None
+        attr = scope.attribute(definition.aggregate_by)
+        if attr.type not in (AttributeType.LONG, AttributeType.STRING):
+            raise unsupported_type(
+                f"aggregation '{definition.id}' takes the time of an event from '{attr.name}', which is {a_type(attr.type)}",
+                definition.aggregate_by,
+                "it must be a long (ms since the epoch) or a string 'yyyy-MM-dd HH:mm:ss'",
+            )
+        return attr
+
+    def _group(self, scope: SourceScope, variable: Variable) -> Attr:
+        attr = scope.attribute(variable)
+        if attr.type is AttributeType.OBJECT:
+            raise unsupported_type(f"an aggregation can't group by '{attr.name}', which is an object", variable)
+        return attr
+
+    def _add(self, attribute: Attribute, at: Node) -> int:
+        """A stored attribute more; its position."""
+        if any(known.name == attribute.name for known in self.attributes):
+            raise duplicate_attribute(
+                f"the rows of aggregation '{self._id}' would have two attributes '{attribute.name}'",
+                at,
+                "give one of them another name with 'as'",
+            )
+        self.attributes.append(attribute)
+        return len(self.attributes) - 1
+
+    def _select(self, select: OutputAttribute, at: Node) -> None:
+        expression = select.expression
+        if select.rename is not None:
+            name = select.rename
+        elif isinstance(expression, Variable):
+            name = expression.name
+        else:
+            raise creation_error("E321", "an expression in select needs a name", at, "write <expression> as <name>")
+        if name == TIMESTAMP.name or any(output.attribute.name == name for output in self.outputs):
+            raise duplicate_attribute(f"select gives two attributes called '{name}'", at, "rename one of them with 'as'")
+        aggregator = None
+        if isinstance(expression, FunctionCall) and self._catalog.registry.function(expression.namespace, expression.name) is None:
+            aggregator = self._catalog.registry.aggregator(expression.namespace, expression.name)
+        if aggregator is not None:
+            assert isinstance(expression, FunctionCall)
+            self._aggregate(name, aggregator, expression, at)
+            return
+        typed = self._resolve(expression)
+        if isinstance(typed, Attr) and typed in self.group_by:
+            position = self.first_group + self.group_by.index(typed)
+            self._output(name, typed.type, OutputKind.STORED, position)
+            return
+        if has_aggregate(typed):
+            raise creation_error(
+                "E325",
+                "an aggregation can't calculate with aggregates",
+                expression if expression.span is not None else at,
+                "select them as they are, and calculate where the aggregation is read",
+            )
+        position = self._add(Attribute(name, typed.type), at)
+        self.base_values.append(BaseValue(BaseKind.LATEST, typed, position))
+        self._output(name, typed.type, OutputKind.STORED, position)
+
+    def _output(self, name: str, type_: AttributeType, kind: OutputKind, position: int, count: int = 0) -> None:
+        self.outputs.append(OutputValue(Attribute(name, type_), kind, position, count))
+
+    def _aggregate(self, name: str, aggregator: AggregatorMetadata, call: FunctionCall, at: Node) -> None:
+        place = call if call.span is not None else at
+        kind = aggregator.full_name
+        if kind not in _INCREMENTAL:
+            raise creation_error(
+                "E325",
+                f"'{kind}' can't be computed incrementally",
+                place,
+                f"an aggregation has {', '.join(_INCREMENTAL)}, and the latest value of anything else",
+            )
+        argument = self._argument(kind, call, place)
+        long, double = AttributeType.LONG, AttributeType.DOUBLE
+        if kind == "count":
+            self._output(name, long, OutputKind.STORED, self._count(at))
+            return
+        assert argument is not None
+        type_ = argument.type
+        if kind in ("min", "max"):
+            base = BaseKind.MINIMUM if kind == "min" else BaseKind.MAXIMUM
+            position = self._base(base, argument, (Attribute(f"AGG_{kind.upper()}_{argument.name}", type_),), at)
+            self._output(name, type_, OutputKind.STORED, position)
+        elif kind == "distinctCount":
+            values = Attribute(f"AGG_SET_{argument.name}", AttributeType.OBJECT)
+            self._output(name, long, OutputKind.SIZE, self._base(BaseKind.DISTINCT, argument, (values,), at))
+        elif kind == "stdDev":
+            cells = (
+                Attribute(f"AGG_VALUES_{argument.name}", long),
+                Attribute(f"AGG_MEAN_{argument.name}", double),
+                Attribute(f"AGG_SQUARES_{argument.name}", double),
+            )
+            self._output(name, double, OutputKind.SPREAD, self._base(BaseKind.DEVIATION, argument, cells, at))
+        else:
+            summed = long if type_ in _WHOLE else double
+            position = self._base(BaseKind.SUM, argument, (Attribute(f"AGG_SUM_{argument.name}", summed),), at)
+            if kind == "sum":
+                self._output(name, summed, OutputKind.STORED, position)
+            else:
+                self._output(name, double, OutputKind.MEAN, position, self._count(at))
+
+    def _argument(self, kind: str, call: FunctionCall, place: Node) -> Attr | None:
+        if call.star or len(call.arguments) != 1:
+            if kind == "count" and not call.arguments and not call.star:
+                return None
+            raise creation_error("E325", f"'{kind}' of an aggregation takes exactly one attribute", place)
+        written = call.arguments[0]
+        argument = self._resolve(written)
+        at = written if written.span is not None else place
+        if not isinstance(argument, Attr):
+            raise creation_error(
+                "E325",
+                f"'{kind}' of an aggregation takes an attribute, not an expression",
+                at,
+                "compute it in a query, and aggregate the stream it fills",
+            )
+        if kind == "distinctCount":
+            accepted = argument.type is not AttributeType.OBJECT
+        elif kind == "stdDev":
+            accepted = argument.type in (AttributeType.FLOAT, AttributeType.DOUBLE)
+        else:
+            accepted = kind == "count" or argument.type.is_numeric
+        if not accepted:
+            hint = "it takes float and double" if kind == "stdDev" else None
+            raise unsupported_type(f"'{kind}' of an aggregation does not take {a_type(argument.type)}", at, hint)
+        return argument
+
+    def _count(self, at: Node) -> int:
+        return self._base(BaseKind.COUNT, None, (Attribute("AGG_COUNT", AttributeType.LONG),), at)
+
+    def _base(self, kind: BaseKind, argument: Attr | None, cells: tuple[Attribute, ...], at: Node) -> int:
+        """The first position of a base value, which is shared between all that need it."""
+        key = (kind, argument)
+        if key not in self._known:
+            positions = [self._add(cell, at) for cell in cells]
+            self._known[key] = positions[0]
+            self.base_values.append(BaseValue(kind, argument, positions[0]))
+        return self._known[key]

@@ -1,0 +1,46 @@
+"""Aggregations as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPlan, OutputKind
+from siddhi.planner.expression_text import expression_text
+from siddhi.planner.problems import schema_text
+
+__all__ = ["aggregation_lines", "reading_text"]
+
+_STEP = "  "
+
+
+def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
+    """What is kept per bucket, how answers are made of it, and for how long."""
+    by = "" if plan.by is None else f" by {plan.by.name}"
+    every = ", ".join(duration.value for duration in plan.durations)
+    yield f"aggregation {plan.id} {schema_text(plan.attributes)} from {plan.input.source}{by} every {every} in {plan.zone}"
+    if plan.group_by:
+        yield f"{_STEP}group by {', '.join(attr.name for attr in plan.group_by)}"
+    for base in plan.base_values:
+        of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
+        yield f"{_STEP}keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
+    for output in plan.outputs:
+        stored = plan.stored[output.position].name
+        how = {
+            OutputKind.STORED: stored,
+            OutputKind.MEAN: f"{stored} / {plan.stored[output.count].name}",
+            OutputKind.SIZE: f"size of {stored}",
+            OutputKind.SPREAD: f"standard deviation by {stored} and the two behind it",
+        }[output.kind]
+        yield f"{_STEP}{output.attribute.name} {output.attribute.type} = {how}"
+    if plan.purge is not None:
+        kept = ", ".join(
+            f"{duration.value} {'for ever' if retention is None else f'{retention} ms'}"
+            for duration, retention in zip(plan.durations, plan.purge.retention_ms, strict=True)
+        )
+        yield f"{_STEP}purge every {plan.purge.interval_ms} ms, keeps {kept}"
+
+
+def reading_text(plan: AggregationReadPlan, labels: Mapping[int, str]) -> str:
+    """``within ... per ...``."""
+    within = ", ".join(expression_text(end, labels) for end in plan.within)
+    return f"within {within} per {expression_text(plan.per, labels)}"

@@ -1,0 +1,219 @@
+"""Aggregation plans → what takes events in, and the questions that are asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+from siddhi._core.aggregation import Aggregation, AggregationPurge
+from siddhi._core.aggregation_fold import FinishKind, Fold, FoldKind
+from siddhi._core.aggregation_search import AggregationSearch
+from siddhi._core.aggregation_time import BucketLength, Calendar
+from siddhi._core.aggregator_states import AggregatorStates
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.junction import StreamJunction
+from siddhi._core.processor import Processor
+from siddhi._core.query import QueryEntry
+from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPlan, BaseKind, OutputKind
+from siddhi.planner.aggregations_time import duration_named, kept_duration, time_range
+from siddhi.planner.expressions import TypedExpression
+from siddhi.query_api.definition import Duration
+from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters
+from siddhi.runtime.assembly.expressions import ExpressionBuilder
+from siddhi.runtime.assembly.query import Site
+from siddhi.runtime.assembly.stage import Stage
+from siddhi.runtime.assembly.types import layout_of
+
+__all__ = ["AggregationContent", "BuiltAggregation", "bounds_in_zone"]
+
+_LENGTHS = {
+    Duration.SECONDS: BucketLength.SECOND,
+    Duration.MINUTES: BucketLength.MINUTE,
+    Duration.HOURS: BucketLength.HOUR,
+    Duration.DAYS: BucketLength.DAY,
+    Duration.MONTHS: BucketLength.MONTH,
+    Duration.YEARS: BucketLength.YEAR,
+}
+_FOLDS = {
+    BaseKind.COUNT: FoldKind.COUNT,
+    BaseKind.SUM: FoldKind.SUM,
+    BaseKind.MINIMUM: FoldKind.MINIMUM,
+    BaseKind.MAXIMUM: FoldKind.MAXIMUM,
+    BaseKind.DISTINCT: FoldKind.DISTINCT,
+    BaseKind.DEVIATION: FoldKind.DEVIATION,
+    BaseKind.LATEST: FoldKind.LATEST,
+}
+_FINISHES = {
+    OutputKind.STORED: FinishKind.AS_STORED,
+    OutputKind.MEAN: FinishKind.MEAN,
+    OutputKind.SIZE: FinishKind.SIZE,
+    OutputKind.SPREAD: FinishKind.SPREAD,
+}
+_HOUR_MS = 3_600_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def bounds_in_zone(name: str) -> Callable[[int, int], tuple[int, int]] | None:
+    """Where the buckets of an hour and longer begin and end in a time zone; None for GMT, which needs no asking.
+
+    Args:
+        name: of the zone.
+
+    Raises:
+        ZoneInfoNotFoundError: there is no such zone.
+    """
+    if name in ("GMT", "UTC"):
+        return None
+    zone = ZoneInfo(name)
+
+    def bounds(length: int, time: int) -> tuple[int, int]:
+        local = (_EPOCH + timedelta(milliseconds=time)).astimezone(zone)
+        if length == BucketLength.HOUR:
+            # By the offset of the time itself: an hour that comes twice is two buckets.
+            offset = local.utcoffset() or timedelta()
+            start = time - (time + offset // timedelta(milliseconds=1)) % _HOUR_MS
+            return start, start + _HOUR_MS
+        day, month, year = local.day, local.month, local.year
+        if length == BucketLength.DAY:
+            first = datetime(year, month, day, tzinfo=zone)
+            following = first + timedelta(days=1)
+        elif length == BucketLength.MONTH:
+            first = datetime(year, month, 1, tzinfo=zone)
+            following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=zone)
+        else:
+            first, following = datetime(year, 1, 1, tzinfo=zone), datetime(year + 1, 1, 1, tzinfo=zone)
+        return _ms(first), _ms(following)
+
+    return bounds
+
+
+def _ms(time: datetime) -> int:
+    return (time.astimezone(timezone.utc) - _EPOCH) // timedelta(milliseconds=1)
+
+
+@dataclass(slots=True)
+class BuiltAggregation:
+    """An aggregation of an app.
+
+    Args:
+        plan: of it.
+        source: the stream it reads.
+        site: of queries outside of partitions; has its tables.
+    """
+
+    plan: AggregationPlan
+    source: StreamJunction
+    site: Site
+    core: Aggregation = field(init=False)
+    entry: QueryEntry = field(init=False)
+    answers: Layout = field(init=False)
+    pool: EventPool = field(init=False)
+    stateful: dict[str, Processor] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        plan, site = self.plan, self.site
+        self.answers = layout_of(plan.attributes)
+        self.pool = EventPool(self.answers)
+        chain, stage, copier = Chain(), Stage(self.source.layout), None
+        filters, handlers = leading_filters(plan.input.before)
+        builder = site.builder({0: stage.cells})
+        conditions = builder.build_all([handler.condition for handler in filters])
+        aggregators = builder.aggregators
+        if handlers:
+            stage, copier = stage.widened(plan.input, plan.input.before)
+            aggregators += add_handlers(handlers, plan.input.source_width, stage, chain, site)
+        self.core = self._build(stage)
+        chain.add(self.core)
+        if aggregators:
+            self.stateful["filters"] = AggregatorStates(site.context, aggregators)
+            self.stateful["filters"].make_state(0)
+        self.stateful["rows"] = self.core
+        if plan.purge is not None and any(retention is not None for retention in plan.purge.retention_ms):
+            purge = AggregationPurge(self.core, plan.purge.interval_ms, plan.purge.retention_ms)
+            self.stateful["purge"] = purge
+            site.starting.append(purge.start)
+        reads = attributes_read(plan.input, filters, self._readers(), whole=False)
+        self.entry = QueryEntry(site.context, conditions, copier, chain.first or self.core, self.source, reads)
+
+    def _readers(self) -> list[TypedExpression]:
+        readers: list[TypedExpression] = [base.argument for base in self.plan.base_values if base.argument is not None]
+        return [*readers, *self.plan.group_by, *([] if self.plan.by is None else [self.plan.by])]
+
+    def _build(self, stage: Stage) -> Aggregation:
+        plan = self.plan
+        builder = self.site.builder({0: stage.cells})
+        tables = [
+            (int(_LENGTHS[duration]), self.site.tables[table])
+            for duration, table in zip(plan.durations, plan.tables, strict=True)
+        ]
+        fold = Fold(
+            tables[0][1].pool,
+            self.pool,
+            [
+                (int(_FOLDS[base.kind]), None if base.argument is None else builder.build(base.argument), base.position)
+                for base in plan.base_values
+            ],
+            [(int(_FINISHES[output.kind]), output.position, output.count) for output in plan.outputs],
+            -1 if plan.last is None else plan.last,
+        )
+        return Aggregation(
+            self.site.context,
+            plan.id,
+            fold,
+            tables,
+            Calendar(bounds_in_zone(plan.zone)),
+            None if plan.by is None else builder.build(plan.by),
+            builder.build_all(plan.group_by),
+            plan.first_group,
+        )
+
+    def search(
+        self, reading: AggregationReadPlan, condition: TypedExpression | None, slot: int, builder: ExpressionBuilder
+    ) -> AggregationSearch:
+        """A question to the aggregation.
+
+        Args:
+            reading: which rows are asked for.
+            condition: over the answers, which it reads in ``slot``.
+            slot: see there.
+            builder: knows the cells of all slots.
+        """
+        plan = self.plan
+        return AggregationSearch(
+            self.core,
+            slot,
+            None if condition is None else builder.build(condition),
+            builder.build_all(reading.within) if reading.range is None else reading.range,
+            time_range,
+            builder.build(reading.per)
+            if reading.duration is None
+            else kept_duration(reading.duration, plan.durations, plan.id),
+            lambda text: kept_duration(duration_named(text), plan.durations, plan.id),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationContent:
+    """An aggregation as one side of a join."""
+
+    built: BuiltAggregation
+    reading: AggregationReadPlan
+
+    @property
+    def layout(self) -> Layout:
+        """Of its answers."""
+        return self.built.answers
+
+    def search(
+        self,
+        on: TypedExpression | None,
+        slot: int,
+        builder: ExpressionBuilder,
+        filters: Sequence[TypedExpression] = (),
+    ) -> AggregationSearch:
+        """A question to the aggregation; it takes no filters."""
+        if filters:
+            raise TypeError("an aggregation has no filters in a join")
+        return self.built.search(self.reading, on, slot, builder)

@@ -1,0 +1,128 @@
+"""The runtime of an app: its life, what it consists of."""
+
+from __future__ import annotations
+
+import pytest
+
+from siddhi import SiddhiManager
+from siddhi.errors import DefinitionNotExistError, NotRunningError
+from tests.runtime.running import TRADES, collect, running
+
+APP = (
+    f"@app:name('A') @app:playback {TRADES}"
+    "@info(name = 'means') from Trades#window.length(2) select symbol, avg(price) as mean insert into Means;"
+    "from Means select mean insert into Bare;"
+)
+
+
+def create(app: str = APP):
+    return SiddhiManager().create_siddhi_app_runtime(app)
+
+
+def test_events_can_be_sent_between_start_and_shutdown_only():
+    runtime = create()
+    handler = runtime.input_handler("Trades")
+    for send in (
+        lambda: handler.send(("IBM", 1.0, 1)),
+        lambda: handler.send_events([]),
+        lambda: handler.send_batch({"symbol": [], "price": [], "volume": []}),
+    ):
+        with pytest.raises(NotRunningError, match="'A' is not running, cannot send event to 'Trades'"):
+            send()
+    runtime.start()
+    handler.send(("IBM", 1.0, 1))
+    runtime.shutdown()
+    with pytest.raises(NotRunningError):
+        handler.send(("IBM", 1.0, 1))
+
+
+def test_starting_and_stopping_twice_changes_nothing():
+    runtime = create()
+    runtime.start()
+    runtime.start()
+    assert runtime.is_running
+    runtime.shutdown()
+    runtime.shutdown()
+    assert not runtime.is_running
+
+
+def test_an_app_that_was_shut_down_does_not_start_again():
+    runtime = create()
+    runtime.shutdown()
+    with pytest.raises(NotRunningError, match="was shut down and cannot start again"):
+        runtime.start()
+
+
+def test_a_with_statement_starts_and_shuts_down_whatever_happens():
+    runtime = create()
+    with runtime as entered:
+        assert entered is runtime
+        assert runtime.is_running
+    assert not runtime.is_running
+
+    def fail():
+        with create() as failing:
+            runtimes.append(failing)
+            raise KeyError
+
+    runtimes = []
+    with pytest.raises(KeyError):
+        fail()
+    assert not runtimes[0].is_running
+
+
+def test_its_repr_tells_where_it_is_in_its_life():
+    runtime = create()
+    assert repr(runtime) == "<SiddhiAppRuntime 'A' (not started)>"
+    runtime.start()
+    assert repr(runtime) == "<SiddhiAppRuntime 'A' (running)>"
+    runtime.shutdown()
+    assert repr(runtime) == "<SiddhiAppRuntime 'A' (shut down)>"
+
+
+def test_streams_and_queries_can_be_asked_for():
+    runtime = create()
+    assert list(runtime.stream_definitions) == ["Trades", "Means", "Bare"]
+    assert [attribute.name for attribute in runtime.stream_definitions["Means"].attributes] == ["symbol", "mean"]
+    assert runtime.stream_attributes("Trades") == [("symbol", "string"), ("price", "double"), ("volume", "int")]
+    assert runtime.query_names == ("means", "query_2")
+    assert runtime.query_attributes("means") == [("symbol", "string"), ("mean", "double")]
+    assert runtime.plan.name == "A"
+
+
+def test_what_is_not_there_is_named_with_what_may_be_meant():
+    runtime = create()
+    for ask in (
+        runtime.input_handler,
+        runtime.stream_attributes,
+        lambda name: runtime.add_callback(name, print),
+        lambda name: runtime.add_batch_callback(name, print),
+    ):
+        with pytest.raises(DefinitionNotExistError, match=r"no stream 'Trade'.*'Trades'"):
+            ask("Trade")
+    for ask in (runtime.query_attributes, lambda name: runtime.add_query_callback(name, print)):
+        with pytest.raises(DefinitionNotExistError, match="no query 'mean'"):
+            ask("mean")
+
+
+def test_there_is_one_input_handler_per_stream():
+    runtime = create()
+    assert runtime.input_handler("Trades") is runtime.input_handler("Trades")
+    assert runtime.input_handler("Trades").stream == "Trades"
+    assert repr(runtime.input_handler("Trades")) == "InputHandler('Trades')"
+
+
+def test_events_can_be_sent_into_streams_that_queries_fill():
+    with running(APP) as runtime:
+        rows = collect(runtime, "Bare")
+        runtime.input_handler("Means").send(("IBM", 2.5))
+        assert rows == [(2.5,)]
+
+
+def test_queries_that_nobody_listens_to_keep_their_state_up_to_date():
+    with running(APP) as runtime:
+        handler = runtime.input_handler("Trades")
+        handler.send(("IBM", 1.0, 1))
+        rows = collect(runtime, "Means")
+        handler.send(("IBM", 2.0, 1))
+        assert rows == [("IBM", 1.5)]

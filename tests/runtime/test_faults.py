@@ -1,0 +1,106 @@
+"""What fails while events are processed goes to the stream's ``@OnError``, else to the app's handler."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from siddhi import Event
+from tests.runtime.running import collect, collect_events, running
+
+FAILING = "define function f[python] return int { if v == 13: raise ArithmeticError('unlucky')\nreturn v };"
+STREAM = "define stream S (v int);"
+SCRIPT = FAILING.replace("{ if v", "{\nv = data[0]\nif v")
+QUERY = "@info(name = 'q') from S#window.length(2) select f(v) as v, sum(v) as total insert into Out;"
+
+
+def test_by_default_the_failure_is_logged_and_later_events_flow(caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"), running(f"@app:name('A') {SCRIPT} {STREAM} {QUERY}") as runtime:
+        rows = collect(runtime, "Out")
+        for value in (1, 13, 2):
+            runtime.input_handler("S").send((value,), 1000)
+        assert [row[0] for row in rows] == [1, 2]
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert "app 'A', S: " in message
+    assert "unlucky" in message
+    assert "Event(1000, (v=13))" in message
+
+
+def test_a_handler_gets_exception_origin_and_events():
+    with running(f"{SCRIPT} {STREAM} {QUERY}") as runtime:
+        failures = []
+        runtime.handle_exception_with(lambda *failure: failures.append(failure))
+        runtime.input_handler("S").send((13,), 1000)
+    ((error, origin, events),) = failures
+    assert "unlucky" in f"{error} {error.__cause__}"
+    assert origin == "S"
+    assert events == [Event(1000, (13,))]
+
+
+def test_the_receivers_behind_a_failing_one_do_not_get_the_event():
+    with running(f"{SCRIPT} {STREAM} {QUERY}") as runtime:
+        runtime.handle_exception_with(lambda *failure: None)
+        rows = collect(runtime, "S")
+        for value in (1, 13, 2):
+            runtime.input_handler("S").send((value,), 1000)
+        assert rows == [(1,), (2,)]
+
+
+@pytest.fixture
+def faulty():
+    with running(f"{SCRIPT} @OnError(action = 'stream') {STREAM} {QUERY}") as runtime:
+        yield runtime
+
+
+def test_a_fault_stream_gets_the_event_and_its_error(faulty):
+    chunks = collect_events(faulty, "!S")
+    rows = collect(faulty, "Out")
+    for value in (1, 13, 2):
+        faulty.input_handler("S").send((value,), 1000)
+    assert [row[0] for row in rows] == [1, 2]
+    ((event,),) = chunks
+    assert event.timestamp == 1000
+    assert event["v"] == 13
+    assert "unlucky" in f"{event['_error']} {event['_error'].__cause__}"
+
+
+def test_a_query_can_read_a_fault_stream():
+    app = f"{SCRIPT} @OnError(action = 'stream') {STREAM} {QUERY} from !S select v insert into Failed;"
+    with running(app) as runtime:
+        rows = collect(runtime, "Failed")
+        runtime.input_handler("S").send((13,))
+        assert rows == [(13,)]
+
+
+def test_every_way_of_sending_reaches_the_fault_stream(faulty):
+    rows = collect(faulty, "!S")
+    handler = faulty.input_handler("S")
+    handler.send_batch({"v": [1, 13, 2, 13]})
+    assert [row[0] for row in rows] == [13, 13]
+    handler.send_events([Event(1, (3,)), Event(2, (13,))])
+    assert [row[0] for row in rows[2:]] == [3, 13], "a chunk fails as a whole"
+
+
+def test_a_failing_row_of_a_batch_leaves_the_others_alone():
+    with running(f"{SCRIPT} {STREAM} {QUERY}") as runtime:
+        failures = []
+        runtime.handle_exception_with(lambda error, origin, events: failures.extend(event.data for event in events))
+        batches = []
+        runtime.add_batch_callback("Out", lambda batch: batches.extend(batch["v"].tolist()))
+        runtime.input_handler("S").send_batch({"v": [1, 13, 2, 13, 3]})
+        assert batches == [1, 2, 3]
+        assert failures == [(13,), (13,)]
+
+
+def test_a_failing_timer_is_handled_and_time_goes_on():
+    app = f"@app:playback {SCRIPT} {STREAM} @info(name = 'q') from S#window.timeBatch(1 sec) select f(v) as v insert into Out;"
+    with running(app) as runtime:
+        failures = []
+        runtime.handle_exception_with(lambda error, origin, events: failures.append(origin))
+        rows = collect(runtime, "Out")
+        for time, value in ((1000, 13), (2500, 1), (3500, 2), (4500, 3)):
+            runtime.input_handler("S").send((value,), time)
+        assert failures == ["timer"]
+        assert rows == [(1,), (2,)]

@@ -1,0 +1,151 @@
+"""The manager: creates apps, keeps one per name, shares what they use."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import siddhi
+from siddhi import SiddhiManager
+from siddhi.errors import (
+    NoPersistenceStoreError,
+    SiddhiAppCreationError,
+    SiddhiAppError,
+    SiddhiAppValidationError,
+    SiddhiParserError,
+)
+from siddhi.persistence import InMemoryPersistenceStore
+from siddhi.query_compiler import parse
+from tests.runtime.running import TRADES, collect
+
+APP = f"@app:name('A') {TRADES} from Trades select symbol insert into Out;"
+
+
+def test_an_app_is_known_by_its_name_until_it_is_shut_down():
+    manager = SiddhiManager()
+    runtime = manager.create_siddhi_app_runtime(APP)
+    assert runtime.name == "A"
+    assert manager.runtime("A") is runtime
+    assert manager.runtimes == (runtime,)
+    runtime.shutdown()
+    assert manager.runtime("A") is None
+    assert manager.runtimes == ()
+
+
+def test_an_app_without_a_name_gets_one_of_its_own():
+    manager = SiddhiManager()
+    first, second = (manager.create_siddhi_app_runtime(TRADES) for _ in range(2))
+    assert first.name != second.name
+    assert manager.runtimes == (first, second)
+
+
+def test_a_second_app_of_a_name_replaces_the_first_which_goes_on():
+    manager = SiddhiManager()
+    first = manager.create_siddhi_app_runtime(APP)
+    rows = collect(first, "Out")
+    first.start()
+    second = manager.create_siddhi_app_runtime(APP)
+    assert manager.runtime("A") is second
+    first.input_handler("Trades").send(("IBM", 1.0, 1))
+    assert rows == [("IBM",)]
+    first.shutdown()
+    assert manager.runtime("A") is second
+    manager.shutdown()
+    assert not second.is_running
+    assert manager.runtimes == ()
+
+
+def test_an_app_can_be_created_from_its_object_model():
+    runtime = SiddhiManager().create_siddhi_app_runtime(parse(APP))
+    assert runtime.name == "A"
+    assert runtime.stream_attributes("Out") == [("symbol", "string")]
+
+
+def test_leaving_a_manager_shuts_its_apps_down():
+    with SiddhiManager() as manager:
+        runtime = manager.create_siddhi_app_runtime(APP)
+        runtime.start()
+    assert not runtime.is_running
+
+
+@pytest.mark.parametrize(
+    ("app", "error"),
+    [
+        ("define stream S (a string", SiddhiParserError),
+        ("define stream S (a string); from T select a insert into O;", SiddhiAppCreationError),
+        ("define stream S (a string); define stream S (b string);", SiddhiAppValidationError),
+        ("define stream S (a string); from S select a + 1 as b insert into O;", SiddhiAppCreationError),
+    ],
+)
+def test_a_wrong_app_is_refused_with_its_place_and_leaves_nothing_behind(app, error):
+    manager = SiddhiManager()
+    with pytest.raises(error) as caught:
+        manager.create_siddhi_app_runtime(app)
+    assert isinstance(caught.value, SiddhiAppError)
+    assert caught.value.line == 1
+    assert "^" in str(caught.value)
+    assert manager.runtimes == ()
+
+
+def test_validating_creates_starts_and_forgets():
+    manager = SiddhiManager()
+    manager.validate_siddhi_app(APP)
+    assert manager.runtimes == ()
+    with pytest.raises(SiddhiAppError):
+        manager.validate_siddhi_app("from S select a insert into O")
+
+
+def test_validating_leaves_a_running_app_of_that_name_alone():
+    manager = SiddhiManager()
+    runtime = manager.create_siddhi_app_runtime(APP)
+    manager.validate_siddhi_app(APP)
+    assert manager.runtime("A") is runtime
+
+
+def test_scripts_can_be_forbidden():
+    text = "define function f[python] return int { return 1 }; define stream S (a int);"
+    SiddhiManager().create_siddhi_app_runtime(text)
+    with pytest.raises(SiddhiAppCreationError):
+        SiddhiManager(allow_scripts=False).create_siddhi_app_runtime(text)
+
+
+def test_persist_and_restore_reach_every_app():
+    manager = SiddhiManager()
+    with pytest.raises(NoPersistenceStoreError):
+        manager.create_siddhi_app_runtime(APP).persist()
+    store = InMemoryPersistenceStore()
+    manager.set_persistence_store(store)
+    other = manager.create_siddhi_app_runtime(APP.replace("'A'", "'B'"))
+    revisions = manager.persist()
+    assert set(revisions) == {"A", "B"}
+    assert revisions["B"].endswith("__B")
+    assert manager.restore_last_state() == revisions
+    other.clear_all_revisions()
+    assert manager.restore_last_state() == {"A": revisions["A"], "B": None}
+    manager.set_persistence_store(None)
+    with pytest.raises(NoPersistenceStoreError):
+        manager.restore_last_state()
+
+
+def test_run_is_the_one_line_form():
+    runtime = siddhi.run(APP)
+    try:
+        rows = collect(runtime, "Out")
+        runtime.input_handler("Trades").send(("IBM", 1.0, 1))
+        assert rows == [("IBM",)]
+    finally:
+        runtime.shutdown()
+
+
+def test_the_log_is_that_of_the_package(caplog):
+    def fail(events):
+        raise RuntimeError("no")
+
+    with caplog.at_level(logging.ERROR, "siddhi"), SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
+        runtime.add_callback("Out", fail)
+        runtime.input_handler("Trades").send(("IBM", 1.0, 1))
+    (record,) = caplog.records
+    assert record.name == "siddhi"
+    assert "RuntimeError: no" in record.getMessage()
+    assert "'A'" in record.getMessage()
