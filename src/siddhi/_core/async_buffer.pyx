@@ -5,8 +5,8 @@ events are delivered in the order they were put in, whatever the number of worke
 stands still. Putting in takes no lock: a ring operation runs no Python code, so the interpreter lock is enough.
 
 A full ring stops senders. One that holds the app's lock (a query that inserts into the stream, a callback that sends)
-cannot wait for workers that need that lock: it delivers the oldest events itself. Should these send into the same stream
-again, the ring grows: a stream that feeds itself would otherwise wait for itself for ever.
+cannot wait for workers that need that lock: it delivers the oldest events itself. Should these send into the same
+stream again, the ring grows: a stream that feeds itself would otherwise wait for itself for ever.
 """
 
 cimport cython
@@ -52,7 +52,8 @@ cdef class AsyncBuffer(Processor):
     cdef object filled             # conditions to wait on
     cdef object emptied
 
-    def __init__(self, AppContext app not None, StreamJunction junction not None, Py_ssize_t capacity, Py_ssize_t batch):
+    def __init__(self, AppContext app not None, StreamJunction junction not None, Py_ssize_t capacity,
+                 Py_ssize_t batch):
         self.app = app
         self.junction = junction
         self.pool = junction.pool
@@ -127,8 +128,8 @@ cdef class AsyncBuffer(Processor):
 
     cdef int refuse(self) except -1:
         raise NotRunningError(
-            f"Siddhi app '{self.app.name}' was shut down while an event was sent to '{self.junction.id}'; the event was "
-            "not taken")
+            f"Siddhi app '{self.app.name}' was shut down while an event was sent to '{self.junction.id}'; "
+            "the event was not taken")
 
     cdef int deliver(self) except -1:
         """Deliver the oldest events as one chunk; the app's lock is held."""

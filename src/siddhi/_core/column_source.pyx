@@ -67,7 +67,7 @@ cdef ColumnSource open_source(object data):
         keyed.names = list((<EventBatch> data).names)
         keyed.length = len(data)
         return keyed
-    if pandas is not None and isinstance(data, pandas.DataFrame):
+    if is_a(data, pandas, "DataFrame"):
         # Not through its Arrow export: that converts columns which nobody asked for, and needs another library.
         keyed.names = list(data.columns)
         keyed.length = len(data)
@@ -84,7 +84,7 @@ cdef ColumnSource open_source(object data):
     if isinstance(data, Mapping):
         keyed.names = list(data)
         return keyed
-    if numpy is not None and isinstance(data, numpy.ndarray) and data.dtype.names is not None:
+    if is_a(data, numpy, "ndarray") and data.dtype.names is not None:
         if data.ndim != 1:
             raise ValueError(f"a structured array of one dimension is needed, not of {data.ndim}")
         keyed.names = list(data.dtype.names)
@@ -92,6 +92,12 @@ cdef ColumnSource open_source(object data):
         return keyed
     raise TypeError(f"a table is needed, not {type(data).__name__}: a data frame, anything that exports Arrow, a numpy "
                     "structured array, or a mapping of names to arrays")
+
+
+cdef bint is_a(object value, object module, str name) except -1:
+    """Whether a value is of a class of an optional module. Who holds such a value has imported the module; another thread
+    may just be doing so, and the class not be there yet."""
+    return isinstance(value, getattr(module, name, ()))
 
 
 cdef list chunks_of(object values, str name):
@@ -104,9 +110,9 @@ cdef list chunks_of(object values, str name):
     cdef ArrowTable table
     numpy = sys.modules.get("numpy")
     pandas = sys.modules.get("pandas")
-    if numpy is not None and isinstance(values, numpy.ndarray):
+    if is_a(values, numpy, "ndarray"):
         return [chunk_of_array(values, name)]
-    if pandas is not None and isinstance(values, (pandas.Series, pandas.Index)):
+    if is_a(values, pandas, "Series") or is_a(values, pandas, "Index"):
         return chunks_of_series(values, name, numpy, pandas)
     if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
         table = import_arrow(values)

@@ -1,9 +1,9 @@
 # Base of the output rate limiters.
 #
 # A limiter has one state per partition slot and one cell per group slot; without group by the partition slot takes the
-# place of the group's. The cells a partition has something in are linked in order of first appearance. Records come from
-# the selection with one reference, so whatever waits here may be linked through `next`; with group by they carry their
-# group as EventC.group (slot + 1), which is taken off before they go on.
+# place of the group's. The cells a partition has something in are linked in order of first appearance. Records come
+# from the selection with one reference, so whatever waits here may be linked through `next`; with group by they carry
+# their group as EventC.group (slot + 1), which is taken off before they go on.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
@@ -23,6 +23,7 @@ cdef struct GroupCellC:
     EventChunk rows
     EventC* latest
     int64_t value
+    int64_t shown                  # the last picture it was in
     uint32_t previous              # slot + 1 of the linked neighbours, 0: none
     uint32_t following
     uint8_t linked

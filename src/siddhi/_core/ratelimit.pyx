@@ -215,7 +215,7 @@ cdef class Limiter(RateLimiter):
         else:
             state.last = cell.previous
         cell.linked = False
-        cell.value = 0
+        cell.value = cell.shown = 0
         self.empty(cell)
         if self.groups is not None and not cell.pinned:
             self.groups.let_go(slot)
@@ -370,6 +370,7 @@ cdef int write_chunk(EventChunk* chunk, SnapshotWriter writer, EventPool pool) e
             event = event.next
         writer.put_events(events, n, pool.layout)
         for i in range(n):
+            writer.put_u32(events[i].group)
             writer.put_bool(events[i].stamp != 0)
     finally:
         PyMem_Free(events)
@@ -384,6 +385,7 @@ cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool) ex
         chunk_append(chunk, events[i])
     try:
         for i in range(n):
+            events[i].group = reader.get_u32()
             events[i].stamp = reader.get_bool()
     finally:
         PyMem_Free(events)

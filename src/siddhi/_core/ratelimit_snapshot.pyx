@@ -10,15 +10,16 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
 from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
 from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_pop, chunk_release
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport (
-    BOOL, CURRENT, DOUBLE, EXPIRED, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, release,
+    CURRENT, DOUBLE, FLOAT, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, release,
 )
+from siddhi._core.event_copy cimport copy_event
 from siddhi._core.order cimport ChunkOrder
 from siddhi._core.ratelimit cimport GroupCellC, Limiter, LimiterState
+from siddhi._core.snapshot cimport SnapshotReader
 
 cpdef enum Picture:
     """What a picture shows, for each group where groups are kept apart.
@@ -83,12 +84,14 @@ cdef class SnapshotLimiter(Limiter):
                 self.take_aggregates(state, slot, event)
             elif event.type == CURRENT:
                 self.link(state, slot)
+                cell.value += 1
+                event.group = slot + 1
                 event.refs += 1
-                chunk_append(&cell.rows, event)
+                chunk_append(&state.held, event)
                 self.show(cell, event)
-            else:
-                self.remove(cell, event)
-                if cell.rows.head is NULL:
+            elif self.remove(state, slot, event):
+                cell.value -= 1
+                if cell.value == 0:
                     self.unlink(state, slot)
                 else:
                     self.show(cell, event)
@@ -119,24 +122,24 @@ cdef class SnapshotLimiter(Limiter):
             return self.unlink(state, slot)
         return self.show(cell, event)
 
-    cdef int remove(self, GroupCellC* cell, EventC* event) except -1:
-        """Take the first row equal to an event out."""
-        cdef EventC* row = cell.rows.head
+    cdef bint remove(self, LimiterState state, uint32_t slot, EventC* event) except -1:
+        """Take the first row of a group that is equal to an event out; False: there is none."""
+        cdef EventC* row = state.held.head
         cdef EventC* before = NULL
-        while row is not NULL and not self.equals(row, event):
+        while row is not NULL and not (row.group == slot + 1 and self.equals(row, event)):
             before = row
             row = row.next
         if row is NULL:
-            return 0
+            return False
         if before is NULL:
-            cell.rows.head = row.next
+            state.held.head = row.next
         else:
             before.next = row.next
-        if cell.rows.tail is row:
-            cell.rows.tail = before
+        if state.held.tail is row:
+            state.held.tail = before
         row.next = NULL
         release(self.pool, row)
-        return 0
+        return True
 
     cdef bint equals(self, EventC* a, EventC* b) except -1:
         cdef int i, position
@@ -152,40 +155,51 @@ cdef class SnapshotLimiter(Limiter):
         cdef LimiterState state = self.state_at_work()
         return 0 if state is None or self.picture == LATEST else self.forget(state)
 
-    cdef int tick(self, LimiterState state, EventChunk* out) except -1:
-        cdef uint32_t slot = state.first
-        cdef GroupCellC* cell
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef LimiterState state
         cdef EventC* row
-        while slot:
-            cell = &self.cells[slot - 1]
-            slot = cell.following
-            if self.picture != ROWS:
-                if cell.latest is not NULL:
-                    chunk_append(out, self.copy(cell.latest))
-                    if self.picture == AGGREGATES:
-                        out.tail.type = cell.latest.type
-                continue
-            row = cell.rows.head
+        Limiter.read(self, reader)
+        for state in self.states:
+            row = NULL if state is None else state.held.head
             while row is not NULL:
-                if not row.stamp:
-                    chunk_append(out, self.copy(row))
-                    if cell.latest is not NULL:
-                        self.refresh(out.tail, cell.latest)
-                    if self.grouped:
-                        break
+                if row.group == 0 or row.group > self.capacity or not self.cells[row.group - 1].linked:
+                    raise ValueError("snapshot is damaged: a row of a picture has no group")
                 row = row.next
+        return 0
+
+    cdef int tick(self, LimiterState state, EventChunk* out) except -1:
+        if self.picture == ROWS:
+            self.show_rows(state, out)
+        else:
+            self.show_latest(state, out)
         return self.arrange(out)
 
-    cdef EventC* copy(self, EventC* event) except NULL:
-        """A record of its own with an event's values, as CURRENT."""
-        cdef EventC* copy = acquire(self.pool)
-        cdef Layout layout = self.pool.layout
-        cdef int i
-        memcpy(copy.body, event.body, 8 * (layout.words + layout.width))
-        for i in range(layout.n_objects):
-            Py_XINCREF(<PyObject*> copy.body[layout.objects[i]])
-        copy.timestamp = event.timestamp
-        return copy
+    cdef int show_latest(self, LimiterState state, EventChunk* out) except -1:
+        cdef uint32_t slot = state.first
+        cdef EventC* latest
+        while slot:
+            latest = self.cells[slot - 1].latest
+            slot = self.cells[slot - 1].following
+            if latest is not NULL:
+                chunk_append(out, copy_event(self.pool, latest))
+                if self.picture == LATEST:
+                    out.tail.type = CURRENT
+        return 0
+
+    cdef int show_rows(self, LimiterState state, EventChunk* out) except -1:
+        """Rows by age, of each group the oldest one only."""
+        cdef EventC* row = state.held.head
+        cdef GroupCellC* cell
+        state.count += 1                   # marks the groups of this picture that were shown
+        while row is not NULL:
+            cell = &self.cells[row.group - 1]
+            if not row.stamp and not (self.grouped and cell.shown == state.count):
+                cell.shown = state.count
+                chunk_append(out, copy_event(self.pool, row))
+                if cell.latest is not NULL:
+                    self.refresh(out.tail, cell.latest)
+            row = row.next
+        return 0
 
     cdef int refresh(self, EventC* row, EventC* latest) except -1:
         """Write the latest aggregates into a row."""

@@ -47,10 +47,14 @@ cdef class TimeLengthWindow(Window):
         return 0
 
     cdef int plan_expiry(self, TimeLengthStateC* state) except -1:
-        """Set the timer for the oldest event, unless one is on its way (early, where its event left for the length)."""
-        if state.held.size and state.due == 0:
-            state.due = queue_first(&state.held).timestamp + self.duration
-            self.app.schedule(self, state.due, self.app.frame.partition)
+        """Set the timer for the oldest event, unless one is on its way. It may be early, where its event left for the
+        length, but not late: behind that event an older one may have been held."""
+        cdef int64_t due
+        if state.held.size:
+            due = queue_first(&state.held).timestamp + self.duration
+            if state.due == 0 or due < state.due:
+                state.due = due
+                self.app.schedule(self, due, self.app.frame.partition)
         return 0
 
     cdef int admit(self, EventC* event) except -1:

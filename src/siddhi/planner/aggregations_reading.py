@@ -44,7 +44,7 @@ def plan_reading(
         missing = "within" if not within else "per"
         raise creation_error(
             "E325",
-            f"aggregation '{aggregation.id}' is read '{missing}' what?",
+            f"to read aggregation '{aggregation.id}' takes '{missing}'",
             at,
             "write within '2017-06-** **:**:**' per 'hours'",
         )

@@ -153,7 +153,7 @@ def _check_triggers(node: JoinInput, left: JoinSide, right: JoinSide) -> None:
             "E317",
             f"nothing triggers a join of {left.source.what} with {right.source.what}",
             node,
-            "one side must be a stream or a window; use an on-demand query to read tables and aggregations",
+            "one side must be a stream or a window; use an on-demand query to read tables",
         )
     for side, trigger in ((left, Trigger.LEFT), (right, Trigger.RIGHT)):
         if side.is_static and node.trigger is trigger:

@@ -20,6 +20,7 @@ from siddhi.runtime.clock import Heartbeat, TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
 from siddhi.runtime.on_demand import OnDemandQueries
 from siddhi.runtime.state import SnapshotService, fingerprint_of
+from siddhi.runtime.statistics import Statistics, StatisticsLevel, StatisticsService
 
 if TYPE_CHECKING:
     from siddhi._core.batch import EventBatch
@@ -70,6 +71,7 @@ class SiddhiAppRuntime:
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
         self._state = SnapshotService(self._context, fingerprint_of(assembly.plan.app), self._assembly.stateful_steps())
         self._on_demand = OnDemandQueries(assembly)
+        self._statistics = StatisticsService(self._assembly)
         self._state_lock = threading.Lock()
         self._shut_down = False
         playback = assembly.plan.playback
@@ -107,6 +109,7 @@ class SiddhiAppRuntime:
             with self._context.lock:
                 self._context.set_running(True)
                 self._assembly.start()
+            self._statistics.start()
             self._start_heartbeat()
 
     def shutdown(self) -> None:
@@ -122,6 +125,7 @@ class SiddhiAppRuntime:
             self._assembly.drain()
             self._context.set_running(False)
             self._assembly.stop()
+        self._statistics.stop()
         if self._heartbeat is not None:
             self._heartbeat.stop()
         self._timers.stop()
@@ -334,6 +338,24 @@ class SiddhiAppRuntime:
         if query not in self._assembly.queries:
             raise DefinitionNotExistError(f"app '{self.name}' has no query '{query}'")
         return _attributes(self._assembly.queries[query].output.layout)
+
+    # --- statistics
+
+    def enable_statistics(self, level: StatisticsLevel | str = StatisticsLevel.BASIC) -> None:
+        """Measure throughput and latency (BASIC), memory as well (DETAIL), or nothing (OFF).
+
+        Args:
+            level: a :class:`StatisticsLevel` or its name. Coming from OFF, everything starts from zero.
+
+        Raises:
+            ValueError: there is no such level.
+        """
+        self._statistics.set_level(StatisticsLevel.of(level))
+
+    @property
+    def statistics(self) -> Statistics:
+        """What was measured until now; empty while the level is OFF."""
+        return self._statistics.read()
 
     # --- state
 

@@ -53,10 +53,16 @@ class SnapshotService:
         """Replace the state of all steps; if that fails, the state stays as it was.
 
         Raises:
-            CannotRestoreStateError: the snapshot is damaged, of an unknown version, or of another app.
+            CannotRestoreStateError: the snapshot is damaged, of an unknown version, or of another app; or what the app
+                holds now is no data, so that it could not be put back.
         """
         with self._context.lock:
-            before = self.take()
+            try:
+                before = self.take()
+            except TypeError as error:
+                raise CannotRestoreStateError(
+                    f"the state of app '{self._context.name}' was not restored: what it holds now can't be set aside: {error}"
+                ) from error
             try:
                 self._load(data)
             except (ValueError, OverflowError, MemoryError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from siddhi._core.aggregator import Aggregator, make_aggregator
+from siddhi._core.aggregator_python import make_python_aggregator
 from siddhi._core.event import Layout
 from siddhi._core.executor import (
     Executor,
@@ -157,12 +158,13 @@ class ExpressionBuilder:
     def _aggregate(self, node: Aggregate) -> Executor:
         arguments = self.build_all(node.arguments)
         aggregator = node.aggregator
-        made = make_aggregator(
-            aggregator.native if aggregator.native is not None else aggregator.implementation,
-            arguments,
-            type_code(node.type),
-            self.removes,
-        )
+        made: Aggregator
+        if aggregator.native is not None:
+            made = make_aggregator(aggregator.native, arguments, type_code(node.type), self.removes)
+        else:
+            made = make_python_aggregator(
+                aggregator.implementation, arguments, type_code(node.type), aggregator.full_name
+            )
         self.aggregators.append(made)
         return made
 

@@ -164,7 +164,7 @@ def _external_time_batch(site: WindowSite, plan: WindowPlan) -> Window:
         site.pool,
         _cell(site, timestamp),
         _value(duration),
-        start.value if isinstance(start, Const) else None,
+        _value(start) if isinstance(start, Const) else None,
         None if start is None or isinstance(start, Const) else _cell(site, start),
         timeout,
         replaces,

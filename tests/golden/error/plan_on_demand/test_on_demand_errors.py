@@ -15,6 +15,7 @@ APP = """
 define stream S (symbol string, price double);
 define table Table (symbol string, price double);
 define window W (symbol string, price double) length(2);
+define aggregation A from S select symbol, sum(price) as total group by symbol aggregate every sec ... hour;
 from S insert into Table;
 """
 QUERIES = sorted(Path(__file__).parent.glob("*.siddhiql"))

@@ -1,0 +1,60 @@
+"""Statistics for Prometheus, through its client library (extra ``metrics``).
+
+from prometheus_client import REGISTRY, start_http_server
+from siddhi.runtime.prometheus import SiddhiCollector
+
+REGISTRY.register(SiddhiCollector(manager))
+start_http_server(9100)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric, SummaryMetricFamily
+
+from siddhi.runtime.manager import SiddhiManager
+from siddhi.runtime.statistics import StatisticsLevel
+
+__all__ = ["SiddhiCollector"]
+
+
+class SiddhiCollector:
+    """Tells Prometheus what the running apps of a manager measured; apps whose level is OFF are left out.
+
+    Counters start again from zero when measuring is switched on, as those of a process that starts again.
+
+    Args:
+        manager: its apps, those it creates later included.
+    """
+
+    def __init__(self, manager: SiddhiManager) -> None:
+        self._manager = manager
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics; called by the client library at every scrape."""
+        streams = CounterMetricFamily("siddhi_stream_events", "Events that reached a stream", labels=["app", "stream"])
+        buffered = GaugeMetricFamily(
+            "siddhi_stream_buffered_events", "Events that wait in the buffer of a stream", labels=["app", "stream"]
+        )
+        queries = CounterMetricFamily("siddhi_query_events", "Events that a query put out", labels=["app", "query"])
+        latency = SummaryMetricFamily(
+            "siddhi_query_seconds", "Time a query took per chunk, without queries behind it", labels=["app", "query"]
+        )
+        memory = GaugeMetricFamily(
+            "siddhi_state_bytes", "Size of the state, as in a snapshot", labels=["app", "kind", "name"]
+        )
+        for runtime in self._manager.runtimes:
+            read = runtime.statistics
+            if read.level is StatisticsLevel.OFF:
+                continue
+            for name, stream in read.streams.items():
+                streams.add_metric([read.app, name], stream.events)
+                if stream.buffered is not None:
+                    buffered.add_metric([read.app, name], stream.buffered)
+            for name, query in read.queries.items():
+                queries.add_metric([read.app, name], query.events)
+                latency.add_metric([read.app, name], count_value=query.chunks, sum_value=query.seconds)
+            for (kind, name), size in read.memory.items():
+                memory.add_metric([read.app, kind, name], size)
+        yield from (streams, buffered, queries, latency, memory)

@@ -1,0 +1,284 @@
+"""Statistics of a running app: throughput, latency, memory and buffered events, at three levels.
+
+OFF costs nothing: counters are not touched, and probes stand around receivers only while they are wanted.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from siddhi._core.probe import LatencyProbe, Stopwatch
+from siddhi._core.snapshot import SnapshotWriter
+
+if TYPE_CHECKING:
+    from siddhi._core.processor import Processor
+    from siddhi.query_api.annotation import Annotation
+    from siddhi.runtime.assembly.app import Assembly
+
+__all__ = [
+    "QueryStatistics",
+    "Statistics",
+    "StatisticsLevel",
+    "StatisticsService",
+    "StreamStatistics",
+]
+
+logger = logging.getLogger("siddhi.statistics")
+
+_REPORT_SECONDS = 60
+
+
+class StatisticsLevel(Enum):
+    """What is measured. BASIC: throughput, latency, buffered events. DETAIL: memory, too."""
+
+    OFF = "OFF"
+    BASIC = "BASIC"
+    DETAIL = "DETAIL"
+
+    @classmethod
+    def of(cls, level: StatisticsLevel | str) -> StatisticsLevel:
+        """The level of a name, in any case.
+
+        Raises:
+            ValueError: there is no such level.
+        """
+        if isinstance(level, cls):
+            return level
+        for known in cls:
+            if isinstance(level, str) and level.upper() == known.value:
+                return known
+        raise ValueError(f"there is no statistics level {level!r}: use {', '.join(known.value for known in cls)}")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatistics:
+    """A stream, trigger or named window.
+
+    Attributes:
+        kind: "Streams", "Trigger" or "Windows".
+        events: that reached its receivers since measuring began.
+        throughput: events per second since then.
+        buffered: events waiting for a worker; None: the stream is not ``@async``.
+    """
+
+    kind: str
+    events: int
+    throughput: float
+    buffered: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatistics:
+    """A query, or a partition as a whole (its queries are counted by themselves, but measured together).
+
+    Attributes:
+        events: put out since measuring began; 0 for a partition.
+        throughput: events put out per second since then.
+        chunks: received since then.
+        seconds: taken by them, without what queries further down took.
+        slowest: the most that one of them took, in seconds.
+    """
+
+    events: int
+    throughput: float
+    chunks: int
+    seconds: float
+    slowest: float
+
+    @property
+    def latency(self) -> float | None:
+        """Mean time per chunk in seconds; None before the first one."""
+        return self.seconds / self.chunks if self.chunks else None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What was measured until now.
+
+    Attributes:
+        app: name of the app.
+        level: of measuring; with OFF there is nothing else.
+        seconds: since measuring began.
+        streams: by name.
+        queries: by name; those of partitions as ``partition/query``.
+        memory: bytes of state by kind and name, as in a snapshot; with DETAIL only.
+    """
+
+    app: str
+    level: StatisticsLevel
+    seconds: float = 0.0
+    streams: Mapping[str, StreamStatistics] = field(default_factory=dict)
+    queries: Mapping[str, QueryStatistics] = field(default_factory=dict)
+    memory: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def metrics(self, include: str = "*.*") -> dict[str, float]:
+        """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>.<metric>``.
+
+        Metrics are throughput (events per second), latency (mean, ms), size (buffered events) and memory (bytes).
+
+        Args:
+            include: comma-separated patterns with ``*`` and ``?``; a name that fits one of them is shown.
+        """
+        prefix = f"io.siddhi.SiddhiApps.{self.app}.Siddhi"
+        found: dict[str, float] = {}
+        for name, stream in self.streams.items():
+            found[f"{prefix}.{stream.kind}.{name}.throughput"] = stream.throughput
+            if stream.buffered is not None:
+                found[f"{prefix}.{stream.kind}.{name}.size"] = stream.buffered
+        for name, query in self.queries.items():
+            found[f"{prefix}.Queries.{name}.throughput"] = query.throughput
+            if query.latency is not None:
+                found[f"{prefix}.Queries.{name}.latency"] = query.latency * 1000
+        for (kind, name), size in self.memory.items():
+            found[f"{prefix}.{kind}.{name}.memory"] = size
+        patterns = [pattern.strip() for pattern in include.split(",")]
+        return {
+            name: value
+            for name, value in found.items()
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        }
+
+
+class StatisticsService:
+    """Switches measuring on and off, and reads what was measured.
+
+    Args:
+        assembly: the app's operators.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._level = StatisticsLevel.OFF
+        self._since = 0.0
+        self._probes: dict[str, list[LatencyProbe]] = {}
+        self._reporter: _Reporter | None = None
+
+    @property
+    def level(self) -> StatisticsLevel:
+        """The level of measuring."""
+        return self._level
+
+    def set_level(self, level: StatisticsLevel) -> None:
+        """Measure at a level; from OFF, everything starts from zero."""
+        with self._assembly.context.lock:
+            before, self._level = self._level, level
+            if (before is StatisticsLevel.OFF) is (level is StatisticsLevel.OFF):
+                return
+            on = level is not StatisticsLevel.OFF
+            self._since = time.monotonic()
+            for junction in self._assembly.junctions.values():
+                junction.events = 0
+                junction.counting = on
+            for query in self._assembly.built_queries().values():
+                query.output.events = 0
+                query.output.set_counting(on)
+            if not self._probes:
+                stopwatch = Stopwatch()
+                for name, junction, receiver in self._assembly.entries:
+                    self._probes.setdefault(name, []).append(LatencyProbe(receiver, junction, stopwatch))
+            for probe in [probe for probes in self._probes.values() for probe in probes]:
+                if on:
+                    probe.put_in()
+                else:
+                    probe.take_out()
+
+    def read(self) -> Statistics:
+        """What was measured until now."""
+        assembly = self._assembly
+        with assembly.context.lock:
+            if self._level is StatisticsLevel.OFF:
+                return Statistics(assembly.plan.name, self._level)
+            seconds = max(time.monotonic() - self._since, 1e-9)
+            return Statistics(
+                assembly.plan.name,
+                self._level,
+                seconds,
+                MappingProxyType(self._streams(seconds)),
+                MappingProxyType(self._queries(seconds)),
+                MappingProxyType(self._memory() if self._level is StatisticsLevel.DETAIL else {}),
+            )
+
+    def start(self) -> None:
+        """Begin as ``@app:statistics`` says: the app starts."""
+        annotation = self._assembly.plan.statistics
+        if annotation is None or not _is_on(annotation):
+            return
+        if self._level is StatisticsLevel.OFF:
+            self.set_level(StatisticsLevel.BASIC)
+        if (annotation.element("reporter") or "console").lower() == "console":
+            interval = float(annotation.element("interval") or _REPORT_SECONDS)
+            self._reporter = _Reporter(self, interval, annotation.element("include") or "*.*")
+
+    def stop(self) -> None:
+        """End reporting; what was measured stays readable."""
+        if self._reporter is not None:
+            self._reporter.stop()
+
+    def _streams(self, seconds: float) -> dict[str, StreamStatistics]:
+        plan, found = self._assembly.plan, {}
+        for name, junction in self._assembly.junctions.items():
+            kind = "Trigger" if name in plan.triggers else "Windows" if name in plan.windows else "Streams"
+            buffered = self._assembly.async_streams.get(name)
+            found[name] = StreamStatistics(
+                kind, junction.events, junction.events / seconds, None if buffered is None else len(buffered.buffer)
+            )
+        return found
+
+    def _queries(self, seconds: float) -> dict[str, QueryStatistics]:
+        events = {name: query.output.events for name, query in self._assembly.built_queries().items()}
+        found = {}
+        for name in [*events, *(name for name in self._probes if name not in events)]:
+            probes = self._probes.get(name, [])
+            found[name] = QueryStatistics(
+                events.get(name, 0),
+                events.get(name, 0) / seconds,
+                sum(probe.chunks for probe in probes),
+                sum(probe.nanoseconds for probe in probes) / 1e9,
+                max((probe.slowest for probe in probes), default=0) / 1e9,
+            )
+        return found
+
+    def _memory(self) -> dict[tuple[str, str], int]:
+        sizes: dict[tuple[str, str], int] = {}
+        for (kind, name), step in self._assembly.owned_steps():
+            sizes[kind, name] = sizes.get((kind, name), 0) + _size(step)
+        return sizes
+
+
+def _size(step: Processor) -> int:
+    writer = SnapshotWriter()
+    step.save(writer)
+    return len(writer.getvalue())
+
+
+def _is_on(annotation: Annotation) -> bool:
+    said: Iterable[str] = (*annotation.values(), annotation.element("enable") or "true")
+    return all(text.strip().lower() != "false" for text in said)
+
+
+class _Reporter:
+    """Logs the metrics every ``seconds``, as logger ``siddhi.statistics`` at level INFO."""
+
+    def __init__(self, service: StatisticsService, seconds: float, include: str) -> None:
+        self._service = service
+        self._seconds = seconds
+        self._include = include
+        self._stopped = threading.Event()
+        threading.Thread(target=self._run, name="siddhi-statistics", daemon=True).start()
+
+    def stop(self) -> None:
+        """End the thread; a report on its way may still appear."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._seconds):
+            for name, value in self._service.read().metrics(self._include).items():
+                logger.info("%s = %s", name, value)

@@ -1,0 +1,350 @@
+"""What patterns and sequences find, form by form: events are written as stream, value and time (``A1@1000``)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from siddhi import Event, SiddhiManager
+from siddhi.errors import CannotRestoreStateError
+from siddhi.runtime.app import SiddhiAppRuntime
+
+STREAMS = "".join(f"define stream {stream} (x int);\n" for stream in "ABCDT")
+EVENT = re.compile(r"([A-DT])(\d*)(?:@(\d+))?")
+
+
+def started(query: str, *, info: str = "name='q'", playback: bool = True) -> SiddhiAppRuntime:
+    clock = "@app:playback\n" if playback else ""
+    app = f"@app:name('p') {clock}{STREAMS}@info({info})\n{query} insert into O;"
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    runtime.start()
+    return runtime
+
+
+def send(runtime: SiddhiAppRuntime, events: str) -> None:
+    """Send ``A1@1000 B2``: an event without time comes one ms after the one before."""
+    time = max(runtime.now, 999)
+    for written in events.split():
+        found = EVENT.fullmatch(written)
+        assert found is not None, written
+        stream, value, at = found.groups()
+        time = int(at) if at else time + 1
+        runtime.input_handler(stream).send((int(value or 0),), timestamp=time)
+
+
+def run(query: str, events: str) -> list[str]:
+    """What comes out, as ``values@time``."""
+    runtime = started(query)
+    rows: list[str] = []
+    runtime.add_callback("O", lambda found: rows.extend(f"{written(e.data)}@{e.timestamp}" for e in found))
+    send(runtime, events)
+    runtime.shutdown()
+    return rows
+
+
+def written(values: tuple[object, ...]) -> str:
+    return ",".join("-" if value is None else str(value).replace(" ", "") for value in values)
+
+
+def pattern_of(runtime: SiddhiAppRuntime):  # type: ignore[no-untyped-def]
+    return runtime._assembly.queries["q"].stateful["pattern"]
+
+
+CHAINS = [
+    ("e1=A -> e2=B", "A1 A2 B10 A3 B11", "1,10@1002"),
+    ("every e1=A -> e2=B", "A1 A2 B10 A3 B11", "1,10@1002 2,10@1002 3,11@1004"),
+    ("every (e1=A -> e2=B)", "A1 A2 B10 A3 B11", "1,10@1002 3,11@1004"),
+    ("every e1=A -> e2=A[x > e1.x]", "A1 A3 A2 A5", "1,3@1001 3,5@1003 2,5@1003"),
+    ("every e1=A -> e2=B within 1 sec", "A1@1000 A2@1500 B10@2000 A3@3000 B11@4001", "1,10@2000 2,10@2000"),
+    ("e1=A -> e2=B within 1 sec", "A1@1000 B10@2500 A3@3000 B11@3100", ""),
+    ("every (e1=A -> e2=B) within 1 sec", "A1@1000 A2@2500 B3@2600 A4@2700 B5@2800", "2,3@2600 4,5@2800"),
+    ("e1=A -> every e2=B", "A1 B2 B3", "1,2@1001 1,3@1002"),
+    ("e1=A -> every e2=B within 1 sec", "A1@1000 B2@1100 B3@1200 B4@2100", "1,2@1100 1,3@1200"),
+    ("every e1=A -> every e2=B", "A1 B2 A3 B4", "1,2@1001 1,4@1003 3,4@1003"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "events", "expected"), CHAINS)
+def test_chains(pattern: str, events: str, expected: str) -> None:
+    assert run(f"from {pattern} select e1.x as x, e2.x as y", events) == expected.split()
+
+
+COUNTS = [
+    ("every e1=A<2:4> -> e2=B", "A1 A2 A3 A4 A5 B12 A6 A7 B13", "[1,2,3,4],12@1005 [3,4,5],12@1005 [5,6,7],13@1008"),
+    ("every e1=A<1:> -> e2=B", "A1 A2 B4 A5 B7", "[1,2],4@1002 [2],4@1002 [5],7@1004"),
+    ("e1=A<0:2> -> e2=B", "B12", "[],12@1000"),
+    ("every e1=A<0:2> -> e2=B", "B12 A1 B13 B14", "[],12@1000 [1],13@1002 [],14@1003"),
+    ("every (e1=A<2:> -> e2=B)", "A1 A2 A3 B4 A5 A6 B7", "[1,2,3],4@1003 [5,6],7@1006"),
+    ("every e1=A<2:> -> e2=B within 1 sec", "A1@1000 A2@1500 A3@2100 B9@2200 A4@3000 A5@3100 B10@3200", ""),
+    ("every e1=A+, e2=B", "B1 A2 B3 A4 A5 A6 B7", "[2],3@1002 [4,5,6],7@1006"),
+    ("every e1=A*, e2=B", "B1 A2 B3 A4 A5 B6", "[],1@1000 [2],3@1002 [4,5],6@1005"),
+    ("every e1=A<2:3>, e2=B", "A1 A2 B3 A4 B5 A6 A7 A8 B9", "[1,2],3@1002 [6,7,8],9@1008"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "events", "expected"), COUNTS)
+def test_counting(pattern: str, events: str, expected: str) -> None:
+    assert run(f"from {pattern} select e1.x as xs, e2.x as y", events) == expected.split()
+
+
+def test_collected_events_are_named_by_their_place() -> None:
+    query = (
+        "from e1=A<2:4> -> e2=B select e1[0].x as a, e1[3].x as b, e1[last].x as c, e1[last - 1].x as d, "
+        "e1[last - 3].x as e, e2[0].x as f, e2[1].x as g, e1 is null as h, e1[3] is null as i, eventTimestamp(e1) as j"
+    )
+    assert run(query, "A1 A2 A3 B11") == ["1,-,3,2,-,11,-,False,True,1000@1003"]
+
+
+GROUPS = [
+    ("every e1=A and e2=B -> e3=C", "B1 A2 C3 A4 A5 B6 C7", "2,1,3@1002 4,6,7@1006"),
+    ("every e1=A -> e2=B and e3=C", "A1 B2 A3 C4 B5", "1,2,4@1003 3,5,4@1004"),
+    ("every e1=A or e2=B -> e3=C", "A1 B2 C3 B4 C5", "1,-,3@1002 -,2,3@1002 -,4,5@1004"),
+    ("every (e1=A and e2=B and e3=C)", "C1 A2 B3 B4 C5 C6 A7", "2,3,1@1002 7,4,5@1006"),
+    ("e1=A or e2=B or e3=C", "C1 A2", "-,-,1@1000"),
+    ("every (e1=A and not B) -> e2=C and e3=D", "A1 D2 C3", "1,3,2@1002"),
+    ("every e1=A, e2=B and e3=C", "A1 B2 C3 A4 C5 B6 A7 B8 B9 C10", "1,2,3@1002 4,6,5@1005 7,8,10@1009"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "events", "expected"), GROUPS)
+def test_groups(pattern: str, events: str, expected: str) -> None:
+    assert run(f"from {pattern} select e1.x as x, e2.x as y, e3.x as z", events) == expected.split()
+
+
+ABSENCES = [
+    ("every e1=A -> not B for 1 sec", "A1@1000 A2@1400 T@2100 T@2500 A3@3000 B@3500 T@5000", "1@2000 2@2400"),
+    ("e1=A -> not B[x > e1.x] for 1 sec", "A10@1000 B5@1500 T@2100", "10@2000"),
+    ("every e1=A -> not B for 1 sec", "A1@5000 A2@4500 T@7000", "2@5500 1@6000"),
+    ("not A for 1 sec -> e1=B", "A@500 B9@900 B1@1400 T@1600 B2@2100 B3", "2@2100"),
+    ("every not A for 1 sec -> e1=B", "T@100 B1@1200 B2@1300 T@2300 B3@2400", "1@1200 3@2400"),
+    ("not A and e1=B", "B1 B2", "1@1000"),
+    ("not A and e1=B", "A1 B2 B3", ""),
+    ("every e1=C -> not A and e2=B", "C1 B2 C3 A4 B5 C6 B7", "1@1001 6@1006"),
+    ("every e1=C -> not A for 1 sec and e2=B", "C1@1000 B1@1500 T@2100 C2@3000 T@4100 B2@4200", "1@2000 2@4200"),
+    (
+        "every e1=C -> not A for 1 sec or e2=B",
+        "C1@1000 B1@1500 C2@3000 T@4100 C3@5000 A@5100 B3@5200",
+        "1@1500 2@4000 3@5200",
+    ),
+    (
+        "every e1=C -> not A for 1 sec and not B for 1 sec",
+        "C1@1000 T@2100 C2@3000 A@3500 T@4500 C3@5000 T@6100",
+        "1@2000 3@6000",
+    ),
+    ("every e1=C -> not A for 1 sec or not B for 1 sec", "C1@1000 T@2001 C2@3000 A@3500 T@4001", "1@2000 2@4000"),
+    ("every (not A and e1=B)", "B1 B2 A B3 B4", "1@1000 2@1001 4@1004"),
+    ("every e1=A, not B for 1 sec", "A1@1000 T@2100 A2@3000 B@3500 A3@5000 A4@5500 T@7000", "1@2000 4@6500"),
+    ("every not A for 1 sec, e1=B", "T@100 T@1200 B1@1300 A@1500 B2@2000 T@3100 B3@3200", "1@1300 3@3200"),
+    ("every e1=C, not A and e2=B", "C1 B2 C3 A4 B5 C6 B7", "1@1001 6@1006"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "events", "expected"), ABSENCES)
+def test_absences(pattern: str, events: str, expected: str) -> None:
+    assert run(f"from {pattern} select e1.x as x", events) == expected.split()
+
+
+SEQUENCES = [
+    ("every e1=A, e2=B", "A1 A2 B3 B4 A5 B6", "2,3@1002 5,6@1005"),
+    ("every e1=A, e2=B", "A1 C2 B3", "1,3@1002"),
+    ("e1=A, e2=B", "A1 B2 A3 B4", "1,2@1001"),
+    ("e1=A, e2=B", "B1 A2 B3", ""),
+    ("every e1=A, e2=A[x > e1.x]", "A1 A2 A3 A1 A5", "1,2@1001 2,3@1002 1,5@1004"),
+    ("every e1=A, e2=B within 1 sec", "A1@1000 B2@2000 A3@3000 B4@4001", "1,2@2000"),
+]
+
+
+@pytest.mark.parametrize(("sequence", "events", "expected"), SEQUENCES)
+def test_sequences(sequence: str, events: str, expected: str) -> None:
+    assert run(f"from {sequence} select e1.x as x, e2.x as y", events) == expected.split()
+
+
+def test_a_peak_is_a_run_up_and_one_down() -> None:
+    query = (
+        "from every e1=A, e2=A[(e2[last].x is null and x >= e1.x) or (not (e2[last].x is null) and x >= e2[last].x)]+, "
+        "e3=A[x < e2[last].x] select e1.x as low, e2.x as run, e3.x as end"
+    )
+    assert run(query, "A29 A25 A35 A40 A30 A31 A20") == ["25,[35,40],30@1004", "30,[31],20@1006"]
+
+
+def test_aggregates_and_groups_run_over_matches() -> None:
+    query = "from every e1=A -> e2=B select e1.x as x, sum(e2.x) as s, count() as n group by e1.x having s > 10L"
+    assert run(query, "A1 A1 A2 B10 A1 B5") == ["1,20,2@1003", "1,25,3@1005"]
+
+
+def test_matches_of_a_stream_with_one_state_are_chunks_of_their_own() -> None:
+    for query, sizes in (
+        ("from every e1=A -> e2=B select e1.x as x", [1, 1]),
+        ("from every e1=A -> e2=A[x == 9] select e1.x as x", [2]),
+    ):
+        runtime = started(query)
+        calls: list[int] = []
+        runtime.add_query_callback("q", lambda _time, current, _expired, calls=calls: calls.append(len(current or ())))
+        send(runtime, "A1 A2 B9" if len(sizes) == 2 else "A1 A2 A9")
+        runtime.shutdown()
+        assert calls == sizes
+
+
+def test_a_chunk_of_events_is_taken_before_its_matches_come_out() -> None:
+    runtime = started("from every e1=A -> e2=A[x > e1.x] select e1.x as x, e2.x as y")
+    chunks: list[list[tuple[object, ...]]] = []
+    runtime.add_callback("O", lambda found: chunks.append([event.data for event in found]))
+    runtime.input_handler("A").send_events([Event(1000, (value,)) for value in (1, 2, 3, 1, 5)])
+    runtime.shutdown()
+    assert chunks == [[(1, 2)], [(2, 3)], [(3, 5), (1, 5)]]
+
+
+def test_each_partition_key_has_matches_of_its_own() -> None:
+    app = (
+        "@app:playback define stream S (k string, v int); define stream R (k string, w int);"
+        "partition with (k of S, k of R) begin from every e1=S -> e2=R[w == e1.v] within 1 sec "
+        "select e1.k as k, e2.w as w insert into O; end;"
+    )
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    rows: list[tuple[object, ...]] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    runtime.start()
+    for stream, row in (("S", ("a", 1)), ("S", ("b", 2)), ("R", ("a", 2)), ("R", ("b", 2)), ("R", ("a", 1))):
+        runtime.input_handler(stream).send(row, timestamp=1000)
+    runtime.shutdown()
+    assert rows == [("b", 2), ("a", 1)]
+
+
+def test_keys_of_every_type_find_their_partial_match() -> None:
+    columns = "i int, l long, f float, d double, b bool, s string"
+    for name, one, other in (
+        ("i", 1, 2),
+        ("l", 1, 2),
+        ("f", 0.5, 1.5),
+        ("d", -0.0, 1.0),
+        ("b", True, False),
+        ("s", "a", "b"),
+    ):
+        app = (
+            f"@app:playback define stream S ({columns}); define stream R ({columns});"
+            f"from every e1=S -> e2=R[{name} == e1.{name} and i >= e1.i] select e1.i as x, e2.i as y insert into O;"
+        )
+        runtime = SiddhiManager().create_siddhi_app_runtime(app)
+        rows: list[tuple[object, ...]] = []
+        runtime.add_callback("O", lambda found, rows=rows: rows.extend(event.data for event in found))
+        runtime.start()
+
+        def row(value: object, i: int, name: str = name) -> tuple[object, ...]:
+            values = dict.fromkeys("ilfdbs") | {"i": i, name: i if name == "i" and value is not None else value}
+            return tuple(values.values())
+
+        handlers = {stream: runtime.input_handler(stream) for stream in "SR"}
+        handlers["S"].send(row(None, 0), timestamp=1)
+        handlers["S"].send(row(one, 1), timestamp=2)
+        handlers["S"].send(row(other, 2), timestamp=3)
+        handlers["R"].send(row(None, 3) if name != "i" else (None,) * 6, timestamp=4)
+        handlers["R"].send(row(other, 2), timestamp=5)
+        handlers["R"].send(row(0.0 if name == "d" else one, 1), timestamp=6)
+        runtime.shutdown()
+        assert rows == [(2, 2), (1, 1)], name
+
+
+def test_a_filter_that_fails_costs_its_event_only() -> None:
+    app = (
+        "@app:name('p') @app:playback define function odd[python] return bool "
+        f"{{ if data[0] == 7: raise ValueError('seven')\nreturn data[0] % 2 == 1 }};{STREAMS}"
+        "@info(name='q') from every e1=A -> e2=B[odd(x)] select e1.x as x, e2.x as y insert into O;"
+    )
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    failures: list[str] = []
+    runtime.handle_exception_with(lambda error, *_: failures.append(str(error)))
+    rows: list[tuple[object, ...]] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    runtime.start()
+    send(runtime, "A1 B7 B4 B9 A2 B5")
+    runtime.shutdown()
+    assert rows == [(1, 9), (2, 5)]
+    assert len(failures) == 1
+    assert "seven" in failures[0]
+
+
+def test_what_is_put_out_may_come_back_in() -> None:
+    runtime = started("from every e1=A -> e2=A[x == e1.x + 1] select e1.x as x, e2.x as y")
+    rows: list[tuple[object, ...]] = []
+
+    def again(found: list[Event]) -> None:
+        for event in found:
+            rows.append(event.data)
+            if event.data[1] < 5:
+                runtime.input_handler("A").send((event.data[1] + 1,), timestamp=2000)
+
+    runtime.add_callback("O", again)
+    send(runtime, "A1 A2")
+    runtime.shutdown()
+    assert rows == [(1, 2), (2, 3), (3, 4), (4, 5)]
+
+
+def test_expired_partial_matches_leave_nothing_behind() -> None:
+    runtime = started("from every e1=A -> e2=B[x == e1.x] within 100 millisec select e1.x as x")
+    pattern = pattern_of(runtime)
+    handler = runtime.input_handler("A")
+    for start in range(0, 20_000, 1_000):
+        time = np.arange(start, start + 1_000, dtype=np.int64)
+        handler.send_batch({"x": time.astype(np.int32), "ts": time}, timestamp="ts")
+        assert pattern.alive <= 101
+        assert pattern.matches.alive_events <= 101
+    send(runtime, "B1@50000")
+    assert (pattern.alive, pattern.matches.alive_events) == (0, 0)
+    runtime.shutdown()
+
+
+def test_at_the_limit_an_event_is_refused() -> None:
+    runtime = started("from every e1=A -> e2=B select e1.x as x", info="name='q', max.partial.matches='2'")
+    failures: list[str] = []
+    rows: list[tuple[object, ...]] = []
+    runtime.handle_exception_with(lambda error, *_: failures.append(str(error)))
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    send(runtime, "A1 A2 A3 B9 A4 B9")
+    runtime.shutdown()
+    assert rows == [(1,), (2,), (4,)]
+    assert failures == ["2 partial matches wait, and no more are allowed"]
+
+
+def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> None:
+    info = "name='q', max.partial.matches='2', partial.matches.overflow='drop.oldest'"
+    runtime = started("from every e1=A -> e2=B select e1.x as x", info=info)
+    rows: list[tuple[object, ...]] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    with caplog.at_level(logging.WARNING, logger="siddhi"):
+        send(runtime, "A1 A2 A3 A4 B9")
+    assert pattern_of(runtime).dropped == 2
+    runtime.shutdown()
+    assert rows == [(3,), (4,)]
+    assert "query 'q' has dropped 1 of its oldest partial matches" in caplog.text
+
+
+def damaged(change: Callable[[bytearray], None]) -> None:
+    runtime = started("from every e1=A<1:2> -> e2=B[x == e1[0].x] -> not C for 1 sec select e1.x as x")
+    send(runtime, "A1 A2 B1")
+    state = bytearray(runtime.snapshot())
+    change(state)
+    before = runtime.snapshot()
+    with pytest.raises(CannotRestoreStateError):
+        runtime.restore(bytes(state))
+    assert runtime.snapshot() == before
+    pattern = pattern_of(runtime)
+    pattern.drop_state(0)
+    assert (pattern.alive, pattern.matches.alive_events) == (0, 0)
+    runtime.shutdown()
+
+
+def test_a_damaged_snapshot_changes_nothing() -> None:
+    damaged(lambda state: state.__delitem__(slice(-20, None)))
+    damaged(lambda state: state.__setitem__(-9, state[-9] ^ 0xFF))
+
+
+def test_a_leading_absence_counts_from_the_start() -> None:
+    runtime = started("from not A for 1 hour -> e1=B select e1.x as x", playback=False)
+    before = runtime.now
+    assert runtime.next_due is not None
+    assert 0 <= runtime.next_due - 3_600_000 <= before
+    runtime.shutdown()

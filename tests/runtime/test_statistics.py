@@ -1,0 +1,239 @@
+"""Statistics: what is counted at which level, and what Prometheus is told."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from siddhi import Event, SiddhiAppRuntime, SiddhiManager
+from siddhi.errors import SiddhiAppCreationError
+from siddhi.runtime.statistics import StatisticsLevel
+
+APP = """
+    @app:name('measured')
+    define stream S (a string, v int);
+    @async(buffer.size='16') define stream B (a string);
+    define table T (a string);
+    define window W (a string) length(5);
+    @info(name='sums') from S[v > 0]#window.length(3) select a, sum(v) as s group by a insert into O;
+    @info(name='chained') from O select a insert into P;
+    @info(name='kept') from S select a insert into T;
+    @info(name='windowed') from S select a insert into W;
+    partition with (a of S) begin
+        @info(name='inside') from S select a, count() as n insert into #I;
+        @info(name='inner') from #I select a insert into Q;
+    end;
+"""
+
+
+@pytest.fixture
+def manager() -> Iterator[SiddhiManager]:
+    with SiddhiManager() as manager:
+        yield manager
+
+
+@pytest.fixture
+def runtime(manager: SiddhiManager) -> SiddhiAppRuntime:
+    runtime = manager.create_siddhi_app_runtime(APP)
+    runtime.start()
+    return runtime
+
+
+def send(runtime: SiddhiAppRuntime, n: int = 6) -> None:
+    for i in range(n):
+        runtime.input_handler("S").send(("ab"[i % 2], i))
+
+
+def test_nothing_is_measured_by_default(runtime: SiddhiAppRuntime) -> None:
+    send(runtime)
+    read = runtime.statistics
+    assert read.level is StatisticsLevel.OFF
+    assert (dict(read.streams), dict(read.queries), dict(read.memory), read.metrics()) == ({}, {}, {}, {})
+
+
+def test_basic_counts_events_and_takes_times(runtime: SiddhiAppRuntime) -> None:
+    runtime.enable_statistics("basic")
+    send(runtime)
+    read = runtime.statistics
+    assert read.level is StatisticsLevel.BASIC
+    assert {name: read.streams[name].events for name in "SOPQ"} == {"S": 6, "O": 5, "P": 5, "Q": 6}
+    assert read.streams["W"].kind == "Windows"
+    assert read.streams["B"].buffered == 0
+    assert read.streams["S"].buffered is None
+    assert {name: query.events for name, query in read.queries.items() if query.events} == {
+        "sums": 5,
+        "chained": 5,
+        "kept": 6,
+        "windowed": 6,
+        "partition_0/inside": 6,
+        "partition_0/inner": 6,
+    }
+    for name, chunks in {"sums": 6, "chained": 5, "partition_0": 6, "partition_0/inner": 6}.items():
+        query = read.queries[name]
+        assert query.chunks == chunks
+        assert 0 < query.slowest <= query.seconds <= read.seconds
+        assert query.latency == query.seconds / chunks
+    assert read.queries["partition_0/inside"].latency is None
+    assert read.streams["S"].throughput == pytest.approx(6 / read.seconds)
+    assert dict(read.memory) == {}
+
+
+def test_detail_tells_the_size_of_states(runtime: SiddhiAppRuntime) -> None:
+    runtime.enable_statistics(StatisticsLevel.DETAIL)
+    before = runtime.statistics.memory
+    send(runtime)
+    after = runtime.statistics.memory
+    for owner in [("Queries", "sums"), ("Tables", "T"), ("Windows", "W"), ("Partitions", "partition_0")]:
+        assert after[owner] > before[owner]
+
+
+def test_the_time_of_queries_behind_a_query_is_their_own(runtime: SiddhiAppRuntime) -> None:
+    waited = threading.Event()
+    runtime.add_callback("P", lambda events: waited.wait(0.05))
+    runtime.enable_statistics()
+    runtime.input_handler("S").send(("a", 1))
+    queries = runtime.statistics.queries
+    assert queries["chained"].seconds >= 0.05
+    assert queries["sums"].seconds < queries["chained"].seconds
+
+
+def test_switching_on_starts_from_zero_and_changing_the_detail_does_not(runtime: SiddhiAppRuntime) -> None:
+    runtime.enable_statistics("BASIC")
+    send(runtime)
+    runtime.enable_statistics("DETAIL")
+    assert runtime.statistics.streams["S"].events == 6
+    runtime.enable_statistics("OFF")
+    send(runtime)
+    runtime.enable_statistics("BASIC")
+    send(runtime, 2)
+    read = runtime.statistics
+    assert read.streams["S"].events == 2
+    assert read.queries["sums"].chunks == 2
+
+
+def test_outputs_are_the_same_at_every_level(manager: SiddhiManager) -> None:
+    outputs = []
+    for level in StatisticsLevel:
+        runtime = manager.create_siddhi_app_runtime(APP)
+        rows: list[tuple[object, ...]] = []
+        for stream in "OPQ":
+            runtime.add_callback(stream, lambda events, rows=rows: rows.extend(event.data for event in events))
+        runtime.start()
+        runtime.enable_statistics(level)
+        send(runtime, 4)
+        runtime.enable_statistics(StatisticsLevel.BASIC)
+        send(runtime, 4)
+        runtime.input_handler("S").send_events([Event(i, ("c", i)) for i in range(4)])
+        runtime.enable_statistics(StatisticsLevel.OFF)
+        send(runtime, 4)
+        outputs.append(rows)
+        runtime.shutdown()
+    assert outputs[0] == outputs[1] == outputs[2]
+
+
+def test_batches_are_counted_row_by_row(runtime: SiddhiAppRuntime) -> None:
+    numpy = pytest.importorskip("numpy")
+    runtime.enable_statistics("BASIC")
+    keys = numpy.array(["a", "b"] * 50, dtype=object)
+    runtime.input_handler("S").send_batch({"a": keys, "v": numpy.ones(100, dtype="int32")})
+    read = runtime.statistics
+    assert read.streams["S"].events == read.queries["sums"].events == 100
+
+
+def test_a_failing_query_is_measured_and_its_failure_handled(manager: SiddhiManager) -> None:
+    runtime = manager.create_siddhi_app_runtime(
+        "@OnError(action='stream') define stream S (b bool); @info(name='q') from S select and(b) as r insert into O;"
+    )
+    failures: list[object] = []
+    runtime.add_callback("!S", lambda events: failures.extend(event.data[0] for event in events))
+    with runtime:
+        runtime.enable_statistics()
+        for value in (True, None, False):
+            runtime.input_handler("S").send((value,))
+        assert runtime.statistics.queries["q"].chunks == 3
+    assert failures == [None]
+
+
+def test_an_unknown_level_is_refused(runtime: SiddhiAppRuntime) -> None:
+    with pytest.raises(ValueError, match="no statistics level 'ALL'"):
+        runtime.enable_statistics("ALL")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "level"),
+    [
+        ("@app:statistics", "BASIC"),
+        ("@app:statistics('true')", "BASIC"),
+        ("@app:statistics(reporter='jmx')", "BASIC"),
+        ("@app:statistics('false')", "OFF"),
+        ("@app:statistics(enable='false')", "OFF"),
+    ],
+)
+def test_the_annotation_sets_the_level_at_start(manager: SiddhiManager, annotation: str, level: str) -> None:
+    runtime = manager.create_siddhi_app_runtime(f"{annotation} define stream S (v int);")
+    assert runtime.statistics.level is StatisticsLevel.OFF
+    runtime.start()
+    assert runtime.statistics.level.value == level
+
+
+def test_an_unknown_reporter_is_refused(manager: SiddhiManager) -> None:
+    with pytest.raises(SiddhiAppCreationError, match="reporter"):
+        manager.create_siddhi_app_runtime("@app:statistics(reporter='paper') define stream S (v int);")
+
+
+def test_metrics_have_full_names_and_may_be_chosen(runtime: SiddhiAppRuntime) -> None:
+    runtime.enable_statistics("DETAIL")
+    send(runtime)
+    metrics = runtime.statistics.metrics()
+    prefix = "io.siddhi.SiddhiApps.measured.Siddhi"
+    assert {
+        f"{prefix}.Streams.S.throughput",
+        f"{prefix}.Streams.B.size",
+        f"{prefix}.Queries.sums.latency",
+        f"{prefix}.Tables.T.memory",
+    } <= metrics.keys()
+    chosen = runtime.statistics.metrics("*.Queries.sums.*, *.Streams.?.size")
+    assert sorted(name.removeprefix(prefix) for name in chosen) == [
+        ".Queries.sums.latency",
+        ".Queries.sums.memory",
+        ".Queries.sums.throughput",
+        ".Streams.B.size",
+    ]
+
+
+def test_the_console_reporter_logs(manager: SiddhiManager) -> None:
+    reported = threading.Event()
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "Streams.S.throughput" in record.getMessage():
+                reported.set()
+
+    log, handler = logging.getLogger("siddhi.statistics"), Handler()
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        with manager.create_siddhi_app_runtime("@app:statistics(interval='1') define stream S (v int);"):
+            assert reported.wait(30)
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(logging.NOTSET)
+
+
+def test_prometheus_is_told(manager: SiddhiManager, runtime: SiddhiAppRuntime) -> None:
+    prometheus_client = pytest.importorskip("prometheus_client")
+    from siddhi.runtime.prometheus import SiddhiCollector
+
+    registry = prometheus_client.CollectorRegistry()
+    registry.register(SiddhiCollector(manager))
+    assert "measured" not in prometheus_client.generate_latest(registry).decode()
+    runtime.enable_statistics("DETAIL")
+    send(runtime)
+    assert registry.get_sample_value("siddhi_stream_events_total", {"app": "measured", "stream": "S"}) == 6
+    assert registry.get_sample_value("siddhi_stream_buffered_events", {"app": "measured", "stream": "B"}) == 0
+    assert registry.get_sample_value("siddhi_query_events_total", {"app": "measured", "query": "sums"}) == 5
+    assert registry.get_sample_value("siddhi_query_seconds_count", {"app": "measured", "query": "sums"}) == 6
+    assert registry.get_sample_value("siddhi_state_bytes", {"app": "measured", "kind": "Tables", "name": "T"}) > 0

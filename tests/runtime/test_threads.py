@@ -1,0 +1,121 @@
+"""Many threads send into one app: nothing is lost, nothing twice, whatever else goes on."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from siddhi.errors import NotRunningError
+from tests.runtime.running import collect, running
+
+THREADS = 6
+EVENTS = 2_000
+APP = """define stream S (sender int, number int);
+@info(name = 'each') from S select sender, number insert into Each;
+@info(name = 'count') from S#window.length(100) select count() as n insert into Counts;
+from S select sender, sum(number) as total group by sender insert into Totals;
+"""
+
+
+def in_threads(work):
+    """Run ``work(number)`` in every thread at once; exceptions come out here."""
+    start = threading.Barrier(THREADS)
+
+    def run(number):
+        start.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(run, range(THREADS)))
+
+
+def test_every_event_arrives_once_and_in_the_order_of_its_sender():
+    with running(APP) as runtime:
+        rows = collect(runtime, "Each")
+        totals = dict.fromkeys(range(THREADS))
+        runtime.add_callback("Totals", lambda events: totals.update(event.data for event in events))
+        handler = runtime.input_handler("S")
+
+        def send(sender):
+            for number in range(EVENTS):
+                handler.send((sender, number))
+
+        in_threads(send)
+    assert len(rows) == THREADS * EVENTS
+    for sender in range(THREADS):
+        assert [number for who, number in rows if who == sender] == list(range(EVENTS))
+    assert totals == dict.fromkeys(range(THREADS), sum(range(EVENTS)))
+
+
+def test_batches_chunks_and_rows_of_several_threads_do_not_mix():
+    with running(APP) as runtime:
+        sizes = []
+        runtime.add_batch_callback("Each", lambda batch: sizes.append((len(batch), len(set(batch["sender"])))))
+        handler = runtime.input_handler("S")
+
+        def send(sender):
+            for _ in range(50):
+                if sender % 2:
+                    handler.send_batch({"sender": [sender] * 300, "number": list(range(300))})
+                else:
+                    handler.send((sender, 0))
+
+        in_threads(send)
+    assert sum(size for size, _ in sizes) == THREADS // 2 * 50 * 301
+    assert {senders for _, senders in sizes} == {1}
+    assert {size for size, _ in sizes} == {1, 300}
+
+
+def test_snapshots_callbacks_and_questions_may_come_from_any_thread():
+    with running(f"@app:playback {APP}") as runtime:
+        handler = runtime.input_handler("S")
+        rows = collect(runtime, "Each")
+
+        def work(number):
+            for turn in range(150):
+                if number == 0:
+                    runtime.snapshot()
+                elif number == 1:
+                    runtime.add_callback("Counts", fleeting := [].append)
+                    runtime.remove_callback(fleeting)
+                elif number == 2:
+                    runtime.advance_clock(turn)
+                else:
+                    handler.send((number, turn), turn)
+
+        in_threads(work)
+    assert len(rows) == (THREADS - 3) * 150
+
+
+def test_shutting_down_while_others_send_ends_every_sender():
+    with running(APP) as runtime:
+        rows = collect(runtime, "Each")
+        handler = runtime.input_handler("S")
+
+        def work(sender):
+            if sender == 0:
+                while not rows:
+                    pass
+                runtime.shutdown()
+                return None
+            sent = 0
+            try:
+                while True:
+                    handler.send((sender, sent))
+                    sent += 1
+            except NotRunningError:
+                return sent
+
+        sent = in_threads(work)
+    assert len(rows) == sum(filter(None, sent))
+
+
+def test_two_apps_may_feed_each_other():
+    forth = "define stream S (v int); from S[v > 0] select v - 1 as v insert into Out;"
+    with running(forth) as first, running(forth) as second:
+        seen = []
+        first.add_callback("Out", lambda events: [second.input_handler("S").send(event) for event in events])
+        second.add_callback("Out", lambda events: [first.input_handler("S").send(event) for event in events])
+        second.add_callback("Out", lambda events: seen.extend(event["v"] for event in events))
+        first.input_handler("S").send((6,))
+    assert sorted(seen) == [0, 2, 4]

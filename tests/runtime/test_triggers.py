@@ -1,0 +1,131 @@
+"""Triggers on the app's clock."""
+
+from __future__ import annotations
+
+import datetime as dt
+import threading
+from typing import Any
+
+import pytest
+
+from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi.errors import SiddhiAppCreationError
+
+
+def create(app: str, rows: list[tuple[Any, ...]], stream: str = "T") -> SiddhiAppRuntime:
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    runtime.add_callback(stream, lambda events: rows.extend((event.timestamp, *event.data) for event in events))
+    return runtime
+
+
+def test_at_start_fires_once_in_start() -> None:
+    rows: list[tuple[Any, ...]] = []
+    with create("@app:playback define trigger T at 'start';", rows) as runtime:
+        runtime.start()
+        assert rows == [(0, 0)]
+        runtime.advance_clock(10_000)
+    assert rows == [(0, 0)]
+
+
+def test_at_start_reaches_queries() -> None:
+    rows: list[tuple[Any, ...]] = []
+    app = "define trigger T at 'start'; from T select triggered_time as t insert into O;"
+    with create(app, rows, "O") as runtime:
+        assert len(rows) == 1
+        ((timestamp, value),) = rows
+        assert timestamp == value <= runtime.now
+
+
+def test_every_fires_at_a_fixed_rate_from_the_first_instant_of_playback() -> None:
+    rows: list[tuple[Any, ...]] = []
+    with create("@app:playback define stream S (v int); define trigger T at every 1 sec;", rows) as runtime:
+        for timestamp in (1000, 1999, 2000, 3500, 3999, 4000):
+            runtime.input_handler("S").send((0,), timestamp=timestamp)
+    assert rows == [(2000, 2000), (3500, 3500), (4000, 4000)]
+
+
+def test_every_period_of_a_jump_fires_with_the_clock_behind_it() -> None:
+    rows: list[tuple[Any, ...]] = []
+    with create("@app:playback define trigger T at every 1 sec;", rows) as runtime:
+        runtime.advance_clock(1000)
+        runtime.advance_clock(4000)
+    assert rows == [(4000, 4000)] * 3
+
+
+def test_every_fires_by_the_system_clock() -> None:
+    rows: list[tuple[Any, ...]] = []
+    runtime = create("define trigger T at every 10 milliseconds;", rows)
+    twice = threading.Event()
+    runtime.add_callback("T", lambda events: twice.set() if len(rows) >= 2 else None)
+    with runtime:
+        assert twice.wait(30)
+    count = len(rows)
+    assert rows == sorted(rows)
+    assert len(rows) == count  # nothing fires after shutdown
+
+
+def test_cron_follows_the_playback_clock() -> None:
+    rows: list[tuple[Any, ...]] = []
+    start = int(dt.datetime(2020, 5, 4, 12, 0, 10).astimezone().timestamp()) * 1000
+    with create("@app:playback define trigger T at '*/15 * * * * ?';", rows) as runtime:
+        for seconds in (0, 4, 5, 19, 20, 80):
+            runtime.advance_clock(start + seconds * 1000)
+    assert [(timestamp - start) // 1000 for timestamp, _ in rows] == [5, 20, 80, 80, 80, 80]
+
+
+def test_a_cron_that_names_no_time_any_more_never_fires() -> None:
+    rows: list[tuple[Any, ...]] = []
+    with create("@app:playback define trigger T at '0 0 0 1 1 ? 1999';", rows) as runtime:
+        runtime.advance_clock(1_600_000_000_000)
+        assert runtime.next_due is None
+    assert rows == []
+
+
+def test_a_bad_cron_text_is_refused_at_creation() -> None:
+    with pytest.raises(SiddhiAppCreationError, match="cron"):
+        SiddhiManager().create_siddhi_app_runtime("define trigger T at 'every morning';")
+
+
+def test_a_failing_reader_does_not_stop_a_trigger() -> None:
+    rows: list[tuple[Any, ...]] = []
+    errors: list[str] = []
+    runtime = SiddhiManager().create_siddhi_app_runtime("@app:playback define trigger T at every 1 sec;")
+    runtime.handle_exception_with(lambda error, origin, events: errors.append(str(error)))
+
+    def fail(events: object) -> None:
+        raise RuntimeError("a reader")
+
+    runtime.add_callback("T", fail)
+    runtime.add_callback("T", lambda events: rows.extend(event.data for event in events))
+    with runtime:
+        for timestamp in (1000, 2000, 3000):
+            runtime.advance_clock(timestamp)
+    assert errors == ["a reader"] * 2
+    assert rows == [(2000,), (3000,)]
+
+
+def test_a_trigger_goes_on_where_a_snapshot_was_taken() -> None:
+    rows: list[tuple[Any, ...]] = []
+    app = "@app:name('ticking') @app:playback define trigger T at every 1 sec; define trigger C at '*/10 * * * * ?';"
+    with create(app, rows) as runtime:
+        runtime.advance_clock(1000)
+        runtime.advance_clock(1400)
+        snapshot = runtime.snapshot()
+    with create(app, rows) as runtime:
+        runtime.restore(snapshot)
+        runtime.advance_clock(1999)
+        assert rows == []
+        runtime.advance_clock(2000)
+    assert rows == [(2000, 2000)]
+
+
+def test_restoring_a_snapshot_from_before_the_start_keeps_the_trigger_going() -> None:
+    rows: list[tuple[Any, ...]] = []
+    app = "@app:name('early') @app:playback define trigger T at every 1 sec;"
+    snapshot = create(app, rows).snapshot()
+    with create(app, rows) as runtime:
+        runtime.advance_clock(500)
+        runtime.restore(snapshot)
+        runtime.advance_clock(1000)
+        runtime.advance_clock(2000)
+    assert rows == [(2000, 2000)]
