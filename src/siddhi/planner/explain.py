@@ -12,6 +12,7 @@ from siddhi.planner.explain_input import input_lines, window_text
 from siddhi.planner.explain_pattern import pattern_labels
 from siddhi.planner.expression_text import executor_text, expression_text
 from siddhi.planner.expressions import TABLE_SLOT, Attr, TypedExpression
+from siddhi.planner.join_access import lookup_text
 from siddhi.planner.nodes import (
     Action,
     JoinPlan,
@@ -61,9 +62,9 @@ def explain(plan: Plan) -> str:
     for execution in plan.executions:
         lines.append("")
         if isinstance(execution, QueryPlan):
-            lines += _query_lines(execution, plan.tables)
+            lines += _query_lines(execution, plan)
         else:
-            lines += _partition_lines(execution, plan.tables)
+            lines += _partition_lines(execution, plan)
     if plan.batches:
         lines.append("")
     for batch in plan.batches:
@@ -98,7 +99,7 @@ def _trigger_line(trigger: TriggerPlan) -> str:
     return f"trigger {trigger.id} at {f'every {trigger.every_ms} ms' if trigger.every_ms is not None else when}"
 
 
-def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
+def _partition_lines(partition: PartitionPlan, plan: Plan) -> Iterator[str]:
     yield f"partition {partition.name}"
     for key in partition.keys:
         if isinstance(key, ValueKeyPlan):
@@ -111,15 +112,15 @@ def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) 
     for stream in partition.inner_streams:
         yield _STEP + _stream_line(stream)
     for query in partition.queries:
-        yield from (_STEP + line for line in _query_lines(query, tables))
+        yield from (_STEP + line for line in _query_lines(query, plan))
 
 
-def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
+def _query_lines(query: QueryPlan, plan: Plan) -> Iterator[str]:
     yield f"query {query.name}" + (
         "" if query.synchronized is None else f" [synchronized {str(query.synchronized).lower()}]"
     )
     depth = 1
-    for line in _output_lines(query.output, tables):
+    for line in _output_lines(query.output, plan.tables):
         yield _STEP * depth + line
     depth += 1
     if query.rate is not None:
@@ -134,8 +135,10 @@ def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[
     if isinstance(query.input, JoinPlan):
         for slot, side in enumerate((query.input.left, query.input.right)):
             if side.kind is SourceKind.TABLE:
-                access = _access_text(tables[side.source], query.input.on, slot)
+                access = _access_text(plan.tables[side.source], query.input.on, slot)
                 yield f"{_STEP * (depth + 1)}finds rows of {labels[slot]} by {access}"
+            elif (lookup := lookup_text(query.input, slot, plan.windows)) is not None:
+                yield f"{_STEP * (depth + 1)}finds events of {labels[slot]} by {lookup}"
 
 
 def _labels(query: QueryPlan) -> dict[int, str]:

@@ -3,15 +3,17 @@ through everything. Shared by the engine, which does it, and by explain, which s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 from siddhi.planner.expressions import And, Attr, Comparison, Const, TypedExpression, Widen
-from siddhi.planner.nodes import WindowPlan
+from siddhi.planner.nodes import JoinPlan, NamedWindowPlan, SourceKind, WindowPlan
 from siddhi.query_api.expression import CompareOperator
+from siddhi.query_api.input import Trigger
 from siddhi.types import AttributeType
 
-__all__ = ["Lookup", "attribute_of", "equality_lookup", "holds_what_came_out"]
+__all__ = ["Lookup", "attribute_of", "equality_lookup", "holds_what_came_out", "lookup_text", "triggers"]
 
 _HOLD_WHAT_CAME_OUT = frozenset(
     {"batch", "externalTime", "externalTimeBatch", "length", "lengthBatch", "time", "timeBatch", "timeLength"}
@@ -63,6 +65,36 @@ def equality_lookup(on: TypedExpression | None, slot: int) -> Lookup | None:
         return None
     remaining = reduce(lambda left, right: And(AttributeType.BOOL, left, right), rest) if rest else None
     return Lookup(tuple(key), tuple(probe), remaining)
+
+
+def lookup_text(input_: JoinPlan, slot: int, windows: Mapping[str, NamedWindowPlan]) -> str | None:
+    """``index symbol`` or ``scan``: how a side is searched; None where it is not, or is no window's content.
+
+    Args:
+        input_: the join.
+        slot: of the side.
+        windows: named windows by id.
+    """
+    side = (input_.left, input_.right)[slot]
+    if not triggers(input_, 1 - slot):
+        return None
+    window = windows[side.source].window if side.kind is SourceKind.WINDOW else side.window
+    if window is None:
+        return None
+    lookup = equality_lookup(input_.on, slot) if holds_what_came_out(window) else None
+    if lookup is None:
+        return "scan"
+    return f"index {', '.join(attribute_of(part).name for part in lookup.key)}"
+
+
+def triggers(input_: JoinPlan, slot: int) -> bool:
+    """Whether what leaves a side's window looks for matches."""
+    side, other = (input_.left, input_.right) if slot == 0 else (input_.right, input_.left)
+    if side.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
+        return False
+    if slot == 1 and side.kind is SourceKind.WINDOW and side.source == other.source:
+        return False  # a named window joined with itself is triggered by its left occurrence only
+    return input_.trigger in (Trigger.BOTH, (Trigger.LEFT, Trigger.RIGHT)[slot])
 
 
 def _conjuncts(condition: TypedExpression) -> list[TypedExpression]:

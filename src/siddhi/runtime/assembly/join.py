@@ -22,7 +22,7 @@ from siddhi._core.searchable_window import WindowScan
 from siddhi._core.window import Window
 from siddhi._core.window_batch import BatchWindow
 from siddhi.planner.expressions import OUTPUT_SLOT, TypedExpression
-from siddhi.planner.join_access import equality_lookup, holds_what_came_out
+from siddhi.planner.join_access import equality_lookup, holds_what_came_out, triggers
 from siddhi.planner.nodes import (
     FilterPlan,
     HandlerPlan,
@@ -33,7 +33,7 @@ from siddhi.planner.nodes import (
     SingleInputPlan,
     SourceKind,
 )
-from siddhi.query_api.input import JoinType, Trigger
+from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
@@ -233,15 +233,6 @@ def _is_outer(type_: JoinType, slot: int) -> bool:
     return type_ is JoinType.FULL_OUTER or type_ is (JoinType.LEFT_OUTER, JoinType.RIGHT_OUTER)[slot]
 
 
-def _triggers(input_: JoinPlan, slot: int) -> bool:
-    side, other = (input_.left, input_.right) if slot == 0 else (input_.right, input_.left)
-    if side.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
-        return False
-    if slot == 1 and side.kind is SourceKind.WINDOW and side.source == other.source:
-        return False  # a named window joined with itself is triggered by its left occurrence only
-    return input_.trigger in (Trigger.BOTH, (Trigger.LEFT, Trigger.RIGHT)[slot])
-
-
 def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, site: Site) -> _Side:
     """Everything in front of the join step."""
     side_plan = (input_.left, input_.right)[slot]
@@ -257,7 +248,7 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
         source,
         slot,
         site,
-        triggers=_triggers(input_, slot),
+        triggers=triggers(input_, slot),
         joins_expired=wants_expired or (takes_away and counts_expired),
         own_records=side_plan.window is not None or wants_expired,
     )
