@@ -136,7 +136,7 @@ def _attributes_read(plan: PatternPlan, source: str) -> int:
         if slot.source != source:
             continue
         if len(slot.attributes) > MAX_BITS:
-            return 2**MAX_BITS - 1
+            return (1 << MAX_BITS) - 1
         read |= read_positions((*slot.alone, *slot.conditions), number) | set(slot.kept)
     return sum(1 << position for position in read)
 
