@@ -129,3 +129,24 @@ def test_restoring_a_snapshot_from_before_the_start_keeps_the_trigger_going() ->
         runtime.advance_clock(1000)
         runtime.advance_clock(2000)
     assert rows == [(2000, 2000)]
+
+
+@pytest.mark.parametrize("annotation", ["", "@async(workers='2')"])
+def test_a_callback_may_shut_the_app_down_while_timers_and_workers_wait_for_it(annotation: str) -> None:
+    runtime = SiddhiManager().create_siddhi_app_runtime(
+        f"{annotation} define stream S (v int); define trigger T at every 1 milliseconds; from S select v insert into O;"
+    )
+    down = threading.Event()
+
+    def shut_down(events: object) -> None:
+        threading.Event().wait(0.05)  # long enough for the timers to be due: they need what this thread holds
+        runtime.shutdown()
+        down.set()
+
+    runtime.add_callback("O", shut_down)
+    runtime.start()
+    sender = threading.Thread(target=runtime.input_handler("S").send, args=((1,),), daemon=True)
+    sender.start()
+    assert down.wait(30)
+    sender.join(30)
+    assert not runtime.is_running

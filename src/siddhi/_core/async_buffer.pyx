@@ -200,11 +200,6 @@ cdef class AsyncBuffer(Processor):
         with self.emptied:
             self.emptied.notify_all()
 
-    @property
-    def is_inside(self):
-        """Whether the calling thread is inside the app's processing, so that it must not wait for workers."""
-        return self.holds_app()
-
     # --- snapshots
 
     cdef int write(self, SnapshotWriter writer) except -1:

@@ -9,14 +9,18 @@ from cpython.ref cimport Py_XDECREF
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.event cimport EventC, EventPool, Layout
 from siddhi._core.processor cimport receive_fn
-from siddhi._core.user_event cimport make_events
+from siddhi._core.user_event cimport make_event, make_events
 
 cdef extern from "Python.h":
     PyObject* PyObject_CallOneArg(PyObject* callable, PyObject* argument)
 
 
 cdef int call_back(StreamCallback callback, EventChunk* chunk) except -1:
-    cdef list events = make_events(chunk, callback.pool, callback.layout)
+    cdef list events
+    if chunk.head.next is NULL:
+        events = [make_event(chunk.head, callback.pool, callback.layout)]
+    else:
+        events = make_events(chunk, callback.pool, callback.layout)
     # Called by hand: a try block around every call would cost as much as a filter.
     cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
     if answer is NULL:

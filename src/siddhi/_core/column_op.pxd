@@ -1,10 +1,12 @@
 # One column of a selection: how its cell of the output record is written. Plain attributes are copied; everything else is
 # a closure that writes straight into the cell.
 
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 
 from siddhi._core.event cimport EventC, Layout
-from siddhi._core.executor cimport ExecC, FrameC
+from siddhi._core.executor cimport NULL_VALUE, ExecC, FrameC
 
 cdef enum ColumnKind:
     COPY = 0                       # a plain number or bool of the event at hand
@@ -31,10 +33,17 @@ cdef int write_column(const ColumnC* column, EventC* event, FrameC* frame, Event
 
 cdef inline int write_columns(const ColumnC* columns, int n, EventC* event, FrameC* frame, EventC* out) except -1:
     """Write all columns; object cells of `out` are NULL and its null words clear before."""
-    cdef int i
-    for i in range(n):
-        if columns[i].kind == COPY and not event.body[columns[i].source_word] & columns[i].source_bit:
-            out.body[columns[i].cell] = event.body[columns[i].source_cell]
+    cdef const ColumnC* column = columns
+    cdef const ColumnC* end = columns + n
+    while column is not end:
+        if column.kind <= COPY_OBJECT and not event.body[column.source_word] & column.source_bit:
+            out.body[column.cell] = event.body[column.source_cell]
+            if column.kind == COPY_OBJECT:
+                Py_INCREF(<object> <PyObject*> event.body[column.source_cell])
+        elif column.kind == COMPUTE:
+            if column.x.fn(column.x, event, frame, &out.body[column.cell]) == NULL_VALUE:
+                out.body[column.word] |= column.bit
         else:
-            write_column(&columns[i], event, frame, out)
+            write_column(column, event, frame, out)
+        column += 1
     return 0

@@ -47,9 +47,7 @@ cdef int write_column(const ColumnC* column, EventC* event, FrameC* frame, Event
         if column.kind == COPY_OBJECT:
             Py_INCREF(<object> <PyObject*> event.body[column.source_cell])
         return 0
-    if column.kind == COMPUTE:
-        status = column.x.fn(column.x, event, frame, &out.body[column.cell])
-    elif column.kind == COMPUTE_OBJECT:
+    if column.kind == COMPUTE_OBJECT:
         status = column.x.fn(column.x, event, frame, &value)
         if status != NULL_VALUE:
             Py_INCREF(<object> value)

@@ -66,6 +66,7 @@ cdef class InputHandler:
     cdef StreamJunction junction
     cdef EventPool pool
     cdef Layout layout
+    cdef uint8_t* codes                # the layout's, at hand
     cdef int width
     cdef int words
 
@@ -74,6 +75,7 @@ cdef class InputHandler:
         self.junction = junction
         self.pool = junction.pool
         self.layout = junction.layout
+        self.codes = self.layout.codes
         self.width = self.layout.width
         self.words = self.layout.words
 
@@ -156,10 +158,10 @@ cdef class InputHandler:
         event = acquire(self.pool)
         for i in range(self.words):
             event.body[i] = 0
+        cell = <CellC*> &event.body[self.words]
         for i in range(self.width):
             value = <PyObject*> PyTuple_GET_ITEM(row, i)
-            code = self.layout.codes[i]
-            cell = <CellC*> &event.body[self.words + i]
+            code = self.codes[i]
             # The commonest cases stand here; cell_from_python knows all.
             if code == DOUBLE and PyFloat_CheckExact(<object> value):
                 cell.d = PyFloat_AS_DOUBLE(<object> value)
@@ -172,6 +174,7 @@ cdef class InputHandler:
                     self.read_value(event, i, <object> value)
             else:
                 self.read_value(event, i, <object> value)
+            cell += 1
         return event
 
     cdef int read_value(self, EventC* event, int position, object value) except -1:

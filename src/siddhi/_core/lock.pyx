@@ -27,6 +27,11 @@ cdef class AppLock:
         self.depth = 1
         return 0
 
+    @property
+    def is_mine(self):
+        """Whether the calling thread holds the lock: it must not wait for threads that need it."""
+        return self.depth > 0 and self.owner == PyThread_get_thread_ident()
+
     def __enter__(self):
         lock_app(self)
         return self

@@ -2,100 +2,18 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport CURRENT, EXPIRED, Layout, acquire, release
-from siddhi._core.executor cimport TRUE, Executor, now_ms
-from siddhi._core.pattern_index cimport same_key
-from siddhi._core.pattern_match cimport (
-    NEW, collected_of, leave_starts, link_last, start_at, start_like, unlink,
-)
+from siddhi._core.event cimport CURRENT, EXPIRED, release
+from siddhi._core.executor cimport TRUE, now_ms
+from siddhi._core.pattern_match cimport NEW, leave_starts, link_last, sort_by_time, start_at, start_like, unlink
+from siddhi._core.pattern_offer cimport offer_kind, wait_over
+from siddhi._core.pattern_sequence cimport step
 from siddhi._core.pattern_snapshot cimport read_run, write_run
-
-
-@cython.final
-cdef class Operand:
-    """One slot of a state.
-
-    Args:
-        slot: its number.
-        alone: conditions over the event at hand.
-        conditions: conditions over the event at hand and the events found so far.
-        view: what these see.
-        copier: makes the record that the slot keeps; None for an absence.
-        index: finds partial matches by key, or None.
-        absent: the event must not come.
-        for_ms: for how long; -1 until the group is complete.
-    """
-
-    def __init__(self, int slot, tuple alone not None, tuple conditions not None, PatternView view not None,
-                 StageCopier copier, PatternIndex index=None, bint absent=False, int64_t for_ms=-1):
-        self.slot = slot
-        self.absent = absent
-        self.for_ms = for_ms
-        self.copier = copier
-        self.view = view
-        self.index = index
-        self.executors = alone + conditions
-        self.n_alone = len(alone)
-        self.n_conditions = len(conditions)
-        self.alone = pointers(alone)
-        self.conditions = pointers(conditions)
-
-    def __dealloc__(self):
-        PyMem_Free(self.alone)
-        PyMem_Free(self.conditions)
-
-
-cdef const ExecC** pointers(tuple executors) except NULL:
-    cdef Py_ssize_t i
-    cdef Executor executor
-    cdef const ExecC** found = <const ExecC**> PyMem_Malloc(max(1, len(executors)) * sizeof(void*))
-    if found is NULL:
-        raise MemoryError
-    for i in range(len(executors)):
-        executor = executors[i]
-        found[i] = &executor.c
-    return found
-
-
-@cython.final
-cdef class State:
-    """One state of the automaton.
-
-    Args:
-        kind: 0 stream, 1 count, 2 absence, 3 and, 4 or.
-        operands: its slots, in the order in which one event is offered to them.
-        following: number of the next state, -1 where it puts out.
-        again: number of the state that starts again when this one is complete, -1.
-        low, high: events of a counting state; ``high`` -1 is unbounded.
-        in_first_group: it is in an ``every`` group that begins the pattern.
-        late_again: its group starts again when a later state takes the partial match.
-    """
-
-    def __init__(self, int kind, tuple operands not None, int following, int again=-1, int low=1, int high=1,
-                 bint in_first_group=False, bint late_again=False):
-        cdef int k
-        self.kind = kind
-        self.operands = operands
-        self.n_operands = len(operands)
-        self.operand = <void**> PyMem_Malloc(self.n_operands * sizeof(void*))
-        if self.operand is NULL:
-            raise MemoryError
-        self.next = following
-        self.again = again
-        self.min = low
-        self.max = high
-        self.in_first_group = in_first_group
-        self.late_again = late_again
-        self.first_slot = min(operand.slot for operand in operands)
-        self.waits = any(operand.for_ms >= 0 for operand in operands)
-        for k in range(self.n_operands):
-            self.operand[k] = <void*> operands[k]
-
-    def __dealloc__(self):
-        PyMem_Free(self.operand)
+from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, STREAM
+from siddhi._core.pattern_view cimport PatternView
 
 
 @cython.final
@@ -129,7 +47,6 @@ cdef class Pattern(Processor):
         self.matches = matches
         self.states = states
         self.n_states = len(states)
-        self.view = view
         self.is_sequence = is_sequence
         self.every = every
         self.within = within_ms
@@ -142,9 +59,7 @@ cdef class Pattern(Processor):
         self.drops_oldest = on_drop is not None
         self.on_drop = on_drop
         self.next = next
-        self.moments = EventPool(Layout((), ()))
-        self.moment = acquire(self.moments)
-        self.moment.body[0] = 0
+        self.found = Found(app, matches, view, next)
         self.state = <void**> PyMem_Malloc(self.n_states * sizeof(void*))
         self.n_streams = len(streams)
         self.streams = <StreamC*> PyMem_Malloc(max(1, self.n_streams) * sizeof(StreamC))
@@ -166,8 +81,7 @@ cdef class Pattern(Processor):
         cdef int i
         if self.streams is NULL:
             return
-        self.clear_out()
-        PyMem_Free(self.out)
+        self.found.clear()
         for partition in range(self.capacity):
             if self.runs[partition] is not NULL:
                 self.close_run(self.runs[partition])
@@ -176,7 +90,6 @@ cdef class Pattern(Processor):
             PyMem_Free(self.streams[i].inlets)
         PyMem_Free(self.streams)
         PyMem_Free(self.state)
-        release(self.moments, self.moment)
 
     @property
     def begun(self):
@@ -286,7 +199,7 @@ cdef class Pattern(Processor):
         self.busy = False
         if status == -1:
             return -1
-        return self.deliver() if self.n_out else 0
+        return self.found.deliver() if self.found.size else 0
 
     cdef int take_chunk(self, int stream, EventC* event) except -1:
         cdef int status = 0
@@ -300,7 +213,7 @@ cdef class Pattern(Processor):
         self.busy = False
         if status == -1:
             return -1
-        return self.deliver() if self.n_out else 0
+        return self.found.deliver() if self.found.size else 0
 
     cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1:
         cdef int i
@@ -313,19 +226,19 @@ cdef class Pattern(Processor):
                 run.starts.oldest.start < now - self.within or run.starts.latest > now + self.within):
             self.expire(run, now)
         if self.is_sequence:
-            self.step(run)
+            step(self, run)
         else:
             for i in range(stream.n_inlets):
                 if run.incoming[stream.inlets[i].state].head is not NULL:
                     self.update(run, stream.inlets[i].state)
         self.frame.type = event.type
         self.frame.group = self.frame.partition
-        self.apart = stream.n_inlets == 1
+        self.found.apart = stream.n_inlets == 1
         for i in range(stream.n_inlets):
-            before = self.n_out
+            before = self.found.size
             self.offer(run, &stream.inlets[i], event)
-            if self.n_out != before and not self.apart:
-                self.push_out(NULL)
+            if self.found.size != before and not self.found.apart:
+                self.found.push(NULL)
         return self.make_room(run) if self.drops_oldest and self.n_begun > self.limit else 0
 
     cdef int make_room(self, RunC* run) except -1:
@@ -387,48 +300,6 @@ cdef class Pattern(Processor):
                 operand.index.place(entry, self.frame)
         return 0
 
-    cdef int step(self, RunC* run) except -1:
-        """A sequence goes one event on."""
-        cdef int i
-        cdef State first = <State> self.state[0]
-        cdef bint next_waits = self.n_states > 1 and run.pending[1].head is not NULL
-        cdef bint next_absent = self.n_states > 1 and (<State> self.state[1]).kind == ABSENT
-        cdef bint cleared = True
-        for i in range(self.n_states - 1, -1, -1):
-            cleared = run.pending[i].head is NULL or self.forget(run, i)
-        if cleared and not self.implicit and run.incoming[0].head is NULL and not (first.kind == ABSENT and first.waits):
-            if self.every or (next_absent and not next_waits):
-                self.add_fresh(run)
-        if run.renew:
-            run.renew = False
-            self.add_fresh(run)
-        for i in range(self.n_states):
-            if run.incoming[i].head is not NULL:
-                self.update(run, i)
-        return 0
-
-    cdef bint forget(self, RunC* run, int number) noexcept:
-        """Empty the pending list, unless a group has found some of its events; whether it is empty."""
-        cdef ListC* pending = &run.pending[number]
-        cdef State state = <State> self.state[number]
-        cdef EntryC* entry
-        cdef Py_ssize_t found, first = 0
-        cdef int k
-        if state.kind == AND:
-            for k in range(state.n_operands):
-                found = 0
-                entry = pending.head
-                while entry is not NULL:
-                    found += (entry.open >> k) & 1
-                    entry = entry.next
-                if k == 0:
-                    first = found
-                elif found != first:
-                    return False
-        while pending.head is not NULL:
-            self.remove(pending.head)
-        return True
-
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
         """Offer an event to one operand of a state."""
         cdef State state
@@ -446,28 +317,6 @@ cdef class Pattern(Processor):
         if kept is not NULL:
             release(operand.copier.pool, kept)
         return status
-
-    cdef int offer_kind(self, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
-        cdef State state = <State> self.state[inlet.state]
-        if (<Operand> state.operand[inlet.operand]).absent:
-            return self.offer_absent(run, state, inlet, event, kept)
-        if state.kind == STREAM:
-            if inlet.state == 0 and self.implicit:
-                return self.begin_with(run, state, event, kept)
-            return self.offer_stream(run, state, inlet.state, event, kept)
-        if state.kind == COUNT:
-            return self.offer_count(run, state, inlet.state, event, kept)
-        return self.offer_group(run, state, inlet, event, kept)
-
-    cdef int begin_with(self, RunC* run, State state, EventC* event, EventC** kept) except -1:
-        """Begin a match with an event of the first state, which stays ready for the next one."""
-        cdef PartialC* partial = self.matches.make()
-        try:
-            self.fill(run, 0, <Operand> state.operand[0], partial, event, kept)
-            partial.timestamp = event.timestamp
-            return self.advance(run, 0, partial)
-        finally:
-            self.matches.drop(partial)
 
     cdef bint passes(self, Operand operand, EventC* event) except -1:
         cdef int i
@@ -503,137 +352,6 @@ cdef class Pattern(Processor):
             entry = following
         return 0
 
-    cdef int offer_stream(self, RunC* run, State state, int number, EventC* event, EventC** kept) except -1:
-        cdef Operand operand = <Operand> state.operand[0]
-        cdef PartialC* partial
-        cdef EntryC* entry
-        cdef EntryC* following
-        if operand.index is None:
-            entry = run.pending[number].head
-        else:
-            entry = operand.index.find(event, self.frame)
-        run.renew |= self.renews and number == 1 and entry is not NULL
-        while entry is not NULL:
-            following = entry.next if operand.index is None else same_key(entry.bucket_next, entry.hash)
-            partial = entry.partial
-            if self.fits(operand, partial, event, kept):
-                partial.refs += 1
-                try:
-                    self.fill(run, number, operand, partial, event, kept)
-                    self.remove(entry)
-                    partial.timestamp = event.timestamp
-                    self.advance(run, number, partial)
-                finally:
-                    self.matches.drop(partial)
-            elif self.is_sequence:
-                self.remove(entry)
-            entry = following
-        return 0
-
-    cdef int offer_count(self, RunC* run, State state, int number, EventC* event, EventC** kept) except -1:
-        cdef Operand operand = <Operand> state.operand[0]
-        cdef EntryC* entry = run.pending[number].head
-        cdef EntryC* following
-        cdef PartialC* partial
-        cdef int size
-        while entry is not NULL:
-            following = entry.next
-            partial = entry.partial
-            if partial.front > number or not self.fits(operand, partial, event, kept):
-                # A later state has taken it, or the event does not fit.
-                if partial.front > number or self.is_sequence:
-                    self.remove(entry)
-                entry = following
-                continue
-            partial.refs += 1
-            try:
-                self.fill(run, number, operand, partial, event, kept)
-                partial.timestamp = event.timestamp
-                size = <int> collected_of(partial, operand.slot).size
-                if self.is_sequence:
-                    self.remove(entry)
-                    if size >= state.min:
-                        self.advance(run, number, partial)
-                    if size != state.max and (size < state.min or state.next >= 0):
-                        self.add(run, number, partial)
-                else:
-                    if size == state.max or (size == state.min and state.next < 0):
-                        self.remove(entry)
-                    if size == state.min:
-                        self.advance(run, number, partial)
-            finally:
-                self.matches.drop(partial)
-            entry = following
-        return 0
-
-    cdef int offer_group(self, RunC* run, State state, InletC* inlet, EventC* event, EventC** kept) except -1:
-        cdef Operand operand = <Operand> state.operand[inlet.operand]
-        cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
-        cdef EntryC* entry = run.pending[inlet.state].head
-        cdef EntryC* following
-        while entry is not NULL:
-            following = entry.next
-            if not entry.open & bit:
-                entry = following
-                continue
-            if self.fits(operand, entry.partial, event, kept):
-                self.fill(run, inlet.state, operand, entry.partial, event, kept)
-                entry.open &= ~bit
-                if state.kind == OR or is_complete(state, entry):
-                    run.renew |= self.renews and inlet.state == 1
-                    self.complete(run, state, entry, inlet.state, event.timestamp)
-            elif self.is_sequence:
-                entry.open &= ~bit
-                if entry.open == 0:
-                    self.remove(entry)
-            entry = following
-        return 0
-
-    cdef int complete(self, RunC* run, State state, EntryC* entry, int number, int64_t timestamp) except -1:
-        """A group has all it needs; one that saw what must not come starts again at most."""
-        cdef PartialC* partial = entry.partial
-        cdef bint broken = entry.broken
-        partial.refs += 1
-        try:
-            self.remove(entry)
-            partial.timestamp = timestamp
-            if not broken:
-                self.advance(run, number, partial)
-            elif state.again >= 0:
-                self.add_again(run, state.again, partial)
-        finally:
-            self.matches.drop(partial)
-        return 0
-
-    cdef int offer_absent(self, RunC* run, State state, InletC* inlet, EventC* event, EventC** kept) except -1:
-        """The event comes that must not."""
-        cdef Operand operand = <Operand> state.operand[inlet.operand]
-        cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
-        cdef EntryC* entry = run.pending[inlet.state].head
-        cdef EntryC* following
-        if state.kind == ABSENT and inlet.state == 0:
-            if run.deadline != NO_TIME:
-                run.deadline = event.timestamp + operand.for_ms
-                self.arm(run, 0, run.deadline)
-            return 0
-        while entry is not NULL:
-            following = entry.next
-            if (state.kind == ABSENT or entry.open & bit) and self.fits(operand, entry.partial, event, kept):
-                if state.kind == ABSENT:
-                    self.remove(entry)
-                elif operand.for_ms < 0:
-                    entry.broken = True
-                elif inlet.state == 0:
-                    # Nothing has begun yet: the time starts anew.
-                    entry.due[inlet.operand] = event.timestamp + operand.for_ms
-                    self.arm(run, 0, entry.due[inlet.operand])
-                else:
-                    entry.open &= ~bit
-                    if state.kind == AND or entry.open == 0:
-                        self.remove(entry)
-            entry = following
-        return 0
-
     cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
                   EventC** kept) except -1:
         """Put an event into its slot. All partial matches that take it share one record."""
@@ -661,7 +379,7 @@ cdef class Pattern(Processor):
         """A state is done with a partial match."""
         cdef State state = <State> self.state[number]
         if state.next < 0:
-            self.emit(partial)
+            self.found.add(partial)
         else:
             self.add(run, state.next, partial)
         if state.kind == ABSENT:
@@ -726,7 +444,7 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int add_spare(self, RunC* run) except -1:
-        """A sequence that may begin with no event can begin with the next one, too, while that goes to a later state."""
+        """A sequence that may begin with no event may also begin with one that goes to a later state."""
         cdef PartialC* partial = self.matches.make()
         try:
             self.matches.append(&run.incoming[0], partial, 0)
@@ -788,129 +506,19 @@ cdef class Pattern(Processor):
             if not run.begun:
                 self.begin(run, now_ms(self.frame))
             self.now = when
-            self.apart = True
+            self.found.apart = True
             for i in range(self.n_states - 1, -1, -1):
                 if run.timer[i] != NO_TIME and run.timer[i] <= when:
                     if self.within >= 0:
                         self.expire(run, when)
                     run.timer[i] = NO_TIME
-                    self.wait_over(run, i, when)
+                    wait_over(self, run, i, when)
         finally:
             self.busy = False
-        return self.deliver() if self.n_out else 0
-
-    cdef int wait_over(self, RunC* run, int number, int64_t when) except -1:
-        """Move on what waited in a state until now."""
-        cdef State state = <State> self.state[number]
-        cdef Operand operand
-        cdef PartialC* partial
-        cdef EntryC* entry
-        cdef EntryC* following
-        cdef int64_t first = NO_TIME
-        cdef int k
-        cdef bint done
-        if state.kind == ABSENT and number == 0:
-            if run.deadline == NO_TIME or run.deadline > when:
-                return 0 if run.deadline == NO_TIME else self.arm(run, 0, run.deadline)
-            run.deadline = NO_TIME
-            partial = self.matches.make()
-            try:
-                partial.timestamp = when
-                self.advance(run, 0, partial)
-            finally:
-                self.matches.drop(partial)
-            return 0
-        if self.is_sequence and state.kind == ABSENT and run.incoming[number].head is not NULL:
-            self.forget(run, number)
-        self.update(run, number)
-        entry = run.pending[number].head
-        while entry is not NULL:
-            following = entry.next
-            done = False
-            for k in range(state.n_operands):
-                operand = <Operand> state.operand[k]
-                if operand.for_ms < 0 or (state.kind != ABSENT and not (entry.open >> k) & 1):
-                    continue
-                if entry.due[k] > when:
-                    if first == NO_TIME or entry.due[k] < first:
-                        first = entry.due[k]
-                    continue
-                entry.met |= (<uint32_t> 1) << k
-                entry.open &= ~((<uint32_t> 1) << k)
-                done = True
-            if done and (state.kind != AND or is_complete(state, entry)):
-                self.complete(run, state, entry, number, when)
-            entry = following
-        return 0 if first == NO_TIME else self.arm(run, number, first)
-
-    # --- what comes out
-
-    cdef int emit(self, PartialC* partial) except -1:
-        self.push_out(partial)
-        partial.refs += 1
-        return self.push_out(NULL) if self.apart else 0
-
-    cdef int push_out(self, PartialC* partial) except -1:
-        cdef PartialC** out
-        cdef Py_ssize_t capacity
-        if self.n_out == self.out_capacity:
-            capacity = max(16, 2 * self.out_capacity)
-            out = <PartialC**> PyMem_Realloc(self.out, capacity * sizeof(void*))
-            if out is NULL:
-                raise MemoryError
-            self.out = out
-            self.out_capacity = capacity
-        self.out[self.n_out] = partial
-        self.n_out += 1
-        return 0
-
-    cdef int deliver(self) except -1:
-        """Hand the matches to the selection, chunk by chunk. What follows may send into this query again."""
-        cdef PartialC** out = self.out
-        cdef Py_ssize_t i = 0, n = self.n_out, capacity = self.out_capacity
-        cdef bint in_chunk = False
-        self.out = NULL
-        self.n_out = 0
-        self.out_capacity = 0
-        try:
-            for i in range(n):
-                if out[i] is NULL:
-                    if in_chunk:
-                        in_chunk = False
-                        self.next.finish()
-                elif not in_chunk and (i + 1 == n or out[i + 1] is NULL):
-                    self.put_out(out[i], True)
-                else:
-                    in_chunk = True
-                    self.put_out(out[i], False)
-            if in_chunk:
-                self.next.finish()
-        finally:
-            for i in range(n):
-                if out[i] is not NULL:
-                    self.matches.drop(out[i])
-            if self.out is NULL:
-                self.out = out
-                self.out_capacity = capacity
-            else:
-                PyMem_Free(out)
-        return 0
-
-    cdef int put_out(self, PartialC* partial, bint alone) except -1:
-        self.frame.slots = self.view.show(partial, NULL)
-        self.moment.timestamp = partial.timestamp
-        self.moment.group = 0
-        return self.next.process_one(self.moment) if alone else self.next.process(self.moment)
-
-    cdef void clear_out(self) noexcept:
-        cdef Py_ssize_t i
-        for i in range(self.n_out):
-            if self.out[i] is not NULL:
-                self.matches.drop(self.out[i])
-        self.n_out = 0
+        return self.found.deliver() if self.found.size else 0
 
     cdef void abort(self) noexcept:
-        self.clear_out()
+        self.found.clear()
         self.next.abort()
 
     # --- snapshots
@@ -927,12 +535,12 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        cdef unsigned int i, n, partition, before = self.frame.partition
+        cdef unsigned int n, partition, before = self.frame.partition
         for partition in range(self.capacity):
             self.drop(partition)
         n = reader.get_u32()
         try:
-            for i in range(n):
+            for _ in range(n):
                 partition = reader.get_u32()
                 self.ensure(partition)
                 self.close_run(self.runs[partition])
@@ -954,118 +562,9 @@ cdef int take_checked(Pattern pattern, RunC* run, StreamC* stream, EventC* event
 
 
 cdef int offer_checked(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
-    return pattern.offer_kind(run, inlet, event, kept)
+    return offer_kind(pattern, run, inlet, event, kept)
 
 
 # Called as if they could not fail, and their answer looked at: what must be undone costs no try block per event.
 cdef take_fn take_unchecked = <take_fn> take_checked
 cdef offer_fn offer_unchecked = <offer_fn> offer_checked
-
-
-cdef void sort_by_time(ListC* places) noexcept:
-    """Order entries by the time of their partial match, stably; those without events go last."""
-    cdef EntryC* entry = places.head.next
-    cdef EntryC* following
-    cdef EntryC* before
-    while entry is not NULL:
-        following = entry.next
-        before = entry.prev
-        if comes_later(before.partial, entry.partial):
-            while before is not NULL and comes_later(before.partial, entry.partial):
-                before = before.prev
-            unlink(entry)
-            link_behind(places, entry, before)
-        entry = following
-
-
-cdef inline bint comes_later(const PartialC* partial, const PartialC* other) noexcept:
-    if partial.timestamp == NEW:
-        return other.timestamp != NEW
-    return other.timestamp != NEW and partial.timestamp > other.timestamp
-
-
-cdef void link_behind(ListC* places, EntryC* entry, EntryC* before) noexcept:
-    """Put an entry that is in no list behind another; NULL: in front of all."""
-    cdef EntryC* after = places.head if before is NULL else before.next
-    entry.list = places
-    entry.prev = before
-    entry.next = after
-    if before is NULL:
-        places.head = entry
-    else:
-        before.next = entry
-    if after is NULL:
-        places.tail = entry
-    else:
-        after.prev = entry
-    places.size += 1
-
-
-@cython.final
-cdef class PatternEntry(Receiver):
-    """Takes the events of one stream to a pattern.
-
-    Args:
-        pattern: the pattern.
-        stream: number of the stream in it.
-        source: the stream's junction, which handles failures of single rows of a block.
-        reads: the attributes the pattern reads, as bits; all ones where there are more than 64.
-    """
-
-    def __init__(self, Pattern pattern not None, int stream, FaultSink source not None, uint64_t reads):
-        self.pattern = pattern
-        self.stream = stream
-        self.source = source
-        self.read_mask = reads
-        self.on_chunk = <receive_fn> receive_checked
-
-    cdef bint is_silent(self, int epoch) except -1:
-        return self.pattern.next.is_silent(epoch)
-
-    cdef uint64_t reads(self) noexcept:
-        return self.read_mask
-
-    cdef int receive(self, EventChunk* chunk) except -1:
-        return receive_checked(self, chunk)
-
-    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
-        cdef Py_ssize_t i = 0
-        while i < n:
-            try:
-                while i < n:
-                    self.pattern.take_one(self.stream, events[i])
-                    i += 1
-            except Exception as error:
-                self.pattern.abort()
-                self.source.fault(error, events[i])
-                i += 1
-        return 0
-
-    cdef void abort(self) noexcept:
-        self.pattern.abort()
-
-
-cdef int receive_checked(PatternEntry entry, EventChunk* chunk) except -1:
-    cdef int status
-    if chunk.head.next is NULL and chunk.head.type <= EXPIRED:
-        status = one_unchecked(entry.pattern, entry.stream, chunk.head)
-    else:
-        status = chunk_unchecked(entry.pattern, entry.stream, chunk.head)
-    if status == -1:
-        entry.pattern.abort()
-    return status
-
-
-ctypedef int (*event_fn)(Pattern pattern, int stream, EventC* event) noexcept
-
-
-cdef int one_checked(Pattern pattern, int stream, EventC* event) except -1:
-    return pattern.take_one(stream, event)
-
-
-cdef int chunk_checked(Pattern pattern, int stream, EventC* event) except -1:
-    return pattern.take_chunk(stream, event)
-
-
-cdef event_fn one_unchecked = <event_fn> one_checked
-cdef event_fn chunk_unchecked = <event_fn> chunk_checked

@@ -1,6 +1,7 @@
-# The partial matches that wait in a state, by the values an equality of its filter asks for: a hash table whose chains run
-# through the entries themselves. Those of one key keep the order of the state's list, so that looking only at them changes
-# nothing but the cost. Keys are compared by hash alone: the filter, which states the equality, decides about each one.
+# The partial matches that wait in a state, by the values an equality of its filter asks for: a hash table whose chains
+# run through the entries themselves. Those of one key keep the order of the state's list, so that looking only at them
+# changes nothing but the cost. Keys are compared by hash alone: the filter, which states the equality, decides about
+# each one.
 
 from libc.stdint cimport uint8_t, uint64_t
 

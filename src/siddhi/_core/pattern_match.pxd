@@ -1,9 +1,10 @@
 # A partial match: the events found so far, one slot for each place of a stream in the pattern, and its places in the
 # lists of states that may take it further.
 #
-# Partial matches are shared by reference: a counting state and the one behind it hold the same one. They are copied only
-# where an `every` group starts again. `refs` counts its list entries and the outputs it waits for; the last one gives its
-# events back. A slot is empty (NULL), one event, or, where the state counts, a list of events. Copies share both.
+# Partial matches are shared by reference: a counting state and the one behind it hold the same one. They are copied
+# only where an `every` group starts again. `refs` counts its list entries and the outputs it waits for; the last one
+# gives its events back. A slot is empty (NULL), one event, or, where the state counts, a list of events. Copies share
+# both.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
@@ -98,9 +99,10 @@ cdef class Matches:                # where the partial matches of one query come
     cdef void remove(self, EntryC* entry) noexcept           # drops the reference
 
 cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexcept     # one of its first events came
-cdef void start_like(PartialC* partial, PartialC* other) noexcept                       # a copy with the same first events
+cdef void start_like(PartialC* partial, PartialC* other) noexcept       # a copy with the same first events
 cdef void leave_starts(PartialC* partial) noexcept
 cdef void unlink(EntryC* entry) noexcept
+cdef void sort_by_time(ListC* places) noexcept        # stably; those that have no event yet go last
 cdef void link_last(ListC* places, EntryC* entry) noexcept
 
 cdef inline CollectedC* collected_of(const PartialC* partial, int slot) noexcept:

@@ -304,3 +304,42 @@ cdef void leave_starts(PartialC* partial) noexcept:
         starts.newest = partial.older
     else:
         partial.newer.older = partial.older
+
+
+cdef void sort_by_time(ListC* places) noexcept:
+    """Order entries by the time of their partial match, stably; those without events go last."""
+    cdef EntryC* entry = places.head.next
+    cdef EntryC* following
+    cdef EntryC* before
+    while entry is not NULL:
+        following = entry.next
+        before = entry.prev
+        if comes_later(before.partial, entry.partial):
+            while before is not NULL and comes_later(before.partial, entry.partial):
+                before = before.prev
+            unlink(entry)
+            link_behind(places, entry, before)
+        entry = following
+
+
+cdef inline bint comes_later(const PartialC* partial, const PartialC* other) noexcept:
+    if partial.timestamp == NEW:
+        return other.timestamp != NEW
+    return other.timestamp != NEW and partial.timestamp > other.timestamp
+
+
+cdef void link_behind(ListC* places, EntryC* entry, EntryC* before) noexcept:
+    """Put an entry that is in no list behind another; NULL: in front of all."""
+    cdef EntryC* after = places.head if before is NULL else before.next
+    entry.list = places
+    entry.prev = before
+    entry.next = after
+    if before is NULL:
+        places.head = entry
+    else:
+        before.next = entry
+    if after is NULL:
+        places.tail = entry
+    else:
+        after.prev = entry
+    places.size += 1

@@ -4,10 +4,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.event cimport EventC, EventPool, release
-from siddhi._core.pattern cimport NO_TIME, Operand, State
-from siddhi._core.pattern_match cimport (
-    CollectedC, EntryC, ListC, Matches, PartialC, collected_of, start_at,
-)
+from siddhi._core.pattern_match cimport CollectedC, EntryC, ListC, Matches, PartialC, collected_of, start_at
+from siddhi._core.pattern_state cimport NO_TIME, Operand, State
 
 
 cdef class Numbers:
@@ -212,7 +210,7 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
         restored.n_partials += 1
         read_partial(restored, restored.partials[i], pattern.n_states, reader)
     n = reader.get_u32()
-    for i in range(n):
+    for _ in range(n):
         partial = restored.partial(reader)
         start = reader.get_i64()
         latest = reader.get_i64()
@@ -232,7 +230,7 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
 
 cdef int read_partial(Restored restored, PartialC* partial, int n_states, SnapshotReader reader) except -1:
     cdef int slot
-    cdef uint32_t k, n
+    cdef uint32_t n
     partial.timestamp = reader.get_i64()
     partial.front = <int32_t> reader.get_i64()
     partial.unarmed = <int32_t> reader.get_i64()
@@ -241,7 +239,7 @@ cdef int read_partial(Restored restored, PartialC* partial, int n_states, Snapsh
     for slot in range(restored.matches.n_slots):
         n = reader.get_u32()
         if restored.matches.counting[slot]:
-            for k in range(n):
+            for _ in range(n):
                 restored.matches.collect(partial, slot, restored.event(slot, reader))
         elif n:
             partial.slots[slot] = restored.event(slot, reader)
@@ -253,9 +251,9 @@ cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restor
     cdef State state = <State> pattern.state[number]
     cdef Operand operand = <Operand> state.operand[0]
     cdef EntryC* entry
-    cdef uint32_t i, n = reader.get_u32()
+    cdef uint32_t n = reader.get_u32()
     cdef int k
-    for i in range(n):
+    for _ in range(n):
         entry = pattern.matches.append(places, restored.partial(reader), number)
         entry.open = reader.get_u32()
         entry.met = reader.get_u32()

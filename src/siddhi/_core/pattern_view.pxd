@@ -1,6 +1,6 @@
 # How expressions see a partial match: as an array of events by slot (FrameC.slots). An event that a counting state has
-# collected and an expression names by its index (e1[0], e1[last]) has a place of its own behind the slots; the view puts
-# it there before the expression is evaluated.
+# collected and an expression names by its index (e1[0], e1[last]) has a place of its own behind the slots; the view
+# puts it there before the expression is evaluated.
 
 from libc.stdint cimport int32_t
 

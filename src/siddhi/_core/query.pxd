@@ -22,6 +22,7 @@ cdef struct CopyC:                 # one cell of a stage record
 cdef class StageCopier:
     cdef readonly EventPool pool   # of the stage's records
     cdef int words                 # null words of the stage's records
+    cdef bint all_there            # every cell has a source; one null word tells all
     cdef CopyC* copies
     cdef int n_copies
     cdef EventC* copy(self, const EventC* event) except NULL

@@ -48,6 +48,7 @@ cdef class StageCopier:
                 copy.source_bit = (<uint64_t> 1) << (position & 63)
             n += 1
         self.n_copies = n
+        self.all_there = source.words == 1 and -1 not in positions
 
     def __dealloc__(self):
         PyMem_Free(self.copies)
@@ -62,6 +63,15 @@ cdef class StageCopier:
         stage.type = event.type
         for i in range(self.words):
             stage.body[i] = 0
+        if self.words == 1 and event.body[0] == 0 and self.all_there:
+            # No nulls: the common case.
+            for i in range(self.n_copies):
+                cell = &self.copies[i]
+                value = event.body[cell.source_cell]
+                stage.body[cell.cell] = value
+                if cell.is_object:
+                    Py_INCREF(<object> <PyObject*> value)
+            return stage
         for i in range(self.n_copies):
             cell = &self.copies[i]
             if cell.source_cell < 0 or event.body[cell.source_word] & cell.source_bit:

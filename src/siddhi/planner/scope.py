@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
@@ -19,28 +20,28 @@ def written_source(variable: Variable) -> str | None:
     return ("#" if variable.is_inner else "!" if variable.is_fault else "") + variable.source
 
 
-class Scope:
+class Scope(ABC):
     """Base: turns attribute references into positions."""
 
+    @abstractmethod
     def attribute(self, variable: Variable) -> Attr:
         """The attribute meant.
 
         Raises:
             AttributeNotExistError, SiddhiAppValidationError, SiddhiAppCreationError: there is none, or several.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def find(self, name: str) -> Attr | None:
         """The attribute of this unqualified name, or None."""
-        raise NotImplementedError
 
+    @abstractmethod
     def every_attribute(self) -> tuple[Attr, ...]:
         """All attributes of the inputs, in definition order: what ``*`` stands for."""
-        raise NotImplementedError
 
+    @abstractmethod
     def event_slot(self, reference: str) -> int | None:
         """The slot of the event that goes by this name, or None."""
-        raise NotImplementedError
 
     @property
     def has_event_references(self) -> bool:

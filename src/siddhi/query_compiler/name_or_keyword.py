@@ -67,7 +67,7 @@ def _has_no_operand(text: str, end: int) -> bool:
     return shape not in OPERAND_STARTS
 
 
-def _has_no_source(keyword: str, text: str, end: int) -> bool:
+def _has_no_source(_keyword: str, text: str, end: int) -> bool:
     """Whether no element of a pattern (behind ``not``, ``every``) or source (behind ``from``) follows."""
     shape, word, after = _peek(text, end)
     if shape == "#":  # every #Inner, or a stream called "every" with a handler

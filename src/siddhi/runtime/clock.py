@@ -32,12 +32,12 @@ class TimerThread:
             self._changed.notify()
 
     def stop(self) -> None:
-        """End the thread; returns when it has ended, unless called from it."""
+        """End the thread; returns when it has ended, unless called from it or from the app's processing."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
         thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        if thread is not None and thread is not threading.current_thread() and not self._context.lock.is_mine:
             thread.join()
 
     def _run(self) -> None:
@@ -66,9 +66,9 @@ class Heartbeat:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; returns when it has ended, unless called from it."""
+        """End the thread; returns when it has ended, unless called from it or from the app's processing."""
         self._stopped.set()
-        if self._thread is not threading.current_thread():
+        if self._thread is not threading.current_thread() and not self._context.lock.is_mine:
             self._thread.join()
 
     def _run(self) -> None:

@@ -30,8 +30,8 @@ from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefinition
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
-from siddhi.runtime.assembly.async_stream import AsyncStream, drain
 from siddhi.runtime.assembly.aggregation import AggregationContent, BuiltAggregation
+from siddhi.runtime.assembly.async_stream import AsyncStream, drain
 from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.on_demand import build_on_demand
@@ -46,7 +46,7 @@ from siddhi.runtime.assembly.trigger import build_trigger
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.faults import forward_to_fault_stream
 
-__all__ = ["Assembly"]
+__all__ = ["Assembly", "Plan"]
 
 
 class Assembly:
@@ -235,7 +235,7 @@ class Assembly:
     def _add_query(self, plan: QueryPlan, partition: BuiltPartition | None) -> None:
         input_ = plan.input
         if isinstance(input_, PatternPlan):
-            self._add_pattern(plan, input_, partition)
+            self._add_pattern(plan, partition)
             return
         output = self._build_output(plan, partition)
         site = self._site if partition is None else partition.site
@@ -251,7 +251,7 @@ class Assembly:
             self._subscribe(plan, input_.source, partition, entry)
         self._keep(plan, built, partition)
 
-    def _add_pattern(self, plan: QueryPlan, input_: PatternPlan, partition: BuiltPartition | None) -> None:
+    def _add_pattern(self, plan: QueryPlan, partition: BuiltPartition | None) -> None:
         inner = {} if partition is None else partition.inner
         entries, built = build_pattern_query(
             plan,
@@ -281,7 +281,8 @@ class Assembly:
         if input_.kind is SourceKind.TABLE:
             return JoinSource(None, TableContent(self.tables, input_.source))
         if input_.kind is SourceKind.AGGREGATION:
-            assert isinstance(plan.input, JoinPlan) and plan.input.reading is not None
+            assert isinstance(plan.input, JoinPlan)
+            assert plan.input.reading is not None
             return JoinSource(None, AggregationContent(self.aggregations[input_.source], plan.input.reading))
         content = self.windows[input_.source] if input_.kind is SourceKind.WINDOW else None
         return JoinSource(self._source(input_, partition, plan), content)

@@ -70,7 +70,7 @@ class AsyncStream:
     def join(self) -> None:
         """Return when the workers have ended; at once, if called from the app's own processing."""
         for worker in self._workers:
-            if worker.is_alive() and not self.buffer.is_inside:
+            if worker.is_alive() and not self._context.lock.is_mine:
                 worker.join()
 
     def deliver_some(self) -> None:

@@ -168,7 +168,7 @@ def build_join_query(
             remembers=False,
             kind=JoinSelector,
         )
-        if _works_in_parts(plan):
+        if _works_in_parts(plan) and isinstance(selector, JoinSelector):
             parts = selector
     searches = [_search(input_.on, side, builder) if sides[1 - side.slot].triggers else None for side in sides]
     for side in sides:
@@ -189,7 +189,9 @@ def build_join_query(
     return [_entry(plan, input_, side) for side in sides], built
 
 
-def _step(side: _Side, search: Searchable | None, outer: bool, parts: JoinSelector | None) -> JoinStep | AggregationJoin:
+def _step(
+    side: _Side, search: Searchable | None, outer: bool, parts: JoinSelector | None
+) -> JoinStep | AggregationJoin:
     """What looks the other side up for the events of this one."""
     context = side.site.context
     if isinstance(search, AggregationSearch):

@@ -10,9 +10,11 @@ from siddhi._core.event import EventPool
 from siddhi._core.executor import Executor
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
-from siddhi._core.pattern import Operand, Pattern, PatternEntry, State
+from siddhi._core.pattern import Pattern
+from siddhi._core.pattern_entry import PatternEntry
 from siddhi._core.pattern_index import PatternIndex
 from siddhi._core.pattern_match import Matches
+from siddhi._core.pattern_state import Operand, State
 from siddhi._core.pattern_view import make_collected
 from siddhi._core.processor import Processor
 from siddhi._core.query import StageCopier
@@ -136,7 +138,7 @@ def _attributes_read(plan: PatternPlan, source: str) -> int:
         if slot.source != source:
             continue
         if len(slot.attributes) > MAX_BITS:
-            return 2**MAX_BITS - 1
+            return (1 << MAX_BITS) - 1
         read |= read_positions((*slot.alone, *slot.conditions), number) | set(slot.kept)
     return sum(1 << position for position in read)
 

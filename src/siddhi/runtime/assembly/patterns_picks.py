@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from siddhi._core.pattern_view import PatternView
 from siddhi.planner.expressions import Attr, EventReference, IsNullEvent, TypedExpression
@@ -43,12 +43,12 @@ class Picks:
             if expression.index is None:
                 return expression
             slot = self._slot(expression.slot, expression.index)
-            return replace(expression, slot=slot, index=None)  # type: ignore[return-value]
+            return replace(expression, slot=slot, index=None)
         if isinstance(expression, EventReference):
             if expression.slot == self._own or not self._slots[expression.slot].counting:
                 return expression
-            return replace(expression, slot=self._slot(expression.slot, EventIndex(0)))  # type: ignore[return-value]
-        changed = {}
+            return replace(expression, slot=self._slot(expression.slot, EventIndex(0)))
+        changed: dict[str, Any] = {}
         for field in fields(expression):
             value = getattr(expression, field.name)
             if isinstance(value, TypedExpression):
@@ -76,11 +76,9 @@ class Picks:
 
     def view(self) -> PatternView:
         """The view in which they are found there."""
-        picks = [
-            (slot, index.offset, index.from_last, self._slots[slot].counting) for slot, index in self._numbers
-        ]
-        counting = self._own is not None and self._slots[self._own].counting
-        return PatternView(len(self._slots), picks, self._own if counting else -1)
+        picks = [(slot, index.offset, index.from_last, self._slots[slot].counting) for slot, index in self._numbers]
+        own = self._own if self._own is not None and self._slots[self._own].counting else -1
+        return PatternView(len(self._slots), picks, own)
 
     def _slot(self, slot: int, index: EventIndex) -> int:
         if slot == self._own and not self._slots[slot].counting and index.offset == 0 and not index.from_last:

@@ -65,6 +65,7 @@ def build_limiter(plan: QueryPlan, output: OutputStage, site: Site, ordering: Ch
         raise TypeError("the query has no output rate")
     # Keys of a join's order by are attributes of its sources, which are gone when a picture is shown.
     arranges = isinstance(rate, SnapshotRate) and all(order.key.slot == OUTPUT_SLOT for order in plan.selector.order_by)
+    limiter: Limiter
     if isinstance(rate, SnapshotRate):
         limiter, grouped = _snapshot(plan, rate, output, site, ordering if arranges else None, arranges)
     else:

@@ -1,0 +1,3 @@
+from siddhi._core.selector import Selector
+
+class JoinSelector(Selector): ...

@@ -1,0 +1,36 @@
+from collections.abc import Callable
+from typing import final
+
+from siddhi._core.context import AppContext
+from siddhi._core.executor import Executor
+from siddhi._core.processor import Processor, Receiver
+
+@final
+class PartitionKeys(Processor):
+    def __init__(
+        self,
+        app: AppContext,
+        type: int,
+        make_state: Callable[[int], object],
+        drop_state: Callable[[int], object],
+        purge_interval_ms: int = 0,
+        idle_period_ms: int = 0,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+
+class PartitionReceiver(Receiver):
+    def __init__(self, app: AppContext, keys: PartitionKeys) -> None: ...
+    def subscribe(self, receiver: Receiver) -> None: ...
+
+@final
+class ValuePartitionReceiver(PartitionReceiver):
+    def __init__(self, app: AppContext, keys: PartitionKeys, expression: Executor) -> None: ...
+
+@final
+class RangePartitionReceiver(PartitionReceiver):
+    def __init__(
+        self, app: AppContext, keys: PartitionKeys, labels: tuple[str, ...], conditions: tuple[Executor, ...]
+    ) -> None: ...
+
+@final
+class BroadcastReceiver(PartitionReceiver): ...

@@ -1,0 +1,15 @@
+# The receiver of one stream that a pattern reads.
+
+from libc.stdint cimport uint64_t
+
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.context cimport FaultSink
+from siddhi._core.event cimport EventC
+from siddhi._core.pattern cimport Pattern
+from siddhi._core.processor cimport Receiver, receive_fn
+
+cdef class PatternEntry(Receiver):
+    cdef Pattern pattern
+    cdef int stream
+    cdef FaultSink source
+    cdef uint64_t read_mask

@@ -1,0 +1,24 @@
+# The matches that an event, a chunk or a timer has completed, until they go to the selection.
+
+from siddhi._core.event cimport EventC, EventPool
+from siddhi._core.executor cimport FrameC
+from siddhi._core.pattern_match cimport Matches, PartialC
+from siddhi._core.pattern_view cimport PatternView
+from siddhi._core.processor cimport Processor
+
+cdef class Found:
+    cdef Matches matches
+    cdef PatternView view          # what the selection sees
+    cdef Processor next            # the selection
+    cdef FrameC* frame             # the app's
+    cdef EventPool moments
+    cdef EventC* moment            # the event the selection is given: the time of the match
+    cdef PartialC** items          # NULL ends a chunk
+    cdef Py_ssize_t size
+    cdef Py_ssize_t capacity
+    cdef bint apart                # every match is a chunk of its own
+    cdef int add(self, PartialC* partial) except -1
+    cdef int push(self, PartialC* partial) except -1
+    cdef int deliver(self) except -1
+    cdef int put_out(self, PartialC* partial, bint alone) except -1
+    cdef void clear(self) noexcept

@@ -1,0 +1,215 @@
+"""What an event, or the time, does to the partial matches that wait in a state."""
+
+from libc.stdint cimport int64_t, uint32_t
+
+from siddhi._core.event cimport EventC
+from siddhi._core.pattern cimport Pattern
+from siddhi._core.pattern_index cimport same_key
+from siddhi._core.pattern_match cimport EntryC, PartialC, collected_of
+from siddhi._core.pattern_sequence cimport forget
+from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, OR, STREAM, Operand, State, is_complete
+
+
+cdef int offer_kind(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
+    cdef State state = <State> pattern.state[inlet.state]
+    if (<Operand> state.operand[inlet.operand]).absent:
+        return offer_absent(pattern, run, state, inlet, event, kept)
+    if state.kind == STREAM:
+        if inlet.state == 0 and pattern.implicit:
+            return begin_with(pattern, run, state, event, kept)
+        return offer_stream(pattern, run, state, inlet.state, event, kept)
+    if state.kind == COUNT:
+        return offer_count(pattern, run, state, inlet.state, event, kept)
+    return offer_group(pattern, run, state, inlet, event, kept)
+
+
+cdef int begin_with(Pattern pattern, RunC* run, State state, EventC* event, EventC** kept) except -1:
+    """Begin a match with an event of the first state, which stays ready for the next one."""
+    cdef PartialC* partial = pattern.matches.make()
+    try:
+        pattern.fill(run, 0, <Operand> state.operand[0], partial, event, kept)
+        partial.timestamp = event.timestamp
+        return pattern.advance(run, 0, partial)
+    finally:
+        pattern.matches.drop(partial)
+
+
+cdef int offer_stream(Pattern pattern, RunC* run, State state, int number, EventC* event, EventC** kept) except -1:
+    cdef Operand operand = <Operand> state.operand[0]
+    cdef PartialC* partial
+    cdef EntryC* entry
+    cdef EntryC* following
+    if operand.index is None:
+        entry = run.pending[number].head
+    else:
+        entry = operand.index.find(event, pattern.frame)
+    run.renew |= pattern.renews and number == 1 and entry is not NULL
+    while entry is not NULL:
+        following = entry.next if operand.index is None else same_key(entry.bucket_next, entry.hash)
+        partial = entry.partial
+        if pattern.fits(operand, partial, event, kept):
+            partial.refs += 1
+            try:
+                pattern.fill(run, number, operand, partial, event, kept)
+                pattern.remove(entry)
+                partial.timestamp = event.timestamp
+                pattern.advance(run, number, partial)
+            finally:
+                pattern.matches.drop(partial)
+        elif pattern.is_sequence:
+            pattern.remove(entry)
+        entry = following
+    return 0
+
+
+cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC* event, EventC** kept) except -1:
+    cdef Operand operand = <Operand> state.operand[0]
+    cdef EntryC* entry = run.pending[number].head
+    cdef EntryC* following
+    cdef PartialC* partial
+    cdef int size
+    while entry is not NULL:
+        following = entry.next
+        partial = entry.partial
+        if partial.front > number or not pattern.fits(operand, partial, event, kept):
+            # A later state has taken it, or the event does not fit.
+            if partial.front > number or pattern.is_sequence:
+                pattern.remove(entry)
+            entry = following
+            continue
+        partial.refs += 1
+        try:
+            pattern.fill(run, number, operand, partial, event, kept)
+            partial.timestamp = event.timestamp
+            size = <int> collected_of(partial, operand.slot).size
+            if pattern.is_sequence:
+                pattern.remove(entry)
+                if size >= state.min:
+                    pattern.advance(run, number, partial)
+                if size != state.max and (size < state.min or state.next >= 0):
+                    pattern.add(run, number, partial)
+            else:
+                if size == state.max or (size == state.min and state.next < 0):
+                    pattern.remove(entry)
+                if size == state.min:
+                    pattern.advance(run, number, partial)
+        finally:
+            pattern.matches.drop(partial)
+        entry = following
+    return 0
+
+
+cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, EventC* event, EventC** kept) except -1:
+    cdef Operand operand = <Operand> state.operand[inlet.operand]
+    cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
+    cdef EntryC* entry = run.pending[inlet.state].head
+    cdef EntryC* following
+    while entry is not NULL:
+        following = entry.next
+        if not entry.open & bit:
+            entry = following
+            continue
+        if pattern.fits(operand, entry.partial, event, kept):
+            pattern.fill(run, inlet.state, operand, entry.partial, event, kept)
+            entry.open &= ~bit
+            if state.kind == OR or is_complete(state, entry):
+                run.renew |= pattern.renews and inlet.state == 1
+                complete(pattern, run, state, entry, inlet.state, event.timestamp)
+        elif pattern.is_sequence:
+            entry.open &= ~bit
+            if entry.open == 0:
+                pattern.remove(entry)
+        entry = following
+    return 0
+
+
+cdef int complete(Pattern pattern, RunC* run, State state, EntryC* entry, int number, int64_t timestamp) except -1:
+    """A group has all it needs; one that saw what must not come starts again at most."""
+    cdef PartialC* partial = entry.partial
+    cdef bint broken = entry.broken
+    partial.refs += 1
+    try:
+        pattern.remove(entry)
+        partial.timestamp = timestamp
+        if not broken:
+            pattern.advance(run, number, partial)
+        elif state.again >= 0:
+            pattern.add_again(run, state.again, partial)
+    finally:
+        pattern.matches.drop(partial)
+    return 0
+
+
+cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, EventC* event, EventC** kept) except -1:
+    """The event comes that must not."""
+    cdef Operand operand = <Operand> state.operand[inlet.operand]
+    cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
+    cdef EntryC* entry = run.pending[inlet.state].head
+    cdef EntryC* following
+    if state.kind == ABSENT and inlet.state == 0:
+        if run.deadline != NO_TIME:
+            run.deadline = event.timestamp + operand.for_ms
+            pattern.arm(run, 0, run.deadline)
+        return 0
+    while entry is not NULL:
+        following = entry.next
+        if (state.kind == ABSENT or entry.open & bit) and pattern.fits(operand, entry.partial, event, kept):
+            if state.kind == ABSENT:
+                pattern.remove(entry)
+            elif operand.for_ms < 0:
+                entry.broken = True
+            elif inlet.state == 0:
+                # Nothing has begun yet: the time starts anew.
+                entry.due[inlet.operand] = event.timestamp + operand.for_ms
+                pattern.arm(run, 0, entry.due[inlet.operand])
+            else:
+                entry.open &= ~bit
+                if state.kind == AND or entry.open == 0:
+                    pattern.remove(entry)
+        entry = following
+    return 0
+
+
+cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except -1:
+    """Move on what waited in a state until now."""
+    cdef State state = <State> pattern.state[number]
+    cdef Operand operand
+    cdef PartialC* partial
+    cdef EntryC* entry
+    cdef EntryC* following
+    cdef int64_t first = NO_TIME
+    cdef int k
+    cdef bint done
+    if state.kind == ABSENT and number == 0:
+        if run.deadline == NO_TIME or run.deadline > when:
+            return 0 if run.deadline == NO_TIME else pattern.arm(run, 0, run.deadline)
+        run.deadline = NO_TIME
+        partial = pattern.matches.make()
+        try:
+            partial.timestamp = when
+            pattern.advance(run, 0, partial)
+        finally:
+            pattern.matches.drop(partial)
+        return 0
+    if pattern.is_sequence and state.kind == ABSENT and run.incoming[number].head is not NULL:
+        forget(pattern, run, number)
+    pattern.update(run, number)
+    entry = run.pending[number].head
+    while entry is not NULL:
+        following = entry.next
+        done = False
+        for k in range(state.n_operands):
+            operand = <Operand> state.operand[k]
+            if operand.for_ms < 0 or (state.kind != ABSENT and not (entry.open >> k) & 1):
+                continue
+            if entry.due[k] > when:
+                if first == NO_TIME or entry.due[k] < first:
+                    first = entry.due[k]
+                continue
+            entry.met |= (<uint32_t> 1) << k
+            entry.open &= ~((<uint32_t> 1) << k)
+            done = True
+        if done and (state.kind != AND or is_complete(state, entry)):
+            complete(pattern, run, state, entry, number, when)
+        entry = following
+    return 0 if first == NO_TIME else pattern.arm(run, number, first)

@@ -1,0 +1,59 @@
+# The states of a pattern: plain data, made by the assembly and read by everything that runs the automaton.
+
+from libc.stdint cimport int64_t
+
+from siddhi._core.executor cimport ExecC
+from siddhi._core.pattern_index cimport PatternIndex
+from siddhi._core.pattern_match cimport EntryC
+from siddhi._core.pattern_view cimport PatternView
+from siddhi._core.query cimport StageCopier
+
+cdef enum StateKind:
+    STREAM = 0
+    COUNT = 1
+    ABSENT = 2
+    AND = 3
+    OR = 4
+
+cdef enum:
+    NO_TIME = -0x7fffffffffffffff
+
+cdef class Operand:                # one slot of a state
+    cdef readonly int slot
+    cdef readonly bint absent
+    cdef readonly int64_t for_ms   # -1: no time
+    cdef StageCopier copier        # makes what the slot keeps; None where it is absent
+    cdef PatternView view
+    cdef PatternIndex index        # or None
+    cdef tuple executors
+    cdef const ExecC** alone       # conditions on the event at hand
+    cdef int n_alone
+    cdef const ExecC** conditions  # conditions on the partial match, too
+    cdef int n_conditions
+
+cdef class State:
+    cdef readonly int kind
+    cdef tuple operands
+    cdef void** operand            # the same, borrowed
+    cdef int n_operands
+    cdef int min
+    cdef int max                   # -1: no bound
+    cdef int next                  # -1: it puts out
+    cdef int again                 # -1: it ends no group
+    cdef bint in_first_group       # what expires here lets the first state start again
+    cdef bint late_again           # its group starts again when a later state takes the match
+    cdef int first_slot
+    cdef bint waits                # it has an absence with a time
+
+cdef inline bint is_complete(State state, EntryC* entry) noexcept:
+    """Whether every operand of an AND is there."""
+    cdef int k
+    cdef Operand operand
+    for k in range(state.n_operands):
+        operand = <Operand> state.operand[k]
+        if operand.absent:
+            if operand.for_ms >= 0 and not (entry.met >> k) & 1:
+                return False
+        elif entry.partial.slots[operand.slot] is NULL:
+            return False
+    return True

@@ -1,0 +1,90 @@
+"""The states of a pattern and what they wait for."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+
+from siddhi._core.executor cimport Executor
+
+
+@cython.final
+cdef class Operand:
+    """One slot of a state.
+
+    Args:
+        slot: its number.
+        alone: conditions over the event at hand.
+        conditions: conditions over the event at hand and the events found so far.
+        view: what these see.
+        copier: makes the record that the slot keeps; None for an absence.
+        index: finds partial matches by key, or None.
+        absent: the event must not come.
+        for_ms: for how long; -1 until the group is complete.
+    """
+
+    def __init__(self, int slot, tuple alone not None, tuple conditions not None, PatternView view not None,
+                 StageCopier copier, PatternIndex index=None, bint absent=False, int64_t for_ms=-1):
+        self.slot = slot
+        self.absent = absent
+        self.for_ms = for_ms
+        self.copier = copier
+        self.view = view
+        self.index = index
+        self.executors = alone + conditions
+        self.n_alone = len(alone)
+        self.n_conditions = len(conditions)
+        self.alone = pointers(alone)
+        self.conditions = pointers(conditions)
+
+    def __dealloc__(self):
+        PyMem_Free(self.alone)
+        PyMem_Free(self.conditions)
+
+
+cdef const ExecC** pointers(tuple executors) except NULL:
+    cdef Py_ssize_t i
+    cdef Executor executor
+    cdef const ExecC** found = <const ExecC**> PyMem_Malloc(max(1, len(executors)) * sizeof(void*))
+    if found is NULL:
+        raise MemoryError
+    for i in range(len(executors)):
+        executor = executors[i]
+        found[i] = &executor.c
+    return found
+
+
+@cython.final
+cdef class State:
+    """One state of the automaton.
+
+    Args:
+        kind: 0 stream, 1 count, 2 absence, 3 and, 4 or.
+        operands: its slots, in the order in which one event is offered to them.
+        following: number of the next state, -1 where it puts out.
+        again: number of the state that starts again when this one is complete, -1.
+        low, high: events of a counting state; ``high`` -1 is unbounded.
+        in_first_group: it is in an ``every`` group that begins the pattern.
+        late_again: its group starts again when a later state takes the partial match.
+    """
+
+    def __init__(self, int kind, tuple operands not None, int following, int again=-1, int low=1, int high=1,
+                 bint in_first_group=False, bint late_again=False):
+        cdef int k
+        self.kind = kind
+        self.operands = operands
+        self.n_operands = len(operands)
+        self.operand = <void**> PyMem_Malloc(self.n_operands * sizeof(void*))
+        if self.operand is NULL:
+            raise MemoryError
+        self.next = following
+        self.again = again
+        self.min = low
+        self.max = high
+        self.in_first_group = in_first_group
+        self.late_again = late_again
+        self.first_slot = min(operand.slot for operand in operands)
+        self.waits = any(operand.for_ms >= 0 for operand in operands)
+        for k in range(self.n_operands):
+            self.operand[k] = <void*> operands[k]
+
+    def __dealloc__(self):
+        PyMem_Free(self.operand)

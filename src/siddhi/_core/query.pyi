@@ -1,0 +1,29 @@
+from collections.abc import Sequence
+
+from siddhi._core.context import AppContext, FaultSink
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.executor import Executor
+from siddhi._core.processor import Processor, Receiver
+
+class StageCopier:
+    @property
+    def pool(self) -> EventPool: ...
+    def __init__(self, source: Layout, pool: EventPool, positions: Sequence[int]) -> None: ...
+
+class QueryEntry(Receiver):
+    @property
+    def app(self) -> AppContext: ...
+    @property
+    def next(self) -> Processor: ...
+    def __init__(
+        self,
+        app: AppContext,
+        filters: tuple[Executor, ...],
+        copier: StageCopier | None,
+        next: Processor,
+        source: FaultSink,
+        reads: int,
+    ) -> None: ...
+
+class StageProcessor(Processor):
+    def __init__(self, app: AppContext, copier: StageCopier) -> None: ...
