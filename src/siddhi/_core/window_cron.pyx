@@ -71,7 +71,7 @@ cdef class CronWindow(Window):
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<CronStateC*> state).previous, found)
+        return 0 if found is NULL else queue_show(&(<CronStateC*> state).previous, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<CronStateC*> state).current, self.pool)

@@ -76,7 +76,7 @@ cdef class DelayWindow(Window):
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<DelayStateC*> state).held, found)
+        return 0 if found is NULL else queue_show(&(<DelayStateC*> state).held, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<DelayStateC*> state).held, self.pool)

@@ -89,7 +89,7 @@ cdef class HeldWindow(Window):
         return 0
 
     cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<HeldStateC*> state).held, found)
+        return 0 if found is NULL else queue_show(&(<HeldStateC*> state).held, found)
 
     cdef void close_state(self, void* address) noexcept:
         cdef HeldStateC* state = <HeldStateC*> address
@@ -333,7 +333,7 @@ cdef class ExpressionBatchWindow(HeldWindow):
                     self.next.process(event)
                 return self.release_batch(state, NULL)
             if state.held.size == 0:
-                return self.pass_alone(state, event)
+                return self.pass_alone(event, passes or not self.streams_current)
             kept = True
             if not passes:
                 return self.release_batch(state, event)
@@ -344,12 +344,14 @@ cdef class ExpressionBatchWindow(HeldWindow):
             if not kept:
                 release(self.pool, event)
 
-    cdef int pass_alone(self, HeldStateC* state, EventC* event) except -1:
-        """An event that fails in an empty window."""
+    cdef int pass_alone(self, EventC* event, bint passes) except -1:
+        """An event that fails in an empty window: it expires, then passes unless it did before."""
         cdef EventC* current
         retain(self.pool, event)
-        retain(self.pool, event)
         self.expire(event, self.expiry_time())
+        if not passes:
+            return self.next.finish()
+        retain(self.pool, event)
         current = own_event(self.pool, event)
         current.timestamp = now_ms(&self.app.frame)
         try:

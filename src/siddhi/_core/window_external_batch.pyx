@@ -205,7 +205,7 @@ cdef class ExternalTimeBatchWindow(Window):
         return self.next.finish() if released else 0
 
     cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<ExternalBatchStateC*> state).released, found)
+        return 0 if found is NULL else queue_show(&(<ExternalBatchStateC*> state).released, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<ExternalBatchStateC*> state).current, self.pool)

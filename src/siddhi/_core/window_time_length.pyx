@@ -90,7 +90,7 @@ cdef class TimeLengthWindow(Window):
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:
-        return queue_show(&(<TimeLengthStateC*> state).held, found)
+        return 0 if found is NULL else queue_show(&(<TimeLengthStateC*> state).held, found)
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<TimeLengthStateC*> state).held, self.pool)
