@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
+from siddhi._core.event import live_events, live_pools
 from tests.property.test_windows import CLAUSES, told_by_twin
 from tests.property.window_twins import Item
 from tests.property.window_twins_more import TWINS
@@ -108,3 +110,31 @@ def test_a_restored_window_goes_on_where_it_was(
         assert runtime.snapshot() == snapshot
         play(runtime, history[middle:])
     assert calls == told_by_engine(app, history)
+
+
+HISTORY: History = [
+    [Item(time, (NAMES[time // 100 % 5], time)) for time in range(start, start + 240, 60)]
+    for start in range(50_000, 54_000, 170)
+]
+
+
+def interrupt(app: str) -> None:
+    """Run an app, take it back in the middle of its history, and leave it with what it holds."""
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        listen(runtime, [])
+        play(runtime, HISTORY[:12])
+        snapshot = runtime.snapshot()
+        play(runtime, HISTORY[12:])
+        runtime.restore(snapshot)
+        play(runtime, HISTORY[12:20])
+
+
+@pytest.mark.parametrize("window", TWINS)
+def test_a_window_that_is_gone_leaves_no_event_and_no_pool_behind(window: str) -> None:
+    app = app_with(window, "insert all events", SELECTIONS[2])
+    interrupt(app)
+    gc.collect()
+    before = live_events(), live_pools()
+    interrupt(app)
+    gc.collect()
+    assert (live_events(), live_pools()) == before
