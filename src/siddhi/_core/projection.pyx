@@ -7,7 +7,8 @@ from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from libc.string cimport memset
 
 from siddhi._core.batch cimport BatchBuilder
-from siddhi._core.column_block cimport compute_column, copy_column
+from siddhi._core.callback cimport BatchCallback
+from siddhi._core.column_block cimport compute_column, copy_column, write_row
 from siddhi._core.column_op cimport COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, make_columns, write_columns
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, acquire, release
@@ -155,8 +156,19 @@ cdef class Projection(Processor):
             self.output.target.sink.await_flush()
         return 0
 
+    def collect_at_once(self):
+        """Let rows go into the columns of a batch callback as they come. To be said where no row of a chunk can fail."""
+        self.at_once = True
+
     cdef int process(self, EventC* event) except -1:
+        cdef BatchCallback sink
         if event.type == CURRENT and is_needed(self.output):
+            if self.at_once and self.app.in_batch and self.output.plain and self.output.target.sink is not None:
+                sink = self.output.target.sink
+                self.frame.type = CURRENT
+                self.frame.group = self.frame.partition
+                write_row(self.columns, self.n_columns, event, self.frame, sink.builder)
+                return 0 if sink.waiting else sink.await_flush()
             chunk_append(&self.out, self.project(event))
         return 0
 

@@ -20,7 +20,7 @@ cdef struct EntryC:
     uint32_t slot                  # of its key; NO_SLOT: in no list, a part of the key is null
 
 cdef struct ListC:                 # the events of one key, in the order they came
-    uint32_t head
+    uint32_t head                  # NO_SLOT: none; the key stays for a while, it may come back
     uint32_t tail
 
 cdef class EventIndex:
@@ -33,11 +33,13 @@ cdef class EventIndex:
     cdef Py_ssize_t capacity
     cdef ListC* lists              # [list_capacity] by key slot
     cdef Py_ssize_t list_capacity
+    cdef Py_ssize_t n_empty        # keys without events
     cdef int add(self, EventC* event, uint32_t number, FrameC* frame) except -1
     cdef int remove(self, uint32_t number) except -1
     cdef int clear(self) except -1
     cdef int reserve(self, uint32_t number) except -1
     cdef int reserve_list(self, uint32_t slot) except -1
+    cdef int sweep(self) except -1
 
 cdef class HeldEvents:
     cdef readonly Window window

@@ -10,6 +10,7 @@ from siddhi._core.searchable cimport found_add, found_free
 
 cdef enum:
     MAX_PARTS = 16
+    MAX_EMPTY = 256                # keys without events that may stay however few there are
 
 
 cdef inline bint key_of(tuple parts, int n, EventC* event, FrameC* frame, CellC* key) except -1:
@@ -54,7 +55,7 @@ cdef class EventIndex:
         PyMem_Free(self.lists)
 
     def __len__(self):
-        return self.keys.size
+        return self.keys.size - self.n_empty
 
     cdef int reserve(self, uint32_t number) except -1:
         cdef Py_ssize_t capacity = max(16, 2 * self.capacity, <Py_ssize_t> number + 1)
@@ -100,6 +101,9 @@ cdef class EventIndex:
         events = &self.lists[slot]
         if is_new:
             events.head = number
+        elif events.head == NO_SLOT:
+            events.head = number
+            self.n_empty -= 1
         else:
             entry.previous = events.tail
             self.entries[events.tail].next = number
@@ -118,14 +122,28 @@ cdef class EventIndex:
         elif entry.next != NO_SLOT:
             events.head = entry.next
         else:
-            return self.keys.remove(entry.slot)
+            events.head = NO_SLOT
+            self.n_empty += 1
+            if self.n_empty > MAX_EMPTY and self.n_empty > self.keys.size // 2:
+                return self.sweep()
+            return 0
         if entry.next != NO_SLOT:
             self.entries[entry.next].previous = entry.previous
         else:
             events.tail = entry.previous
         return 0
 
+    cdef int sweep(self) except -1:
+        """Forget the keys without events: they are as many as the others."""
+        cdef uint32_t slot
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot) and self.lists[slot].head == NO_SLOT:
+                self.keys.remove(slot)
+        self.n_empty = 0
+        return 0
+
     cdef int clear(self) except -1:
+        self.n_empty = 0
         return self.keys.clear()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -15,13 +16,26 @@ from siddhi._core.join_selector import JoinSelector
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
+from siddhi._core.projection import Projection
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
 from siddhi._core.searchable import NothingHeld, Searchable
 from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
 from siddhi._core.searchable_window import WindowScan
 from siddhi._core.window import Window
 from siddhi._core.window_batch import BatchWindow
-from siddhi.planner.expressions import OUTPUT_SLOT, TypedExpression
+from siddhi.planner.expressions import (
+    OUTPUT_SLOT,
+    And,
+    Attr,
+    Comparison,
+    Const,
+    IsNull,
+    IsNullEvent,
+    Not,
+    Or,
+    TypedExpression,
+    Widen,
+)
 from siddhi.planner.join_access import equality_lookup, holds_what_came_out, triggers
 from siddhi.planner.nodes import (
     FilterPlan,
@@ -33,6 +47,7 @@ from siddhi.planner.nodes import (
     SingleInputPlan,
     SourceKind,
 )
+from siddhi.planner.walk import walk
 from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
@@ -49,6 +64,8 @@ from siddhi.runtime.assembly.selector import (
 from siddhi.runtime.assembly.stage import Stage
 from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
+
+_CANNOT_FAIL = (Attr, Const, Widen, Comparison, And, Or, Not, IsNull, IsNullEvent)
 
 __all__ = ["JoinSource", "SharedContent", "TableContent", "build_join_query"]
 
@@ -157,7 +174,7 @@ def build_join_query(
     built = BuiltQuery(plan.name, output)
     parts: JoinSelector | None = None
     if is_projection(plan):
-        selector: Processor = build_projection(plan, slots, output, site, None)
+        selector: Processor = _build_projection(plan, input_, slots, output, site)
     else:
         selector = build_selector(
             plan,
@@ -197,6 +214,24 @@ def _step(
     if isinstance(search, AggregationSearch):
         return AggregationJoin(context, side.slot, search, outer, side.joins_expired, parts)
     return JoinStep(context, side.slot, search, side.held, outer, side.joins_expired, parts)
+
+
+def _build_projection(
+    plan: QueryPlan, input_: JoinPlan, slots: Mapping[int, Cells], output: OutputStage, site: Site
+) -> Projection:
+    projection = build_projection(plan, slots, output, site, None)
+    handlers = (*input_.left.before, *input_.right.before)
+    evaluated = [column.expression for column in plan.selector.columns]
+    evaluated += [handler.condition for handler in handlers if isinstance(handler, FilterPlan)]
+    if input_.on is not None:
+        evaluated.append(input_.on)
+    if (
+        input_.reading is None
+        and all(isinstance(handler, FilterPlan) for handler in handlers)
+        and all(isinstance(node, _CANNOT_FAIL) for expression in evaluated for node in walk(expression))
+    ):
+        projection.collect_at_once()
+    return projection
 
 
 def _order_by_output(plan: QueryPlan) -> QueryPlan:
