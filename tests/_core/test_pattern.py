@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import re
 from collections.abc import Callable
@@ -295,6 +296,19 @@ def test_expired_partial_matches_leave_nothing_behind() -> None:
     send(runtime, "B1@50000")
     assert (pattern.alive, pattern.matches.alive_events) == (0, 0)
     runtime.shutdown()
+
+
+def test_an_app_that_is_forgotten_gives_its_partial_matches_up() -> None:
+    app = f"{STREAMS}from every e1=A -> e2=B[x == e1.x] -> not C for 1 hour select e1.x as x insert into O;"
+    for _ in range(20):
+        runtime = SiddhiManager().create_siddhi_app_runtime(app)
+        runtime.add_callback("O", lambda found, runtime=runtime: runtime)  # a cycle for the collector
+        runtime.start()
+        for value in range(50):
+            runtime.input_handler("A").send((value,))
+            runtime.input_handler("B").send((value // 2,))
+        del runtime
+        gc.collect()
 
 
 def test_at_the_limit_an_event_is_refused() -> None:

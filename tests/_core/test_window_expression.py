@@ -41,7 +41,9 @@ def test_what_streams_passes_once_even_if_its_condition_changes():
     app = f"{DYNAMIC} from S#window.expressionBatch(bound, false, true) select v insert all events into Out;"
     with running(app) as runtime:
         calls = []
-        runtime.add_query_callback("query_1", lambda _, *sides: calls.append([[e["v"] for e in s or []] for s in sides]))
+        runtime.add_query_callback(
+            "query_1", lambda _, *sides: calls.append([[e["v"] for e in s or []] for s in sides])
+        )
         send = runtime.input_handler("S").send
         for value, bound in ((1, "count() <= 9"), (2, "count() <= 9"), (3, "count() <= 0"), (4, "count() <= 9")):
             send((value, bound), value)
@@ -52,7 +54,9 @@ def test_what_streams_passes_once_even_if_its_condition_changes():
 
 
 def test_the_ends_can_be_compared_with_the_event_at_hand():
-    app = "@app:playback define stream S (v int); from S#window.expression('{}') select v insert expired events into Out;"
+    app = (
+        "@app:playback define stream S (v int); from S#window.expression('{}') select v insert expired events into Out;"
+    )
     for condition, left in (
         ("last.v == first.v", [(1,), (1,), (2,)]),
         ("not (first.v == 1 and last.v == 3)", [(1,), (1,)]),
@@ -90,7 +94,9 @@ def test_the_keys_of_a_partition_share_what_a_condition_counts():
 
 
 def test_a_batch_is_stamped_with_the_time_of_its_release():
-    app = "@app:playback define stream S (v int); from S#window.expressionBatch('count() <= 2') select v insert into Out;"
+    app = (
+        "@app:playback define stream S (v int); from S#window.expressionBatch('count() <= 2') select v insert into Out;"
+    )
     with running(app) as runtime:
         chunks = collect_events(runtime, "Out")
         for time in (10, 20, 30):

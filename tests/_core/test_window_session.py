@@ -9,7 +9,9 @@ from tests.runtime.running import collect_events, running
 APP = "@app:playback define stream S (a string, v int); from S#window.{} select a, v insert {} events into Out;"
 
 
-def play(window: str, events: list[tuple[int, str | None, int]], kind: str = "expired", until: int = 0) -> list[list[int]]:
+def play(
+    window: str, events: list[tuple[int, str | None, int]], kind: str = "expired", until: int = 0
+) -> list[list[int]]:
     """Values of the chunks that come out."""
     with running(APP.format(window, kind)) as runtime:
         chunks = collect_events(runtime, "Out")

@@ -83,7 +83,9 @@ def test_cron_releases_at_ticks_and_skips_those_without_events():
     app = f"{STREAM} @info(name='q') from S#window.cron('*/10 * * * * ?') select v insert all events into Out;"
     with running(app) as runtime:
         calls = []
-        runtime.add_query_callback("q", lambda time, *sides: calls.append([side and [e["v"] for e in side] for side in sides]))
+        runtime.add_query_callback(
+            "q", lambda time, *sides: calls.append([side and [e["v"] for e in side] for side in sides])
+        )
         send = runtime.input_handler("S").send
         send(("A", 1), 10_001)
         send(("A", 2), 19_999)

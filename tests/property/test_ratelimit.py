@@ -152,7 +152,7 @@ def rows_held(all_rows: list[Row]) -> list[tuple[Any, ...]]:
 
 def rows_with_sum(all_rows: list[Row]) -> list[tuple[Any, ...]]:
     held = all_rows[-LENGTH:]
-    return [(total(held), max(value for _, value in held), key) for key, _ in held]
+    return [(total(held), len(held), key) for key, _ in held]
 
 
 def latest_sum(all_rows: list[Row]) -> list[tuple[Any, ...]]:
@@ -196,7 +196,7 @@ PICTURES: list[tuple[str, Callable[[list[Row]], list[tuple[Any, ...]]]]] = [
     ("from S select a, sum(v) as s group by a", last_of_each_key),
     ("from S#window.length(3) select a, v", rows_held),
     ("from S#window.length(3) select a, v group by a", rows_held),
-    ("from S#window.length(3) select sum(v) as s, max(v) as m, a", rows_with_sum),
+    ("from S#window.length(3) select sum(v) as s, count() as n, a", rows_with_sum),
     ("from S#window.length(3) select sum(v) as s", latest_sum),
     ("from S#window.length(3) select a, v, sum(v) as s group by a", oldest_of_each_key),
     ("from S#window.length(3) select sum(v) as s group by a", sum_of_each_key),

@@ -112,6 +112,36 @@ def test_a_restored_window_goes_on_where_it_was(
     assert calls == told_by_engine(app, history)
 
 
+def rows_of(app: str, steps: list[tuple[int, Any]]) -> list[Any]:
+    """What reaches Out, by timestamp and values; a step without values moves the clock."""
+    rows: list[Any] = []
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        runtime.add_callback("Out", lambda events: rows.extend((event.timestamp, event.data) for event in events))
+        for time, values in steps:
+            if values is None:
+                runtime.advance_clock(time)
+            else:
+                runtime.input_handler("S").send(values, time)
+    return rows
+
+
+# Conditions are left out: what they count, the keys of a partition share, as recorded of Siddhi.
+@pytest.mark.parametrize("window", [window for window in TWINS if not window.startswith("expression")])
+@given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
+def test_every_key_of_a_partition_has_a_window_of_its_own(window: str, history: Any, clause: str) -> None:
+    steps = [
+        step
+        for chunk in history
+        for step in ([(chunk, None)] if isinstance(chunk, int) else [(item.timestamp, item.value) for item in chunk])
+    ]
+    definition = "@app:playback define stream S (a string, v long);"
+    query = f"from S#window.{window} select a, v, sum(v) as total {clause} into Out;"
+    together = rows_of(f"{definition} partition with (a of S) begin {query} end;", steps)
+    for name in NAMES[:-1]:
+        own = [(time, values if values is not None and values[0] == name else None) for time, values in steps]
+        assert [row for row in together if row[1][0] == name] == rows_of(f"{definition} {query}", own)
+
+
 HISTORY: History = [
     [Item(time, (NAMES[time // 100 % 5], time)) for time in range(start, start + 240, 60)]
     for start in range(50_000, 54_000, 170)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -280,6 +282,28 @@ def test_a_snapshot_holds_what_waits() -> None:
 def test_a_bad_buffer_size_is_refused(size: str) -> None:
     with pytest.raises(SiddhiAppCreationError, match=r"buffer\.size"):
         SiddhiManager().create_siddhi_app_runtime(f"@async(buffer.size='{size}') define stream S (i int);")
+
+
+class Key(str):
+    """A string whose life can be followed."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_what_passed_the_buffer_is_not_kept() -> None:
+    alive: weakref.WeakSet[Key] = weakref.WeakSet()
+
+    def run() -> None:
+        app = "@async(buffer.size='4', workers='2') define stream S (a string); from S select a insert into O;"
+        with running(app) as runtime:
+            for i in range(50):
+                key = Key(f"key {i}")
+                alive.add(key)
+                runtime.input_handler("S").send((key,))
+
+    run()
+    gc.collect()
+    assert not list(alive)
 
 
 def test_many_senders_and_a_shutdown_lose_and_repeat_nothing() -> None:

@@ -89,6 +89,34 @@ def test_groups_of_an_earlier_question_are_forgotten(runtime: SiddhiAppRuntime) 
     assert ask(runtime, text) == [("b", 2), ("c", 4), ("a", 7)]
 
 
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("from W", [("b", 2), ("c", 3)]),
+        ("from W on v > 2 select s", [("c",)]),
+        ("from W as w on w.s == 'b' select w.v as n", [(2,)]),
+        ("from W select sum(v) as t, count() as n", [(5, 2)]),
+        ("from W select s order by v desc limit 1", [("c",)]),
+        ("from W on v > 100 select s", []),
+    ],
+)
+def test_a_named_window_is_asked_like_a_table(text: str, rows: list[tuple[Any, ...]]) -> None:
+    app = """
+        define stream I (s string, v int); define window W (s string, v int) length(2);
+        from I insert into W; from W select sum(v) as t insert into O;
+        """
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        sums: list[int] = []
+        runtime.add_callback("O", lambda events: sums.extend(event[0] for event in events))
+        for row in (("a", 1), ("b", 2), ("c", 3)):
+            runtime.input_handler("I").send(row)
+        assert ask(runtime, text) == rows
+        assert ask(runtime, text) == rows
+        runtime.input_handler("I").send(("d", 4))
+        # Asking changes nothing for the queries that read the window.
+        assert sums == [1, 3, 5, 7]
+
+
 # --- changing
 
 

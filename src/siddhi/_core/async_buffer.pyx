@@ -151,7 +151,8 @@ cdef class AsyncBuffer(Processor):
             n -= 1
         partition = self.app.frame.partition
         try:
-            if self.waiting:
+            # Not for one free place: sender and worker would take turns event by event.
+            if self.waiting and 2 * self.ring.size <= self.capacity:
                 with self.emptied:
                     self.emptied.notify_all()
             self.app.frame.partition = 0
@@ -214,8 +215,9 @@ cdef class AsyncBuffer(Processor):
         queue_read(&self.ring, reader, self.pool)
         for i in range(self.ring.size):
             self.ring.ring[(self.ring.head + i) & self.ring.mask].stamp = reader.get_bool()
-        with self.filled:
-            self.filled.notify_all()
+        for condition in (self.filled, self.emptied):
+            with condition:
+                condition.notify_all()
         return 0
 
 

@@ -85,6 +85,9 @@ cdef class PartitionKeys(Processor):
         """Forget the keys that were idle for too long."""
         cdef uint32_t slot
         cdef int64_t now = now_ms(&self.app.frame)
+        if self.app.lock.depth > 1:
+            # A callback moved the clock: events of some key are at work further up, and what that holds must stay.
+            return self.app.schedule(self, now + self.interval, 0)
         self.purging = False
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:

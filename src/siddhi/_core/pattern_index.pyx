@@ -12,6 +12,7 @@ cdef enum:
 
 
 @cython.final
+@cython.no_gc_clear
 cdef class PatternIndex:
     """Finds the partial matches of a state by key.
 

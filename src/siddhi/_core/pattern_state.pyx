@@ -7,6 +7,7 @@ from siddhi._core.executor cimport Executor
 
 
 @cython.final
+@cython.no_gc_clear             # the pattern gives its partial matches up through them, when it is collected
 cdef class Operand:
     """One slot of a state.
 
@@ -53,6 +54,7 @@ cdef const ExecC** pointers(tuple executors) except NULL:
 
 
 @cython.final
+@cython.no_gc_clear
 cdef class State:
     """One state of the automaton.
 

@@ -81,7 +81,10 @@ cdef class FirstEveryTime(Limiter):
         cdef uint32_t slot = self.slot_of(event)
         cdef GroupCellC* cell = &self.cells[slot]
         cdef int64_t now = now_ms(&self.app.frame)
-        if cell.linked and now - cell.value < self.time:
+        # Cells are linked in the order in which their events passed: those whose time is over are as if never seen.
+        while state.first and now - self.cells[state.first - 1].value >= self.time:
+            self.unlink(state, state.first - 1)
+        if cell.linked:
             release(self.pool, event)
             return 0
         self.link(state, slot)

@@ -176,9 +176,7 @@ def _external_time_batch(site: WindowSite, plan: WindowPlan) -> Window:
 def _session(site: WindowSite, plan: WindowPlan) -> Window:
     gap, *latency = _constants(plan)
     keys = [_cell(site, argument) for argument in plan.arguments if not isinstance(argument, Const)]
-    return SessionWindow(
-        site.context, site.pool, gap, keys[0] if keys else None, latency[0] if latency else 0
-    )
+    return SessionWindow(site.context, site.pool, gap, keys[0] if keys else None, latency[0] if latency else 0)
 
 
 def _cron(site: WindowSite, plan: WindowPlan) -> Window:
