@@ -35,6 +35,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport FrameC
 from siddhi._core.pattern_found cimport Found
+from siddhi._core.pattern_index cimport PatternIndex
 from siddhi._core.pattern_match cimport EntryC, ListC, Matches, PartialC, StartsC
 from siddhi._core.pattern_state cimport Operand, State
 from siddhi._core.processor cimport Processor
@@ -92,6 +93,7 @@ cdef class Pattern(Processor):
     cdef bint expire_one(self, PartialC* partial) noexcept
     cdef int update(self, RunC* run, int number) except -1
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1
+    cdef PatternIndex index_of(self, int stream)             # that of the first state its events meet, or None
     cdef bint passes(self, Operand operand, EventC* event) except -1
     cdef bint fits(self, Operand operand, PartialC* partial, EventC* event, EventC** kept) except -1
     cdef int refuse(self, RunC* run, State state, int number, int operand) except -1

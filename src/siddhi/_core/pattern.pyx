@@ -318,6 +318,11 @@ cdef class Pattern(Processor):
             release(operand.copier.pool, kept)
         return status
 
+    cdef PatternIndex index_of(self, int stream):
+        cdef InletC* inlet = self.streams[stream].inlets
+        cdef Operand operand = <Operand> (<State> self.state[inlet.state]).operand[inlet.operand]
+        return operand.index if operand.index is not None and operand.index.plain else None
+
     cdef bint passes(self, Operand operand, EventC* event) except -1:
         cdef int i
         for i in range(operand.n_alone):

@@ -3,6 +3,7 @@
 cimport cython
 
 from siddhi._core.event cimport EXPIRED
+from siddhi._core.pattern_index cimport WORTH_FETCHING, PatternIndex
 
 
 @cython.final
@@ -34,9 +35,12 @@ cdef class PatternEntry(Receiver):
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef Py_ssize_t i = 0
+        cdef PatternIndex index = self.pattern.index_of(self.stream)
         while i < n:
             try:
                 while i < n:
+                    if index is not None and index.size >= WORTH_FETCHING:
+                        index.fetch(events, i, n, self.pattern.frame)
                     self.pattern.take_one(self.stream, events[i])
                     i += 1
             except Exception as error:

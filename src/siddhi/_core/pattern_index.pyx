@@ -4,11 +4,14 @@ cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
 
 from siddhi._core.event cimport BOOL, STRING, CellC
-from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor
+from siddhi._core.executor cimport NULL_VALUE, TRUE, VARIABLE, Executor
 from siddhi._core.keymap_hash cimport canonical, mix, text_hash
 
 cdef enum:
     FIRST_BUCKETS = 16
+    FAR = 12                       # events ahead: whose bucket is asked for,
+    NEAR = 8                       # whose partial match,
+    NEXT = 4                       # and the events that it holds
 
 
 @cython.final
@@ -40,6 +43,7 @@ cdef class PatternIndex:
             executor = own[i]
             self.own_fns[i] = &executor.c
             self.types[i] = <uint8_t> executor.type
+            self.plain = (self.plain or i == 0) and executor.kind == VARIABLE
             executor = earlier[i]
             self.earlier_fns[i] = &executor.c
 
@@ -110,6 +114,25 @@ cdef class PatternIndex:
         entry.keyed = False
         self.size -= 1
 
+    cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
+        """Ask for what the events behind event i of a block will need. All is found anew at each look."""
+        cdef uint64_t hash
+        cdef EntryC* entry
+        if i + FAR < n and hash_plain(self, events[i + FAR], frame, &hash):
+            fetch_line(&self.buckets[hash & self.mask])
+        if i + NEAR < n and hash_plain(self, events[i + NEAR], frame, &hash):
+            entry = self.buckets[hash & self.mask].head
+            if entry is not NULL:
+                fetch_line(entry)
+                fetch_line(<char*> entry + 64)
+                fetch_line(<char*> entry + 128)
+        if i + NEXT < n and hash_plain(self, events[i + NEXT], frame, &hash):
+            entry = self.buckets[hash & self.mask].head
+            if entry is not NULL:
+                fetch_line(entry.prev)
+                fetch_line(entry.next)
+                fetch_line(entry.partial.slots[0])
+
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL:
         cdef uint64_t hash
         if self.size == 0 or not self.hash(self.own_fns, event, frame, &hash):
@@ -126,3 +149,14 @@ cdef inline void chain(BucketC* bucket, EntryC* entry) noexcept:
     else:
         bucket.tail.bucket_next = entry
     bucket.tail = entry
+
+
+ctypedef bint (*hash_fn)(PatternIndex index, EventC* event, FrameC* frame, uint64_t* out) noexcept
+
+
+cdef bint hash_checked(PatternIndex index, EventC* event, FrameC* frame, uint64_t* out) except -1:
+    return index.hash(index.own_fns, event, frame, out)
+
+
+# Plain attributes are read without fail.
+cdef hash_fn hash_plain = <hash_fn> hash_checked

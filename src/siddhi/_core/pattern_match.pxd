@@ -47,9 +47,10 @@ cdef struct StartsC:               # those that have begun, by the time of their
     Py_ssize_t* total              # how many there are, over all partition keys
 
 cdef struct PartialC:
-    EntryC first                   # its place while it has one only, which is the rule; first.partial NULL: free
+    # All links stand together in front: taking one partial match out touches one line of memory of each neighbour.
     PartialC* older                # by start, where it is in `starts`
     PartialC* newer
+    EntryC first                   # its place while it has one only, which is the rule; first.partial NULL: free
     StartsC* starts
     EntryC* entries
     int64_t timestamp              # ms; of the last event taken, NEW: none

@@ -9,6 +9,7 @@ from siddhi._core.event cimport release
 cdef enum:
     FIRST_SLAB_BLOCKS = 16
     MAX_SLAB_BYTES = 1048576
+    LINE = 64                      # bytes of a cache line: blocks begin with one
 
 
 @cython.final
@@ -16,7 +17,7 @@ cdef class BlockPool:
     """Blocks of one size. A free block holds the address of the next one."""
 
     def __cinit__(self, Py_ssize_t block_bytes):
-        self.block_bytes = block_bytes
+        self.block_bytes = (block_bytes + LINE - 1) // LINE * LINE
         self.slab_blocks = FIRST_SLAB_BLOCKS
 
     def __dealloc__(self):
@@ -32,11 +33,12 @@ cdef class BlockPool:
         if slabs is NULL:
             raise MemoryError
         self.slabs = slabs
-        memory = <char*> PyMem_Malloc(self.slab_blocks * self.block_bytes)
+        memory = <char*> PyMem_Malloc(self.slab_blocks * self.block_bytes + LINE)
         if memory is NULL:
             raise MemoryError
         self.slabs[self.n_slabs] = memory
         self.n_slabs += 1
+        memory += LINE - <size_t> memory % LINE
         for i in range(self.slab_blocks - 1, -1, -1):
             (<void**> (memory + i * self.block_bytes))[0] = self.free
             self.free = memory + i * self.block_bytes
