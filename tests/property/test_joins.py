@@ -163,3 +163,29 @@ def test_a_join_in_a_partition_is_one_join_per_key(
             expected += twin.chunks
             twin.chunks.clear()
     assert chunks == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=steps, after=steps, condition=joins["condition"], sizes=joins["lengths"])
+def test_a_restored_join_of_batches_goes_on_with_its_times(
+    before: list[Step], after: list[Step], condition: str, sizes: tuple[int, int]
+) -> None:
+    text = app_of(sizes, "join", condition, None).replace("R#window.length", "R#window.lengthBatch")
+    app = f"@app:playback {text.replace('L#window.length', 'L#window.lengthBatch')}"
+    manager = SiddhiManager()
+    runs: list[list[Event]] = [[], []]
+
+    def play(runtime: SiddhiAppRuntime, played: list[Step], start: int) -> None:
+        for i, (stream, sent) in enumerate(played):
+            runtime.input_handler(stream).send_events([Event(start + i, row) for row in sent])
+
+    with manager.create_siddhi_app_runtime(app) as runtime:
+        play(runtime, before, 1000)
+        state = runtime.snapshot()
+        runtime.add_callback("O", runs[0].extend)
+        play(runtime, after, 2000)
+    with manager.create_siddhi_app_runtime(app) as runtime:
+        runtime.restore(state)
+        runtime.add_callback("O", runs[1].extend)
+        play(runtime, after, 2000)
+    assert runs[0] == runs[1]

@@ -8,3 +8,4 @@ cdef class WindowScan(Searchable):
     cdef Window window
     cdef Executor condition        # None: everything matches
     cdef bint shared               # a named window: one content for all partition keys
+    cdef bint tells                # the window wants to know when its content is looked at

@@ -6,4 +6,11 @@ from siddhi._core.window import Window
 
 @final
 class WindowScan(Searchable):
-    def __init__(self, window: Window, slot: int, condition: Executor | None = None, shared: bool = False) -> None: ...
+    def __init__(
+        self,
+        window: Window,
+        slot: int,
+        condition: Executor | None = None,
+        shared: bool = False,
+        tells: bool = False,
+    ) -> None: ...

@@ -17,15 +17,18 @@ cdef class WindowScan(Searchable):
         slot: where the condition reads the window's event.
         condition: over event slots; None: every event matches.
         shared: the window has one content for all partition keys.
+        tells: the window wants to know when its content is looked at.
     """
 
-    def __init__(self, Window window not None, int slot, Executor condition=None, bint shared=False):
+    def __init__(self, Window window not None, int slot, Executor condition=None, bint shared=False,
+                 bint tells=False):
         if not window.is_searchable:
             raise TypeError(f"{type(window).__name__} can't be searched")
         self.window = window
         self.slot = slot
         self.condition = condition
         self.shared = shared
+        self.tells = tells
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef Window window = self.window
@@ -35,6 +38,8 @@ cdef class WindowScan(Searchable):
         if partition >= window.capacity or window.states[partition] is NULL:
             return 0
         window.content(window.states[partition], found)
+        if self.tells:
+            window.content(window.states[partition], NULL)
         if self.condition is None:
             return 0
         for i in range(kept, found.size):

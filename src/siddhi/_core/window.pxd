@@ -19,7 +19,7 @@ cdef class Window(Processor):
     cdef void close_state(self, void* state) noexcept
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1
     cdef int read_state(self, void* state, SnapshotReader reader) except -1
-    # Somebody looks at the content: adds what joins and queries find in it, in order (NULL: found without the window).
+    # Adds what joins and queries find in it, in order. Batch windows are told with NULL that somebody has looked.
     cdef int content(self, void* state, FoundC* found) except -1
     cdef void close_all(self) noexcept
     cdef int64_t expiry_time(self) noexcept

@@ -121,8 +121,10 @@ cdef class BatchWindow(Window):
         # What was released last; of the streaming forms what was streamed in this period.
         cdef BatchStateC* batch = <BatchStateC*> state
         cdef QueueC* events = &batch.current if self.streams_current else &batch.previous
+        if found is not NULL:
+            return queue_show(events, found)
         batch.searched = events.size
-        return 0 if found is NULL else queue_show(events, found)
+        return 0
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<BatchStateC*> state).current, self.pool)
@@ -134,6 +136,7 @@ cdef class BatchWindow(Window):
         queue_write(&batch.previous, writer, self.pool)
         writer.put_bool(batch.started)
         writer.put_i64(batch.boundary)
+        writer.put_i64(batch.searched)
         return 0
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
@@ -142,6 +145,7 @@ cdef class BatchWindow(Window):
         queue_read(&batch.previous, reader, self.pool)
         batch.started = reader.get_bool()
         batch.boundary = reader.get_i64()
+        batch.searched = <Py_ssize_t> reader.get_i64()
         return 0
 
 

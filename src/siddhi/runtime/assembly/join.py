@@ -364,7 +364,8 @@ def _search(on: TypedExpression | None, side: _Side, builder: ExpressionBuilder)
         return NothingHeld(side.slot)
     lookup = equality_lookup(on, side.slot) if holds_what_came_out(side.plan.window) else None
     if lookup is None:
-        return WindowScan(side.window, side.slot, None if on is None else builder.build(on))
+        condition = None if on is None else builder.build(on)
+        return WindowScan(side.window, side.slot, condition, tells=isinstance(side.window, BatchWindow))
     index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
     side.held = HeldEvents(side.window, isinstance(side.window, BatchWindow))
     side.held.add_index(index)

@@ -15,6 +15,7 @@ from siddhi._core.query import QueryEntry, StageCopier
 from siddhi._core.searchable import Searchable
 from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
 from siddhi._core.searchable_window import WindowScan
+from siddhi._core.window_batch import BatchWindow
 from siddhi.planner.expressions import TypedExpression
 from siddhi.planner.join_access import attribute_of, equality_lookup, holds_what_came_out
 from siddhi.planner.nodes import NamedWindowPlan
@@ -113,14 +114,14 @@ class BuiltNamedWindow:
             conditions.insert(0, builder.build(rest))
         condition = reduce(make_and, conditions) if conditions else None
         if lookup is None:
-            return WindowScan(self._window, place, condition, True)
+            return WindowScan(self._window, place, condition, True, isinstance(self._window, BatchWindow))
         held, index = self._index(lookup.key)
         return IndexProbe(held, index, builder.build_all(lookup.probe), place, condition)
 
     def _index(self, key: tuple[TypedExpression, ...]) -> tuple[HeldEvents, EventIndex]:
         """The index by this key; those who search by the same one share it."""
         if self._held is None:
-            self._held = HeldEvents(self._window)
+            self._held = HeldEvents(self._window, isinstance(self._window, BatchWindow))
             self._publisher.hold(self._held)
         attributes = [attribute_of(part) for part in key]
         name = tuple((str(part.type), attribute.position) for part, attribute in zip(key, attributes, strict=True))
