@@ -1,11 +1,11 @@
 """siddhi: streaming SQL and complex event processing in your own process.
 
-    from siddhi import SiddhiManager
+from siddhi import SiddhiManager
 
-    runtime = SiddhiManager().create_siddhi_app_runtime(app_text)
-    runtime.add_callback("Alerts", print)
-    with runtime:
-        runtime.input_handler("Trades").send(("IBM", 700.0, 100))
+runtime = SiddhiManager().create_siddhi_app_runtime(app_text)
+runtime.add_callback("Alerts", print)
+with runtime:
+    runtime.input_handler("Trades").send(("IBM", 700.0, 100))
 """
 
 from __future__ import annotations

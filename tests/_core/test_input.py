@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -100,6 +102,7 @@ def test_a_wrong_row_is_refused_by_name_and_nothing_happens(row, message):
         rows = collect(runtime, "Out")
         handler = runtime.input_handler("S")
         handler.send(ROW, 10)
+        gc.collect()
         before, state = live_events(), runtime.snapshot()
         for send in (lambda: handler.send(row, 20), lambda: handler.send_events([Event(20, ROW), event(row)])):
             with pytest.raises(EventError, match="stream 'S'") as caught:
@@ -184,6 +187,7 @@ def test_a_wrong_column_is_refused_by_name_and_nothing_happens(change, message):
     columns = {name: column for name, column in columns.items() if column is not None}
     with running(COPY) as runtime:
         rows = collect(runtime, "Out")
+        gc.collect()
         before, state = live_events(), runtime.snapshot()
         with pytest.raises(EventError, match=f"stream 'S'.*{message}"):
             runtime.input_handler("S").send_batch(columns, timestamp=[1, 2])

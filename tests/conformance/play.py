@@ -80,7 +80,7 @@ def recorded(case: Case) -> Recording:
                 SiddhiError(str(error)) if error else [tuple(row) for row in output["rows"] or ()]
             )
         else:
-            recording.tables[output["name"]] = [tuple(row) for row in output["rows"]]
+            recording.tables[output["name"]] = [tuple(row) for row in output["rows"] or ()]
     return recording
 
 

@@ -1,49 +1,11 @@
 from collections.abc import Callable, Sequence
 from typing import final
 
-from siddhi._core.context import AppContext, FaultSink
-from siddhi._core.executor import Executor
-from siddhi._core.pattern_index import PatternIndex
+from siddhi._core.context import AppContext
 from siddhi._core.pattern_match import Matches
+from siddhi._core.pattern_state import State
 from siddhi._core.pattern_view import PatternView
-from siddhi._core.processor import Processor, Receiver
-from siddhi._core.query import StageCopier
-
-@final
-class Operand:
-    def __init__(
-        self,
-        slot: int,
-        alone: tuple[Executor, ...],
-        conditions: tuple[Executor, ...],
-        view: PatternView,
-        copier: StageCopier | None,
-        index: PatternIndex | None = None,
-        absent: bool = False,
-        for_ms: int = -1,
-    ) -> None: ...
-    @property
-    def slot(self) -> int: ...
-    @property
-    def absent(self) -> bool: ...
-    @property
-    def for_ms(self) -> int: ...
-
-@final
-class State:
-    def __init__(
-        self,
-        kind: int,
-        operands: tuple[Operand, ...],
-        following: int,
-        again: int = -1,
-        low: int = 1,
-        high: int = 1,
-        in_first_group: bool = False,
-        late_again: bool = False,
-    ) -> None: ...
-    @property
-    def kind(self) -> int: ...
+from siddhi._core.processor import Processor
 
 @final
 class Pattern(Processor):
@@ -71,7 +33,3 @@ class Pattern(Processor):
     def alive(self) -> int: ...
     @property
     def dropped(self) -> int: ...
-
-@final
-class PatternEntry(Receiver):
-    def __init__(self, pattern: Pattern, stream: int, source: FaultSink, reads: int) -> None: ...

@@ -9,8 +9,8 @@ from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport ExecC, FrameC
 from siddhi._core.pattern_match cimport EntryC
 
-# Many partial matches lie all over the memory, and waiting for it costs more than all the rest. The events of a block are
-# known beforehand, so that what they will need can be asked for while others are at work (fetch).
+# Many partial matches lie all over the memory, and waiting for it costs more than all the rest. The events of a block
+# are known beforehand, so that what they will need can be asked for while others are at work (fetch).
 
 cdef extern from *:
     """

@@ -6,7 +6,9 @@ from libc.stdint cimport int64_t
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, retain
 from siddhi._core.executor cimport now_ms
-from siddhi._core.queue cimport QueueC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write
+from siddhi._core.queue cimport (
+    QueueC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
@@ -22,8 +24,8 @@ cdef struct CronStateC:
 cdef class CronWindow(Window):
     """A release is one chunk: the previous batch as EXPIRED, then the collected events as CURRENT, no RESET.
 
-    A tick without collected events does nothing, so the window waits for ticks only while it holds something to release.
-    The expired events are sent whatever the query puts out: they take away what the batch before added to its aggregates.
+    A tick without collected events does nothing, so the window waits for ticks only while it has something to release.
+    The expired events are sent whatever the query puts out: they take away what the batch before added to aggregates.
 
     Args:
         next_tick: ``fn(ms)``, the first tick after a time, None where there is none left: events are not kept then.

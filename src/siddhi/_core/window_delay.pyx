@@ -7,7 +7,9 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.event_copy cimport own_event
 from siddhi._core.executor cimport now_ms
-from siddhi._core.queue cimport QueueC, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write
+from siddhi._core.queue cimport (
+    QueueC, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of

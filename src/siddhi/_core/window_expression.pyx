@@ -1,8 +1,8 @@
 """``expression('...')`` and ``expressionBatch('...')``: windows that a condition over their own content bounds.
 
 The condition reads the event at hand, the oldest and the newest event held, and may aggregate over the content: it is
-evaluated once with each event that comes (CURRENT) and once with each that goes (EXPIRED), so its aggregators follow what
-is held at O(1) per event.
+evaluated once with each event that comes (CURRENT) and once with each that goes (EXPIRED), so its aggregators follow
+what is held at O(1) per event.
 """
 
 cimport cython
@@ -33,8 +33,8 @@ cdef struct HeldStateC:
 
 @cython.final
 cdef class HeldCondition:
-    """A condition of a window. Its aggregators have one state, which inside a partition all keys share: a condition that
-    counts, counts the events of every key, as recorded of Siddhi.
+    """A condition of a window. Its aggregators have one state, which inside a partition all keys share: a condition
+    that counts, counts the events of every key, as recorded of Siddhi.
 
     Args:
         app: the app's context.
@@ -218,9 +218,9 @@ cdef class HeldWindow(Window):
 cdef class ExpressionWindow(HeldWindow):
     """The latest events for which the condition holds.
 
-    An event that comes is held and the condition evaluated with it. Where that fails the oldest events expire, one by one,
-    until it holds: evaluated with the one that goes, over what is left. They leave before the new event passes; when
-    nothing is left of the window, the new event itself is among them.
+    An event that comes is held and the condition evaluated with it. Where that fails the oldest events expire, one by
+    one, until it holds: evaluated with the one that goes, over what is left. They leave before the new event passes;
+    when nothing is left of the window, the new event itself is among them.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, HeldCondition condition, Executor text,
@@ -231,12 +231,19 @@ cdef class ExpressionWindow(HeldWindow):
         self.close_all()
 
     cdef int process(self, EventC* event) except -1:
+        self.take_in(event)
+        return self.next.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        self.take_in(event)
+        return self.next.process_one(event)
+
+    cdef int take_in(self, EventC* event) except -1:
         cdef HeldStateC* state = <HeldStateC*> state_of(self)
         if self.text is not None:
             self.follow_text(state, event)
         retain(self.pool, event)
-        self.admit(state, event)
-        return self.next.process(event)
+        return self.admit(state, event)
 
     cdef int admit(self, HeldStateC* state, EventC* event) except -1:
         cdef EventC* oldest
@@ -257,7 +264,7 @@ cdef class ExpressionWindow(HeldWindow):
                 last = NULL
             try:
                 holds = self.holds(state, oldest, EXPIRED, first, last)
-            except:
+            except BaseException:
                 release(self.pool, oldest)
                 raise
             self.expire(oldest, now)
@@ -271,10 +278,11 @@ cdef class ExpressionWindow(HeldWindow):
 cdef class ExpressionBatchWindow(HeldWindow):
     """Collects events while the condition holds over them; the event that ends that releases the batch.
 
-    A release is one chunk: the batch before as EXPIRED, then the batch as CURRENT, stamped with the clock, no RESET. The
-    event that released it begins the next batch, or is the last one of this (``includes``). Where events stream, they pass
-    as they come and the release is the batch as EXPIRED. An event that fails in an empty window expires at once and passes.
-    The expired events are sent whatever the query puts out: they take away what the batch added to its aggregates.
+    A release is one chunk: the batch before as EXPIRED, then the batch as CURRENT, stamped with the clock, no RESET.
+    The event that released it begins the next batch, or is the last one of this (``includes``). Where events stream,
+    they pass as they come and the release is the batch as EXPIRED. An event that fails in an empty window expires at
+    once and passes. The expired events are sent whatever the query puts out: they take away what the batch added to
+    its aggregates.
 
     Args:
         includes: executor over the releasing event; None: it is never included.
@@ -323,7 +331,7 @@ cdef class ExpressionBatchWindow(HeldWindow):
                 queue_push(&state.held, event)
                 kept = True
                 return self.next.process_one(event) if passes else 0
-            # What follows is about a new batch, and the event that ended this one counts there, even if it was included.
+            # A new batch begins, and the event that ended this one counts there, even if it was included.
             (<HeldCondition> state.condition).states.reset_partition(0)
             self.holds(state, event, CURRENT, event, event)
             if self.is_included(event):

@@ -1,4 +1,4 @@
-"""``externalTimeBatch(ts, t [, start [, timeout [, replace]]])``: batches of one period each, by the events' own time."""
+"""``externalTimeBatch(ts, t [, start [, timeout [, replace]]])``: batches of one period each, by the events' time."""
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t

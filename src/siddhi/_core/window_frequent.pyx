@@ -1,4 +1,4 @@
-"""``frequent`` and ``lossyFrequent``: the latest events of the keys that come most often, by counting with little memory."""
+"""``frequent`` and ``lossyFrequent``: the latest events of the keys that come most often, counted in little memory."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc

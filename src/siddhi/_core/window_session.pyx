@@ -13,7 +13,9 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap cimport KeyMap
-from siddhi._core.queue cimport QueueC, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write
+from siddhi._core.queue cimport (
+    QueueC, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
@@ -56,8 +58,8 @@ cdef class SessionWindow(Window):
     A session ends ``gap`` after its latest event. With a latency it then waits that long as the key's previous session
     before it expires, and late events may still join it; sessions that come to overlap are one. An event too late for
     any session of its key is dropped, and logged. Timers wake the window when a session may be over; one that was
-    extended meanwhile is put off. An event that comes later than the end of its key's session, before the timer, ends it;
-    where both came in one chunk, and there is no latency, it passes without a session, as recorded of Siddhi.
+    extended meanwhile is put off. An event that comes later than the end of its key's session, before the timer, ends
+    it; where both came in one chunk, and there is no latency, it passes without a session, as recorded of Siddhi.
 
     Args:
         gap_ms: gap.
@@ -76,6 +78,7 @@ cdef class SessionWindow(Window):
         self.gap = gap_ms
         self.latency = latency_ms
         self.position = -1 if position is None else position
+        self.chunk = 1                 # sessions that were restored say 0: of none
         self.setup(sizeof(SessionStateC))
 
     def __dealloc__(self):
@@ -111,6 +114,16 @@ cdef class SessionWindow(Window):
     # --- arrivals
 
     cdef int process(self, EventC* event) except -1:
+        return self.next.process(event) if self.admit(event) else 0
+
+    cdef int process_one(self, EventC* event) except -1:
+        if not self.admit(event):
+            return self.finish()
+        self.chunk += 1
+        return self.next.process_one(event)
+
+    cdef bint admit(self, EventC* event) except -1:
+        """Whether the event passes; it is held then, unless it came in one chunk with the end of its session."""
         cdef SessionStateC* state = <SessionStateC*> state_of(self)
         cdef uint32_t slot = self.slot_of(state, event)
         cdef bint joined
@@ -120,8 +133,7 @@ cdef class SessionWindow(Window):
         if not joined:
             _log.info("app '%s': an event of %d ms came too late for its session and was dropped", self.app.name,
                       event.timestamp)
-            return 0
-        return self.next.process(event)
+        return joined
 
     cdef int finish(self) except -1:
         self.chunk += 1

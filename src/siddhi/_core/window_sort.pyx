@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, release, retain
+from siddhi._core.event cimport BOOL, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, release, retain
 from siddhi._core.searchable cimport FoundC, found_add
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
@@ -240,18 +240,17 @@ cdef class SortWindow(Window):
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef SortStateC* state = <SortStateC*> address
         cdef EventC** events = NULL
-        cdef Py_ssize_t i, n = reader.get_events(self.pool, &events)
+        cdef Py_ssize_t i = 0, n = reader.get_events(self.pool, &events)
         try:
-            for i in range(n):
-                try:
-                    self.make_room(state)
-                except MemoryError:
-                    for i in range(i, n):
-                        release(self.pool, events[i])
-                    raise
+            while i < n:
+                self.make_room(state)
                 state.heap[i].event = events[i]
                 state.size += 1
+                i += 1
         finally:
+            while i < n:
+                release(self.pool, events[i])
+                i += 1
             PyMem_Free(events)
         for i in range(n):
             state.heap[i].order = <uint64_t> reader.get_i64()

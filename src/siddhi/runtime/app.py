@@ -152,7 +152,9 @@ class SiddhiAppRuntime:
         handler = self._input_handlers.get(stream)
         if handler is None:
             if stream in self._assembly.windows:
-                raise DefinitionNotExistError(f"'{stream}' is a window: a query inserts into it, events are sent to streams")
+                raise DefinitionNotExistError(
+                    f"'{stream}' is a window: a query inserts into it, events are sent to streams"
+                )
             buffered = self._assembly.async_streams.get(stream)
             if buffered is not None:
                 handler = buffered.input_handler
@@ -202,7 +204,9 @@ class SiddhiAppRuntime:
             DefinitionNotExistError: there is no such stream.
         """
         junction = self._junction(stream)
-        self._subscribe(function, junction, StreamCallback(self._context, junction.pool, junction.layout, stream, function))
+        self._subscribe(
+            function, junction, StreamCallback(self._context, junction.pool, junction.layout, stream, function)
+        )
 
     def add_batch_callback(self, stream: str, function: BatchCallbackFunction) -> None:
         """Call ``function(batch)`` with the events that reach a stream, as columns.
@@ -247,13 +251,13 @@ class SiddhiAppRuntime:
         Raises:
             ValueError: it was never added.
         """
-        found = [remove for added, remove in self._callbacks if added is function]
+        found = [remove for added, remove in self._callbacks if added == function]
         if not found:
             raise ValueError(f"{function!r} is no callback of app '{self.name}'")
         with self._context.lock:
             for remove in found:
                 remove()
-        self._callbacks = [(added, remove) for added, remove in self._callbacks if added is not function]
+        self._callbacks = [(added, remove) for added, remove in self._callbacks if added != function]
 
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
         """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log."""
@@ -451,5 +455,3 @@ class SiddhiAppRuntime:
 
 def _attributes(layout: Layout) -> list[tuple[str, str]]:
     return [(name, _TYPE_NAMES[code]) for name, code in zip(layout.names, layout.types, strict=True)]
-
-

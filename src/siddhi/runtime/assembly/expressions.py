@@ -167,5 +167,3 @@ class ExpressionBuilder:
             )
         self.aggregators.append(made)
         return made
-
-

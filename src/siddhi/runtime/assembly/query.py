@@ -155,9 +155,7 @@ def build_single_query(
         )
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
-        selector = build_selector(
-            plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late
-        )
+        selector = build_selector(plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late)
         built.stateful["selector"] = selector
     chain.add(selector)
     if not site.partitioned:

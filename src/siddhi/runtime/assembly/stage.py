@@ -66,8 +66,5 @@ class Stage:
 def appended_by(handlers: Sequence[HandlerPlan]) -> tuple[Attribute, ...]:
     """What the stream functions among the handlers append, in order."""
     return tuple(
-        attribute
-        for handler in handlers
-        if isinstance(handler, StreamFunctionPlan)
-        for attribute in handler.appended
+        attribute for handler in handlers if isinstance(handler, StreamFunctionPlan) for attribute in handler.appended
     )

@@ -49,9 +49,7 @@ def build_stream_function(
     return PythonStreamFunction(context, pool, function.implementation, arguments, first, len(plan.appended))
 
 
-def _log(
-    plan: StreamFunctionPlan, context: AppContext, pool: EventPool, arguments: tuple[Executor, ...]
-) -> Processor:
+def _log(plan: StreamFunctionPlan, context: AppContext, pool: EventPool, arguments: tuple[Executor, ...]) -> Processor:
     types = [argument.type for argument in plan.arguments]
     texts = [executor for executor, type_ in zip(arguments, types, strict=True) if type_ is AttributeType.STRING]
     flag = next((e for e, t in zip(arguments, types, strict=True) if t is AttributeType.BOOL), None)

@@ -1,0 +1,61 @@
+"""The public door: what can be imported from where, pinned."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.resources
+import inspect
+import pkgutil
+
+import pytest
+
+import siddhi
+
+PUBLIC = {
+    "siddhi": [
+        "AttributeType",
+        "Event",
+        "EventBatch",
+        "InputHandler",
+        "SiddhiAppRuntime",
+        "SiddhiError",
+        "SiddhiManager",
+        "__version__",
+        "get_include",
+        "run",
+    ],
+    "siddhi.persistence": ["FileSystemPersistenceStore", "InMemoryPersistenceStore", "PersistenceStore"],
+}
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_names_of_a_public_module_are_these(module: str) -> None:
+    assert sorted(importlib.import_module(module).__all__) == PUBLIC[module]
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(siddhi.__path__, "siddhi.", onerror=lambda name: None)
+    return [info.name for info in found if "._core." not in info.name and not info.name.endswith("__main__")]
+
+
+@pytest.mark.parametrize("name", ["siddhi", *modules()])
+def test_all_lists_what_is_there(name: str) -> None:
+    module = importlib.import_module(name)
+    for exported in getattr(module, "__all__", ()):
+        assert hasattr(module, exported), exported
+
+
+def test_everything_public_says_what_it_does() -> None:
+    for name in siddhi.__all__:
+        thing = getattr(siddhi, name)
+        if name == "__version__":
+            continue
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            for member, value in vars(thing).items():
+                if not member.startswith("_") and (callable(value) or isinstance(value, property)):
+                    assert inspect.getdoc(value), f"{name}.{member}"
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (importlib.resources.files("siddhi") / "py.typed").is_file()
