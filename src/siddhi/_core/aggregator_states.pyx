@@ -50,11 +50,11 @@ cdef class AggregatorStates(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef Aggregator aggregator
-        cdef unsigned int i, n, partition
+        cdef unsigned int n, partition
         for partition in list(self.live):
             self.drop(partition)
         n = reader.get_u32()
-        for i in range(n):
+        for _ in range(n):
             partition = reader.get_u32()
             self.ensure(partition)
             for aggregator in self.aggregators:

@@ -1,13 +1,11 @@
 """Clock, timers and the handling of errors of one app."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
-from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from heapq import heappop, heappush
 
 from siddhi._core.executor cimport system_ms
-from siddhi._core.lock cimport lock_app, unlock_app
 
 
 cdef int leave() except -1:
@@ -163,7 +161,8 @@ cdef class AppContext:
             while True:
                 while self.n_timers and self.timers[0].when <= now:
                     timer = self.take_first()
-                    entry = [(<Timed> timer.target).rank, timer.when, timer.order, timer.partition, <Timed> timer.target]
+                    target = <Timed> timer.target
+                    entry = [target.rank, timer.when, timer.order, timer.partition, target]
                     Py_DECREF(<object> timer.target)
                     heappush(due, entry)
                 if not due:

@@ -5,7 +5,6 @@ from libc.string cimport memset
 
 from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.event cimport BOOL, CURRENT, FLOAT, INT, STRING, CellC, Layout
-from siddhi._core.keymap cimport NO_SLOT
 
 cdef enum:
     MAX_KEY_CELLS = 64

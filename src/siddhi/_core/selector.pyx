@@ -18,6 +18,7 @@ from siddhi._core.order cimport ChunkOrder
 from siddhi._core.output cimport emit_one, is_needed
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
+
 @cython.no_gc_clear
 cdef class Selector(Processor):
     """Select clause, group by, having, order by, limit and offset of one query.

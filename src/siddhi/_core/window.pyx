@@ -12,6 +12,7 @@ from siddhi._core.searchable cimport found_free
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_XINCREF
 
+
 @cython.no_gc_clear
 cdef class Window(Processor):
     """Holds events and lets them expire. Subclasses say when."""
@@ -144,7 +145,7 @@ cdef class Window(Processor):
             self.drop(i)
         n = reader.get_u32()
         try:
-            for i in range(n):
+            for _ in range(n):
                 partition = reader.get_u32()
                 self.ensure(partition)
                 self.app.frame.partition = partition

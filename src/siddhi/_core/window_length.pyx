@@ -1,10 +1,9 @@
 """``length(n)``: the last n events."""
 
 cimport cython
-from libc.stdint cimport int64_t
 
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport EventC, EventPool, acquire, retain
+from siddhi._core.event cimport EventC, EventPool, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write
 from siddhi._core.searchable cimport FoundC
