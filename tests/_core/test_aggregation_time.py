@@ -81,7 +81,7 @@ def test_time_as_text(time: int, offset: int | None) -> None:
         "2017-06-01 04:05:50 +24:00",
         "2017-06-01 04:05:50 +05:61",
         "2017-06-01 04:05:50Z",
-        "２017-06-01 04:05:50",
+        "\uff12017-06-01 04:05:50",
     ],
 )
 def test_what_is_no_time(text: str) -> None:

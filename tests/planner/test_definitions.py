@@ -170,8 +170,7 @@ def test_named_windows() -> None:
     [
         "@source(type='inMemory', topic='t') define stream A (x int);",
         "@sink(type='inMemory', topic='t') define stream A (x int);",
-        "define stream A (x int); @store(type='rdbms') define aggregation G from A select sum(x) as t "
-        "aggregate every sec ... hour;",
+        "define stream A (x int); @store(type='db') define aggregation G from A select x aggregate every sec ... day;",
     ],
 )
 def test_what_is_not_run_yet_is_refused_by_name(definition: str) -> None:

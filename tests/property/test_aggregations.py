@@ -66,7 +66,7 @@ def expected(shape: Shape, events: list[Sent], word: str, start: int, end: int) 
 
 
 def folded(values: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    t, i, l, f, d = ([row[position] for row in values] for position in range(5))
+    t, i, long, f, d = ([row[position] for row in values] for position in range(5))
 
     def total(column: list[Any]) -> Any:
         present = [value for value in column if value is not None]
@@ -77,7 +77,7 @@ def folded(values: list[tuple[Any, ...]]) -> tuple[Any, ...]:
     spread = math.sqrt(math.fsum((x - mean) ** 2 for x in doubles) / len(doubles)) if doubles else None
     return (
         total(i),
-        total(l),
+        total(long),
         total(f),
         total(d),
         None if total(i) is None else total(i) / len(values),
@@ -90,7 +90,7 @@ def folded(values: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         spread,
         i[-1],
         t[-1],
-        None if l[-1] is None else l[-1] * 2,
+        None if long[-1] is None else long[-1] * 2,
     )
 
 

@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 from siddhi._core.aggregation_time cimport time_of_text
 from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, release, retain
-from siddhi._core.executor cimport NULL_VALUE, now_ms
+from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap_hash cimport GOLDEN
 from siddhi._core.table_index cimport NO_ROW
 
@@ -346,6 +346,9 @@ cdef class Aggregation(Processor):
         for level in self.levels:
             if level.running.keys.size and (when == NOT_ORDERED or level.end < when):
                 when = level.end
+        if when != NOT_ORDERED and when <= now_ms(&self.app.frame):
+            # The roll-up was put off: come back when time has passed.
+            when = now_ms(&self.app.frame) + 1
         if when != NOT_ORDERED and (self.due == NOT_ORDERED or when < self.due):
             self.due = when
             self.app.schedule(self, when, 0)

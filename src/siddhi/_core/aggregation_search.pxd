@@ -2,15 +2,23 @@
 #
 # Answers are made for each question; they are records of their own, in the pool Fold.answers.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from siddhi._core.aggregation cimport Aggregation
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.event cimport EventC
-from siddhi._core.executor cimport Executor, FrameC
+from siddhi._core.event cimport CellC, EventC
+from siddhi._core.executor cimport ExecC, Executor, FrameC
 from siddhi._core.join_selector cimport JoinSelector
 from siddhi._core.processor cimport Processor
 from siddhi._core.searchable cimport Searchable
+
+cdef struct GateC:                 # what a group must equal for the condition to hold
+    int cell                       # of the group in the row
+    int word
+    uint64_t bit
+    int code
+    const ExecC* x
+    CellC value                    # while rows are looked through
 
 cdef class AggregationSearch(Searchable):
     cdef readonly Aggregation aggregation
@@ -22,8 +30,13 @@ cdef class AggregationSearch(Searchable):
     cdef int level                     # index of the level; -1: `per` tells
     cdef Executor per
     cdef object level_of
+    cdef tuple gate_executors
+    cdef GateC* gates
+    cdef int n_gates
     cdef EventChunk lent               # what find() gave out last
     cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1
+    cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
+    cdef bint passes(self, const EventC* row) noexcept
     cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1
 
 cdef class AggregationJoin(Processor):

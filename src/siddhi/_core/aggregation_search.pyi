@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from siddhi._core.aggregation import Aggregation
 from siddhi._core.context import AppContext
@@ -17,6 +17,7 @@ class AggregationSearch(Searchable):
         range_of: Callable[[object, object | None], tuple[int, int]],
         per: int | Executor,
         level_of: Callable[[object], int],
+        gates: Sequence[tuple[int, Executor]] = (),
     ) -> None: ...
     @property
     def aggregation(self) -> Aggregation: ...

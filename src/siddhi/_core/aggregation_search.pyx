@@ -1,16 +1,20 @@
 """Reading aggregations: on demand, and as one side of a join."""
 
 cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport uint32_t
 
 from siddhi._core.aggregation cimport Level, Rows
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport EXPIRED, CellC, EventPool, release
-from siddhi._core.executor cimport TRUE, evaluate_condition, evaluate_to_python
+from siddhi._core.event cimport EXPIRED, LONG, STRING, CellC, EventPool, release
+from siddhi._core.executor cimport NULL_VALUE, TRUE, evaluate_condition, evaluate_to_python
 from siddhi._core.searchable cimport FoundC, found_add
 from siddhi._core.table cimport Table
 from siddhi._core.table_index cimport NO_ROW
-from libc.stdint cimport uint32_t
+
+cdef extern from "siddhi/text.h":
+    bint siddhi_same_text(void* a, void* b)
 
 
 @cython.final
@@ -26,10 +30,14 @@ cdef class AggregationSearch(Searchable):
         range_of: fn(first, second or None) -> (start, end).
         per: index of the level; or the executor of a text, of which ``level_of`` makes it.
         level_of: fn(text) -> index.
+        gates: (number of an attribute of the group, executor of a plain value of the same type): for every answer for
+            which the condition holds they are equal. Others are not even merged.
     """
 
     def __init__(self, Aggregation aggregation not None, int slot, Executor condition, tuple within not None, range_of,
-                 per not None, level_of):
+                 per not None, level_of, gates=()):
+        cdef int i, number
+        cdef Executor executor
         self.aggregation = aggregation
         self.slot = slot
         self.condition = condition
@@ -40,6 +48,17 @@ cdef class AggregationSearch(Searchable):
         else:
             self.first = within[0]
             self.second = within[1] if len(within) > 1 else None
+        self.gate_executors = tuple([value for _, value in gates])
+        self.gates = <GateC*> PyMem_Malloc(max(1, len(gates)) * sizeof(GateC))
+        if self.gates is NULL:
+            raise MemoryError
+        for i, (number, executor) in enumerate(gates):
+            self.gates[i].cell = aggregation.groups[number].cell
+            self.gates[i].word = aggregation.groups[number].word
+            self.gates[i].bit = aggregation.groups[number].bit
+            self.gates[i].code = executor.type
+            self.gates[i].x = &executor.c
+        self.n_gates = len(gates)
         self.level = -1
         if isinstance(per, int):
             self.level = per
@@ -49,6 +68,7 @@ cdef class AggregationSearch(Searchable):
     def __dealloc__(self):
         if self.aggregation is not None:
             chunk_release(&self.lent, self.aggregation.fold.answers)
+        PyMem_Free(self.gates)
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef EventC* event
@@ -78,7 +98,8 @@ cdef class AggregationSearch(Searchable):
             at = self.level_of(evaluate_to_python(self.per, event, frame))
         chunk_clear(&made)
         try:
-            self.gather(at, within[0], within[1], &made)
+            if self.open_gates(event, frame):
+                self.gather(at, within[0], within[1], &made)
             # From here on Python may run: the answers are nobody else's.
             while made.head is not NULL:
                 row = chunk_pop(&made)
@@ -98,6 +119,37 @@ cdef class AggregationSearch(Searchable):
             raise
         return 0
 
+    cdef bint open_gates(self, EventC* event, FrameC* frame) except -1:
+        """Find out what groups must equal; False where nothing does (null)."""
+        cdef int i, status
+        cdef GateC* gate
+        for i in range(self.n_gates):
+            gate = &self.gates[i]
+            gate.value.bits = 0
+            status = gate.x.fn(gate.x, event, frame, &gate.value)
+            if status == NULL_VALUE:
+                return False
+        return True
+
+    cdef bint passes(self, const EventC* row) noexcept:
+        cdef int i
+        cdef GateC* gate
+        cdef const CellC* cell
+        for i in range(self.n_gates):
+            gate = &self.gates[i]
+            if row.body[gate.word] & gate.bit:
+                return False
+            cell = <const CellC*> &row.body[gate.cell]
+            if gate.code == STRING:
+                if cell.o != gate.value.o and not siddhi_same_text(cell.o, gate.value.o):
+                    return False
+            elif gate.code == LONG:
+                if cell.l != gate.value.l:
+                    return False
+            elif cell.i != gate.value.i:
+                return False
+        return True
+
     cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1:
         """The rows of a level whose buckets begin in [start, end)."""
         cdef Aggregation aggregation = self.aggregation
@@ -111,7 +163,7 @@ cdef class AggregationSearch(Searchable):
         # Older rows first: of equal times, what came later is the latest.
         while number != NO_ROW:
             bucket = (<CellC*> &table.rows[number].event.body[aggregation.time_cell]).l
-            if start <= bucket < end:
+            if start <= bucket < end and self.passes(table.rows[number].event):
                 aggregation.merge_into(rows, bucket, table.rows[number].event)
             number = table.rows[number].next
         for i in range(at, -1, -1):
@@ -120,7 +172,7 @@ cdef class AggregationSearch(Searchable):
                 bucket = (<CellC*> &level.running.rows[slot].body[aggregation.time_cell]).l
                 if i < at:
                     bucket = aggregation.bucket_of(asked, bucket)
-                if start <= bucket < end:
+                if start <= bucket < end and self.passes(level.running.rows[slot]):
                     aggregation.merge_into(rows, bucket, level.running.rows[slot])
         for slot in range(rows.keys.slots()):
             chunk_append(out, aggregation.fold.finish(

@@ -50,7 +50,7 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
     Raises:
         SiddhiAppError: something in it is refused.
     """
-    _check_annotations(definition)
+    _check_annotations(catalog, definition)
     if catalog.is_taken(definition.id):
         raise duplicate_definition(f"'{definition.id}' is already defined", definition)
     scope, input_ = _input(catalog, definition)
@@ -78,12 +78,13 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
         attributes=(TIMESTAMP, *(output.attribute for output in stored.outputs)),
         durations=durations,
         tables=tables,
+        zone=_zone(catalog, definition),
         purge=plan_purge(definition, durations),
         span=definition.span,
     )
 
 
-def _check_annotations(definition: AggregationDefinition) -> None:
+def _check_annotations(catalog: Catalog, definition: AggregationDefinition) -> None:
     for name, what in (
         ("store", "aggregations kept in a store (@store)"),
         ("PartitionById", "aggregations shared between nodes (@PartitionById)"),
@@ -91,7 +92,10 @@ def _check_annotations(definition: AggregationDefinition) -> None:
     ):
         annotation = only(definition.annotations, name)
         if annotation is not None:
-            raise unsupported(what, annotation if annotation.span is not None else definition, "leave it out: rows are kept in memory")
+            place = annotation if annotation.span is not None else definition
+            raise unsupported(what, place, "leave it out: rows are kept in memory")
+    if catalog.properties.get("partitionById", "").lower() == "true":
+        raise unsupported("aggregations shared between nodes (property partitionById)", definition)
     key = only(definition.annotations, "PrimaryKey")
     if key is not None:
         raise creation_error(
@@ -100,6 +104,21 @@ def _check_annotations(definition: AggregationDefinition) -> None:
             key if key.span is not None else definition,
             "its rows are told apart by bucket and group",
         )
+
+
+def _zone(catalog: Catalog, definition: AggregationDefinition) -> str:
+    zone = catalog.properties.get("aggTimeZone", "GMT")
+    if zone not in ("GMT", "UTC"):
+        # Few apps have another one, and the time zones take their time to load.
+        from zoneinfo import ZoneInfo
+
+        try:
+            ZoneInfo(zone)
+        except (KeyError, ValueError, OSError):
+            raise creation_error(
+                "E325", f"the property aggTimeZone names no time zone: '{zone}'", definition, "such as 'Asia/Colombo'"
+            ) from None
+    return zone
 
 
 def _input(catalog: Catalog, definition: AggregationDefinition) -> tuple[SourceScope, SingleInputPlan]:
@@ -173,7 +192,8 @@ class _Stored:
         attr = scope.attribute(definition.aggregate_by)
         if attr.type not in (AttributeType.LONG, AttributeType.STRING):
             raise unsupported_type(
-                f"aggregation '{definition.id}' takes the time of an event from '{attr.name}', which is {a_type(attr.type)}",
+                f"aggregation '{definition.id}' takes the time of an event from '{attr.name}', "
+                f"which is {a_type(attr.type)}",
                 definition.aggregate_by,
                 "it must be a long (ms since the epoch) or a string 'yyyy-MM-dd HH:mm:ss'",
             )
@@ -207,8 +227,9 @@ class _Stored:
         if name == TIMESTAMP.name or any(output.attribute.name == name for output in self.outputs):
             raise duplicate_attribute(f"select gives two attributes called '{name}'", at, "rename one of them with 'as'")
         aggregator = None
-        if isinstance(expression, FunctionCall) and self._catalog.registry.function(expression.namespace, expression.name) is None:
-            aggregator = self._catalog.registry.aggregator(expression.namespace, expression.name)
+        registry = self._catalog.registry
+        if isinstance(expression, FunctionCall) and registry.function(expression.namespace, expression.name) is None:
+            aggregator = registry.aggregator(expression.namespace, expression.name)
         if aggregator is not None:
             assert isinstance(expression, FunctionCall)
             self._aggregate(name, aggregator, expression, at)

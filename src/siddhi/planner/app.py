@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry, shared_registry
@@ -24,13 +25,20 @@ from siddhi.query_api.selection import InsertInto
 __all__ = ["plan"]
 
 
-def plan(app: SiddhiApp, *, registry: Registry | None = None, source: str | None = None) -> Plan:
+def plan(
+    app: SiddhiApp,
+    *,
+    registry: Registry | None = None,
+    source: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> Plan:
     """Resolve names, infer types and check every parameter of an app.
 
     Args:
         app: the app.
         registry: the extensions it may use; None: those of the process.
         source: the app's text for error messages, where the app does not carry it.
+        properties: settings of the system it runs in; ``aggTimeZone`` is where the buckets of aggregations begin (GMT).
 
     Returns:
         The plan. An app without ``@app:name`` gets a random one.
@@ -39,15 +47,15 @@ def plan(app: SiddhiApp, *, registry: Registry | None = None, source: str | None
         SiddhiAppError: something in the app does not make sense or cannot be run; with its place and a hint.
     """
     try:
-        return _plan(app, shared_registry() if registry is None else registry)
+        return _plan(app, shared_registry() if registry is None else registry, properties)
     except SiddhiAppError as error:
         error.located(source=source if app.source is None else app.source, app=app.name)
         raise
 
 
-def _plan(app: SiddhiApp, registry: Registry) -> Plan:
+def _plan(app: SiddhiApp, registry: Registry, properties: Mapping[str, str] | None) -> Plan:
     settings = plan_app_annotations(app)
-    catalog = Catalog(registry, _filled(app))
+    catalog = Catalog(registry, _filled(app), properties)
     catalog.partial_matches = app_limit(app.annotations, app)
     plan_definitions(app, catalog)
     names = _Names(app)

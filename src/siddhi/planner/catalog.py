@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,10 +45,14 @@ class Source:
 class Catalog:
     """The definitions of one app. Dictionaries keep build order."""
 
-    def __init__(self, registry: Registry, filled: Iterable[str] = ()) -> None:
-        """``filled``: every stream some query inserts into, for hints about those that are read too early."""
+    def __init__(
+        self, registry: Registry, filled: Iterable[str] = (), properties: Mapping[str, str] | None = None
+    ) -> None:
+        """``filled``: every stream some query inserts into, for hints about those that are read too early.
+        ``properties``: settings of the system the app runs in, such as ``aggTimeZone``."""
         self.registry = registry
         self.filled = frozenset(filled)
+        self.properties = {} if properties is None else dict(properties)
         self.streams: dict[str, StreamPlan] = {}
         self.tables: dict[str, TablePlan] = {}
         self.windows: dict[str, NamedWindowPlan] = {}

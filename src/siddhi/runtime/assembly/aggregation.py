@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -18,13 +18,15 @@ from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry
 from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPlan, BaseKind, OutputKind
 from siddhi.planner.aggregations_time import duration_named, kept_duration, time_range
-from siddhi.planner.expressions import TypedExpression
+from siddhi.planner.expressions import OUTPUT_SLOT, And, Attr, Comparison, Const, TypedExpression
 from siddhi.query_api.definition import Duration
+from siddhi.query_api.expression import CompareOperator
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.stage import Stage
 from siddhi.runtime.assembly.types import layout_of
+from siddhi.types import AttributeType
 
 __all__ = ["AggregationContent", "BuiltAggregation", "bounds_in_zone"]
 
@@ -51,6 +53,7 @@ _FINISHES = {
     OutputKind.SIZE: FinishKind.SIZE,
     OutputKind.SPREAD: FinishKind.SPREAD,
 }
+_GATED = (AttributeType.STRING, AttributeType.LONG, AttributeType.INT)
 _HOUR_MS = 3_600_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -87,6 +90,12 @@ def bounds_in_zone(name: str) -> Callable[[int, int], tuple[int, int]] | None:
         return _ms(first), _ms(following)
 
     return bounds
+
+
+def _conjuncts(condition: TypedExpression | None) -> list[TypedExpression]:
+    if isinstance(condition, And):
+        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
+    return [] if condition is None else [condition]
 
 
 def _ms(time: datetime) -> int:
@@ -191,7 +200,27 @@ class BuiltAggregation:
             if reading.duration is None
             else kept_duration(reading.duration, plan.durations, plan.id),
             lambda text: kept_duration(duration_named(text), plan.durations, plan.id),
+            [(group, builder.build(value)) for group, value in self._gates(condition, slot)],
         )
+
+    def _gates(self, condition: TypedExpression | None, slot: int) -> Iterator[tuple[int, TypedExpression]]:
+        """Which attributes of the group a condition compares with a value that is known before rows are looked at."""
+        group_at = {
+            1 + number: output.position - self.plan.first_group for number, output in enumerate(self.plan.outputs)
+        }
+        for part in _conjuncts(condition):
+            if not isinstance(part, Comparison) or part.operator is not CompareOperator.EQUAL:
+                continue
+            for key, value in ((part.left, part.right), (part.right, part.left)):
+                if not isinstance(key, Attr) or key.slot != slot or key.type not in _GATED:
+                    continue
+                group = group_at.get(key.position, -1)
+                is_known = isinstance(value, Const) or (
+                    isinstance(value, Attr) and value.slot not in (slot, OUTPUT_SLOT)
+                )
+                if 0 <= group < len(self.plan.group_by) and is_known and value.type is key.type:
+                    yield group, value
+                    break
 
 
 @dataclass(frozen=True, slots=True)
