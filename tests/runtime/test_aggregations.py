@@ -362,7 +362,7 @@ def test_computed_values_may_send_into_the_aggregation() -> None:
 def test_old_rows_are_deleted_and_what_they_were_merged_into_stays() -> None:
     purge = "@purge(interval = '10 sec', @retentionPeriod(sec = '2 min', min = 'all')) "
     with create(STREAM + purge + ARRIVAL) as runtime:
-        send(runtime, (0, "x", 0, 1, 0), (60_000, "x", 0, 2, 0), (125_000, "x", 0, 4, 0))
+        send(runtime, (0, "x", 0, 1, 0), (60_000, "x", 0, 2, 0), (115_000, "x", 0, 4, 0))
         assert ask(runtime, "from A_SECONDS select AGG_SUM_q") == [(1,), (2,)]
         runtime.advance_clock(BASE + 140_000)
         assert ask(runtime, "from A_SECONDS select AGG_SUM_q") == [(2,), (4,)]
