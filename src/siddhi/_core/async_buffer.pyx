@@ -10,7 +10,6 @@ stream again, the ring grows: a stream that feeds itself would otherwise wait fo
 """
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t, uint32_t
 
 import threading
@@ -113,7 +112,7 @@ cdef class AsyncBuffer(Processor):
     cdef int await_room(self, AppLock gate) except -1:
         # Nobody else may be kept out meanwhile: the one who makes room may be sending here, too.
         cdef int i, depth = 0 if gate is None else gate.depth
-        for i in range(depth):
+        for i in range(depth):  # no-cython-lint
             unlock_app(gate)
         self.waiting += 1
         try:
@@ -122,7 +121,7 @@ cdef class AsyncBuffer(Processor):
                     self.emptied.wait()
         finally:
             self.waiting -= 1
-            for i in range(depth):
+            for i in range(depth):  # no-cython-lint
                 lock_app(gate)
         return 0 if not self.stopped else self.refuse()
 

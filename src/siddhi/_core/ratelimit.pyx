@@ -300,7 +300,7 @@ cdef class Limiter(RateLimiter):
         cdef uint32_t partition, slot, i, before = self.app.frame.partition
         self.clear()
         try:
-            for i in range(reader.get_u32()):
+            for i in range(reader.get_u32()):  # no-cython-lint
                 partition = reader.get_u32()
                 while <uint32_t> len(self.states) <= partition:
                     self.states.append(None)

@@ -11,7 +11,7 @@ from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
 from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_pop, chunk_release
+from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_pop
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport (
     CURRENT, DOUBLE, FLOAT, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, release,
