@@ -1,12 +1,12 @@
 # An incremental aggregation. One level per bucket length, finest first. Each level has the rows of its bucket at work
 # (running) and a table of the rows of buckets that are over.
 #
-# The bucket at work is told by the app's clock. When it is over, each running row is handed on in one go: the next level
-# merges it, the table takes it over, and the level is empty. So every event is in exactly one running row of one level
-# plus in the tables of that level and the finer ones, at any moment; events are read once, rows are merged.
+# The bucket at work is told by the app's clock. When it is over, each running row is handed on in one go: the next
+# level merges it, the table takes it over, and the level is empty. So every event is in exactly one running row of one
+# level plus in the tables of that level and the finer ones, at any moment; events are read once, rows are merged.
 #
-# With `by`, a row belongs to the bucket of its events' own time, of which many can be running at once; what comes late is
-# a further row of its bucket, and readers merge.
+# With `by`, a row belongs to the bucket of its events' own time, of which many can be running at once; what comes late
+# is a further row of its bucket, and readers merge.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 

@@ -17,7 +17,6 @@ from siddhi._core.executor cimport NULL_VALUE, TRUE, VARIABLE, Executor
 cdef object NAN = float("nan")         # one object for all, so that a set holds it once
 
 
-
 @cython.final
 @cython.no_gc_clear
 cdef class Fold:

@@ -93,7 +93,9 @@ cdef int64_t time_of_text(str text) except? -1:
     cdef const char* at = PyUnicode_AsUTF8AndSize(text, &n)
     cdef int year, month, day, hour, minute, second, offset = 0, hours, minutes
     cdef int64_t days
-    if (n == 19 or n == 26) and at[4] == c'-' and at[7] == c'-' and at[10] == c' ' and at[13] == c':' and at[16] == c':':
+    if (n == 19 or n == 26) and (
+        at[4] == c'-' and at[7] == c'-' and at[10] == c' ' and at[13] == c':' and at[16] == c':'
+    ):
         year, month, day = number_at(at, 0, 4), number_at(at, 5, 2), number_at(at, 8, 2)
         hour, minute, second = number_at(at, 11, 2), number_at(at, 14, 2), number_at(at, 17, 2)
         if n == 26:

@@ -54,7 +54,7 @@ cdef class AggregatorStates(Processor):
         for partition in list(self.live):
             self.drop(partition)
         n = reader.get_u32()
-        for _ in range(n):
+        for _ in range(n):  # no-cython-lint
             partition = reader.get_u32()
             self.ensure(partition)
             for aggregator in self.aggregators:

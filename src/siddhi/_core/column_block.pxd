@@ -9,8 +9,8 @@ from siddhi._core.executor cimport FrameC
 
 cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, FrameC* frame, int code,
                         void* data, uint8_t* valid, Py_ssize_t row) except -1
-# One row, its column order that of the output: for selections whose events cannot be evaluated column by column. Counts the
-# row when all went well.
+# One row, its column order that of the output: for selections whose events cannot be evaluated column by column. Counts
+# the row when all went well.
 cdef int write_row(const ColumnC* columns, int n, EventC* event, FrameC* frame, BatchBuilder builder) except -1
 cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int code,
                       void* data, uint8_t* valid, Py_ssize_t row) noexcept

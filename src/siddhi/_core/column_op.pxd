@@ -1,5 +1,5 @@
-# One column of a selection: how its cell of the output record is written. Plain attributes are copied; everything else is
-# a closure that writes straight into the cell.
+# One column of a selection: how its cell of the output record is written. Plain attributes are copied; everything else
+# is a closure that writes straight into the cell.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF

@@ -95,8 +95,8 @@ cdef ColumnSource open_source(object data):
 
 
 cdef bint is_a(object value, object module, str name) except -1:
-    """Whether a value is of a class of an optional module. Who holds such a value has imported the module; another thread
-    may just be doing so, and the class not be there yet."""
+    """Whether a value is of a class of an optional module. Who holds such a value has imported the module; another
+    thread may just be doing so, and the class not be there yet."""
     return isinstance(value, getattr(module, name, ()))
 
 

@@ -30,8 +30,8 @@ cdef struct FrameC:            # what expressions can see besides the event at h
 cdef struct ExecC
 ctypedef int (*eval_fn)(const ExecC* x, EventC* e, FrameC* f, void* out) except -1
 
-# Conditions may have a form for blocks: passed[] gets the events of events[0:n] for which they hold, in order; returns how
-# many. `passed` may be `events`. Only conditions that cannot fail have one.
+# Conditions may have a form for blocks: passed[] gets the events of events[0:n] for which they hold, in order; returns
+# how many. `passed` may be `events`. Only conditions that cannot fail have one.
 ctypedef Py_ssize_t (*select_fn)(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept
 
 cdef struct ExecC:

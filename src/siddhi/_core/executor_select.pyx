@@ -1,6 +1,7 @@
 """Comparisons of a plain attribute with a constant, over blocks of events.
 
-The loops have no branch that depends on the answer: where half the events pass, guessing would cost more than comparing.
+The loops have no branch that depends on the answer: where half the events pass, guessing would cost more than
+comparing.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -58,7 +59,9 @@ cdef Py_ssize_t select_greater(const ExecC* x, EventC** events, Py_ssize_t n, Ev
     return m
 
 
-cdef Py_ssize_t select_greater_equal(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed, num* unused) noexcept:
+cdef Py_ssize_t select_greater_equal(
+    const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed, num* unused
+) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
     cdef int cell = x.cell

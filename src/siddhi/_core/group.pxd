@@ -1,8 +1,9 @@
 # Group by: keys to slots, and the life of a group's aggregator states.
 #
-# A group lives while a window holds events of it. With a sliding window the slot found for an event is remembered in the
-# event (EventC.group = slot + 1), so that its expiry needs no second look-up. RESET empties the groups of a partition at
-# once; keys keep their slot until the chunk ends, because the last event per group may stand on either side of the RESET.
+# A group lives while a window holds events of it. With a sliding window the slot found for an event is remembered in
+# the event (EventC.group = slot + 1), so that its expiry needs no second look-up. RESET empties the groups of a
+# partition at once; keys keep their slot until the chunk ends, because the last event per group may stand on either
+# side of the RESET.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 

@@ -56,8 +56,8 @@ cdef uint64_t ALL = <uint64_t> 0 - 1
 cdef class InputHandler:
     """Sends events into one stream. Got from ``runtime.input_handler(stream)``; may be used from many threads.
 
-    An app handles one send at a time; a callback may send again, which is handled at once, inside the send it was called
-    from. Before ``start()`` and after ``shutdown()`` sending raises :class:`siddhi.errors.NotRunningError`.
+    An app handles one send at a time; a callback may send again, which is handled at once, inside the send it was
+    called from. Before ``start()`` and after ``shutdown()`` sending raises :class:`siddhi.errors.NotRunningError`.
     """
 
     cdef AppContext app

@@ -1,5 +1,5 @@
-# The selection of a join. The matches of one event are a chunk of their own where it matters (last event, last per group,
-# order, limit), yet what all of them leave is put out together.
+# The selection of a join. The matches of one event are a chunk of their own where it matters (last event, last per
+# group, order, limit), yet what all of them leave is put out together.
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.selector cimport Selector

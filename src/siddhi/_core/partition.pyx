@@ -1,7 +1,7 @@
 """Partitions: the keys of a partition, and the receivers that give events their key.
 
-The operators inside a partition exist once. A key is a slot: FrameC.partition tells them whose state to use, for the time
-an event of that key, and all that follows from it, is processed.
+The operators inside a partition exist once. A key is a slot: FrameC.partition tells them whose state to use, for the
+time an event of that key, and all that follows from it, is processed.
 """
 
 cimport cython

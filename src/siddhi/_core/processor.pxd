@@ -27,7 +27,7 @@ cdef class Receiver(Timed):
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint is_silent(self, int epoch) except -1       # nothing behind it shows single events to the outside
-    cdef uint64_t reads(self) noexcept                   # bit i: it reads attribute i (all, where there are more than 64)
+    cdef uint64_t reads(self) noexcept                   # bit i: it reads attribute i (all, if more than 64)
 
 cdef class Processor(Timed):
     cdef readonly AppContext app

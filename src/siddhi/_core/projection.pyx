@@ -79,8 +79,8 @@ cdef class Projection(Processor):
         if event.type != CURRENT or not is_needed(self.output):
             return 0
         if self.forwards:
-            # It is alone in the sender's chunk, so that it can be in this one, too. Objects it borrows stay borrowed: the
-            # sender waits, and who keeps the record takes them over.
+            # It is alone in the sender's chunk, so that it can be in this one, too. Objects it borrows stay borrowed:
+            # the sender waits, and who keeps the record takes them over.
             event.refs += 1
             return emit_one(self.output, event)
         return emit_one(self.output, self.project(event))

@@ -1,5 +1,5 @@
-# Where a query begins: the receiver of its input stream. Filters in front of the window are evaluated on the stream's own
-# record; only events that pass are copied, and only the cells that are read later.
+# Where a query begins: the receiver of its input stream. Filters in front of the window are evaluated on the stream's
+# own record; only events that pass are copied, and only the cells that are read later.
 
 from libc.stdint cimport int32_t, uint64_t
 

@@ -1,8 +1,9 @@
 # What joins and on-demand queries look events up in: the content of a window, a table.
 #
-# A Searchable is made for one place: it knows its condition, and answers with the events (or rows) for which that holds.
-# Before find() the caller points FrameC.slots at an array, puts the events the condition reads besides the searched ones
-# into their slots, and sets FrameC.partition. While it looks, find() may write into its own slot of that array, no other.
+# A Searchable is made for one place: it knows its condition, and answers with the events (or rows) for which that
+# holds. Before find() the caller points FrameC.slots at an array, puts the events the condition reads besides the
+# searched ones into their slots, and sets FrameC.partition. While it looks, find() may write into its own slot of that
+# array, no other.
 
 from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport FrameC

@@ -1,5 +1,5 @@
-# The selector: evaluates the select clause for every CURRENT and EXPIRED event and keeps, chunk by chunk, what the query
-# puts out: each event, the last one, or the last one per group.
+# The selector: evaluates the select clause for every CURRENT and EXPIRED event and keeps, chunk by chunk, what the
+# query puts out: each event, the last one, or the last one per group.
 #
 # Output records are made in the pool of the target, so that a stream gets them without another copy. Columns that are
 # plain attributes are copied cell by cell; the others are closures that write straight into the output cell.
@@ -37,8 +37,8 @@ cdef class Selector(Processor):
     cdef Py_ssize_t limit                # -1: none
     cdef Py_ssize_t offset
     cdef EventChunk out
-    # Batches may be selected late: while a batch window holds the events until finish(), aggregators alone see them one by
-    # one, and only the last of each group is selected. `last` and `last_of_group` then point at those input events.
+    # Batches may be selected late: while a batch window holds the events until finish(), aggregators alone see them one
+    # by one, and only the last of each group is selected. `last` and `last_of_group` then point at those input events.
     cdef bint late
     cdef EventC* last                    # mode LAST
     cdef EventC** last_of_group          # mode LAST_PER_GROUP, by slot

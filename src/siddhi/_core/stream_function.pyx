@@ -49,7 +49,8 @@ cdef class PythonStreamFunction(Processor):
             if not isinstance(answer, (tuple, list)):
                 answer = (answer,)
             if len(answer) != self.count:
-                raise ValueError(f"{self.function!r} appends {self.count} attributes, but returned {len(answer)} values")
+                raise ValueError(
+                    f"{self.function!r} appends {self.count} attributes, but returned {len(answer)} values")
             for i in range(self.count):
                 clear_cell(event, self.pool, self.first + i)
                 cell_from_python(event, self.pool.layout, self.first + i, answer[i])

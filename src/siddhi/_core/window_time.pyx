@@ -24,8 +24,8 @@ cdef class TimeWindow(Window):
     """Holds an event until it is ``duration_ms`` old; exactly that old is expired.
 
     The queue is scanned from the oldest and the scan stops at the first event that is young enough, so a late event
-    expires no earlier than those that came before it. One timer per partition, for the oldest event, is enough: whatever
-    is due when it fires goes in one chunk.
+    expires no earlier than those that came before it. One timer per partition, for the oldest event, is enough:
+    whatever is due when it fires goes in one chunk.
     """
 
     cdef int64_t duration
@@ -95,7 +95,8 @@ cdef class TimeWindow(Window):
 @cython.final
 @cython.no_gc_clear
 cdef class ExternalTimeWindow(Window):
-    """``externalTime(ts, t)``: like time, but the clock is an attribute of the events, and nothing happens between them.
+    """``externalTime(ts, t)``: like time, but the clock is an attribute of the events, and nothing happens between
+    them.
 
     On an event with external time T, held events with ``ts + t <= T`` expire before it, from the oldest until the first
     that is younger, stamped with T.
