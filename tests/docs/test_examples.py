@@ -16,7 +16,7 @@ from siddhi.errors import SiddhiAppError
 DOCUMENTS = [Path(__file__).parents[2] / "docs" / name for name in ("language.md", "differences.md")]
 BLOCK = re.compile(r"^```siddhi\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STEP = re.compile(r"^-- (send|gives|refused|restart)\b *(.*)$", re.MULTILINE)
-EVENT = re.compile(r"(?:(\d+) )?\(([^()]*)\)")
+EVENT = re.compile(r"(?:(\d+) )?\(((?:'[^']*'|[^()'])*)\)")
 WORDS = {"null": "None", "true": "True", "false": "False"}
 
 
