@@ -42,7 +42,7 @@ class Shape:
             define stream S (t string, i int, l long, f float, d double, g string, h int, ts long);
             @purge(enable='false')
             define aggregation A from S select {names}{SELECTED}{group}
-            aggregate{by} every {', '.join(self.words)};"""
+            aggregate{by} every {", ".join(self.words)};"""
 
 
 def bucket(word: str, time: int) -> int:
@@ -62,7 +62,9 @@ def expected(shape: Shape, events: list[Sent], word: str, start: int, end: int) 
         key = tuple(event.values[5 + ("g", "h").index(name)] for name in shape.group)
         if start <= bucket(word, time) < end:
             rows.setdefault((bucket(word, time), *key), []).append((time if shape.by else 0, number, event.values))
-    return {key: folded([values for *_, values in sorted(found, key=lambda row: row[:2])]) for key, found in rows.items()}
+    return {
+        key: folded([values for *_, values in sorted(found, key=lambda row: row[:2])]) for key, found in rows.items()
+    }
 
 
 def folded(values: list[tuple[Any, ...]]) -> tuple[Any, ...]:

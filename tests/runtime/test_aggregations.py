@@ -76,7 +76,9 @@ def test_the_latest_value_is_that_of_the_latest_event_time() -> None:
 
 
 def test_a_function_alone_is_the_latest_by_event_time_too() -> None:
-    text = "define aggregation A from S select ifThenElse(q > 2, 'big', 'small') as size aggregate by ts every min, hour;"
+    text = (
+        "define aggregation A from S select ifThenElse(q > 2, 'big', 'small') as size aggregate by ts every min, hour;"
+    )
     with create(STREAM + KEPT + text) as runtime:
         send(runtime, (0, "x", 0, 5, BASE + 5), (1, "x", 0, 1, BASE))
         assert per(runtime, "min", "size") == [("big",)]
@@ -167,12 +169,20 @@ def test_string_times_may_have_an_offset() -> None:
 )
 def test_forms_of_within(within: str, sums: list[int]) -> None:
     with create(STREAM + KEPT + BY) as runtime:
-        send(runtime, (0, "x", 0, 1, BASE), (1, "x", 0, 2, BASE + 500), (2, "x", 0, 4, BASE + 2000), (3, "x", 0, 8, BASE + 33000))
+        send(
+            runtime,
+            (0, "x", 0, 1, BASE),
+            (1, "x", 0, 2, BASE + 500),
+            (2, "x", 0, 4, BASE + 2000),
+            (3, "x", 0, 8, BASE + 33000),
+        )
         assert [s for (s,) in ask(runtime, f"from A within {within} per 'sec' select s")] == sums
 
 
 def test_the_systems_clock_closes_buckets_without_events() -> None:
-    with create(STREAM + KEPT + "define aggregation A from S select sum(q) as s aggregate every sec, min;", playback=False) as runtime:
+    with create(
+        STREAM + KEPT + "define aggregation A from S select sum(q) as s aggregate every sec, min;", playback=False
+    ) as runtime:
         runtime.input_handler("S").send(("x", 0.0, 1, 0))
         assert runtime.next_due is not None
         assert runtime.next_due % 1000 == 0
@@ -225,7 +235,10 @@ def test_the_query_groups_orders_and_limits_what_it_finds() -> None:
     with create(STREAM + KEPT + BY) as runtime:
         send(runtime, *((i, "xyz"[i % 3], 0.0, i, BASE + 400 * i) for i in range(9)))
         found = "within '2017-06-** **:**:**' per 'seconds'"
-        assert ask(runtime, f"from A {found} select sym, sum(s) as t group by sym order by t desc limit 2") == [("z", 15), ("y", 12)]
+        assert ask(runtime, f"from A {found} select sym, sum(s) as t group by sym order by t desc limit 2") == [
+            ("z", 15),
+            ("y", 12),
+        ]
         assert ask(runtime, f"from A {found} select sum(s) as t") == [(36,)]
         assert ask(runtime, f"from A {found} select sym, s having s > 7") == [("z", 8)]
         assert runtime.query_types(f"from A {found} select *") == [
@@ -285,7 +298,9 @@ def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
 
 
 def test_a_query_finds_the_event_at_work_in_the_aggregation() -> None:
-    text = "from S join A on S.sym == A.sym within '2017-**-** **:**:**' per 'year' select S.sym as sym, s insert into O;"
+    text = (
+        "from S join A on S.sym == A.sym within '2017-**-** **:**:**' per 'year' select S.sym as sym, s insert into O;"
+    )
     out: list[tuple[Any, ...]] = []
     with create(STREAM + KEPT + BY + text) as runtime:
         runtime.add_callback("O", lambda events: out.extend(event.data for event in events))
@@ -364,7 +379,11 @@ def test_state_is_all_levels_and_their_tables() -> None:
             runtime.restore(snapshot)
             assert runtime.snapshot() == snapshot
             send(runtime, (1700, "x", 0, 4, BASE + 10))
-            assert per(runtime, "sec", "AGG_TIMESTAMP, sym, s") == [(BASE, "x", 5), (BASE + 1000, "x", 2), (BASE, None, 8)]
+            assert per(runtime, "sec", "AGG_TIMESTAMP, sym, s") == [
+                (BASE, "x", 5),
+                (BASE + 1000, "x", 2),
+                (BASE, None, 8),
+            ]
             with pytest.raises(CannotRestoreStateError):
                 runtime.restore(snapshot[:-9])
             assert per(runtime, "year", "sym, s") == [("x", 7), (None, 8)]

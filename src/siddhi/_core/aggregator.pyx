@@ -61,11 +61,12 @@ cdef class Aggregator(Executor):
     def step(self, Layout layout not None, tuple row not None, int type, uint32_t slot=0):
         """Evaluate on an event of a layout, ``type`` CURRENT or EXPIRED; the value."""
         cdef EventPool pool = EventPool(layout)
-        cdef EventC* event = acquire(pool)
+        cdef EventC* event
         cdef FrameC frame
         cdef CellC value
         cdef int i, status
         self.check(slot)
+        event = acquire(pool)
         memset(&frame, 0, sizeof(FrameC))
         memset(event.body, 0, 8 * layout.words)
         frame.group = slot

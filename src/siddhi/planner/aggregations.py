@@ -225,7 +225,9 @@ class _Stored:
         else:
             raise creation_error("E321", "an expression in select needs a name", at, "write <expression> as <name>")
         if name == TIMESTAMP.name or any(output.attribute.name == name for output in self.outputs):
-            raise duplicate_attribute(f"select gives two attributes called '{name}'", at, "rename one of them with 'as'")
+            raise duplicate_attribute(
+                f"select gives two attributes called '{name}'", at, "rename one of them with 'as'"
+            )
         aggregator = None
         registry = self._catalog.registry
         if isinstance(expression, FunctionCall) and registry.function(expression.namespace, expression.name) is None:

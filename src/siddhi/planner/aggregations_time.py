@@ -40,7 +40,9 @@ def duration_named(text: object) -> Duration:
     """
     duration = _WORDS.get(text.strip().lower()) if isinstance(text, str) else None
     if duration is None:
-        raise ValueError(f"{text!r} behind 'per' is no bucket length", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'")
+        raise ValueError(
+            f"{text!r} behind 'per' is no bucket length", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'"
+        )
     return duration
 
 
@@ -74,7 +76,9 @@ def time_range(first: object, second: object | None) -> tuple[int, int]:
         return _covered(first)
     start, end = _instant(first), _instant(second)
     if start >= end:
-        raise ValueError(f"the range behind 'within' is empty: {first!r} is not before {second!r}", "the end is not part of it")
+        raise ValueError(
+            f"the range behind 'within' is empty: {first!r} is not before {second!r}", "the end is not part of it"
+        )
     return start, end
 
 

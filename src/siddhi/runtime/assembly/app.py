@@ -73,9 +73,7 @@ class Assembly:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
     """
 
-    def __init__(
-        self, plan: Plan, scripts: dict[str, Callable[..., object]], registry: Registry | None = None
-    ) -> None:
+    def __init__(self, plan: Plan, scripts: dict[str, Callable[..., object]], registry: Registry | None = None) -> None:
         self.plan = plan
         self._registry = registry
         self.context = context = AppContext(plan.name)
@@ -315,9 +313,7 @@ class Assembly:
             always=has_side_effects(plan.selector),
         )
 
-    def _target(
-        self, output: OutputPlan, inner: dict[str, StreamJunction], span: Span | None
-    ) -> StreamJunction | None:
+    def _target(self, output: OutputPlan, inner: dict[str, StreamJunction], span: Span | None) -> StreamJunction | None:
         if output.action is Action.RETURN:
             return None
         if output.action is Action.INSERT and output.kind is SourceKind.WINDOW:
