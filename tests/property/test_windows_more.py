@@ -109,7 +109,11 @@ def test_a_restored_window_goes_on_where_it_was(
         runtime.restore(snapshot)
         assert runtime.snapshot() == snapshot
         play(runtime, history[middle:])
-    assert calls == told_by_engine(app, history)
+    told = told_by_engine(app, history)
+    if partitioned:
+        # Keys whose timers are due at one instant have no order among each other.
+        calls, told = sorted(calls, key=repr), sorted(told, key=repr)
+    assert calls == told
 
 
 def rows_of(app: str, steps: list[tuple[int, Any]]) -> list[Any]:
