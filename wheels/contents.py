@@ -26,7 +26,7 @@ SDIST_MAY = [
     r"include/siddhi/[a-z_0-9]+\.h",
     r"src/siddhi/(?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.(?:pyi?|pyx|pxd|pxi|lark|tables\.json)|py\.typed)",
     r"src/siddhi\.egg-info/[\w-]+(?:\.txt)?",
-    r"tests/.+\.(?:pyi?|json|jsonl|siddhi|siddhiql|error|plan|txt|csv|md|c|h)",
+    r"tests/.+\.(?:pyi?|json|jsonl|siddhi|siddhiql|error|plan|txt|csv|md|c|h|output)",
     r"bench/.+\.(?:py|pyx|pxd|siddhi|json|md)",
     r"examples/.+\.(?:py|siddhi|csv|csv\.gz|jsonl|parquet|md)",
     r"docs/.+\.md",
