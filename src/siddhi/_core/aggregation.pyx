@@ -158,7 +158,7 @@ cdef class Aggregation(Processor):
         return 0
 
     cdef bint is_silent(self, int epoch) except -1:
-        return True
+        return not self.app.frame.playback
 
     cdef int take(self, EventC* event, int64_t now) except -1:
         cdef int64_t time, bucket

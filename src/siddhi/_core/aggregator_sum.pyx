@@ -28,17 +28,6 @@ ctypedef fused real:
     float
     double
 
-# Both begin with the count, so that emptiness needs no look at the type.
-
-cdef struct LongSumC:
-    int64_t count                  # values held
-    int64_t total
-
-cdef struct DoubleSumC:
-    int64_t count
-    double total
-
-
 # --- one value comes or goes; any other event type only looks
 
 cdef inline void take_whole(LongSumC* state, FrameC* f, int64_t value) noexcept:
@@ -189,6 +178,7 @@ def make(str native not None, tuple arguments not None):
     """``sum(x)``, ``avg(x)`` of a number; ``count()``, ``count(x)`` of anything."""
     cdef SumAggregator aggregator = SumAggregator.__new__(SumAggregator)
     cdef Executor argument
+    aggregator.native = native
     if native == "count":
         argument = arguments[0] if arguments else None
         found(aggregator, <eval_fn> count_computed if argument is not None and argument.kind == COMPUTED

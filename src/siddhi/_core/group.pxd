@@ -59,6 +59,18 @@ cdef inline uint32_t slot_in(GroupBy groups, EventC* event, FrameC* frame) excep
         return event.group - 1
     return groups.slot_of(event, frame)
 
+cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
+    """The same for events that remember nothing: a text met lately is found here."""
+    cdef uint64_t key
+    cdef uint32_t hint
+    if groups.is_text and not event.body[groups.cells.word] & groups.cells.bit:
+        key = event.body[groups.cells.cell]
+        hint = groups.recent[(key >> 4) & 255]
+        if hint < groups.keys.used and groups.keys.keys[hint].bits == key and groups.keys.live[hint]:
+            groups.held[hint] += 1
+            return hint
+    return groups.slot_of(event, frame)
+
 cdef inline int end_chunk(GroupBy groups) except -1:
     """Drop the groups that nothing holds any more."""
     return groups.sweep() if groups.swept or groups.n_dropping else 0

@@ -286,17 +286,33 @@ cdef class InputHandler:
             unlock_app(self.app.lock)
 
     cdef int send_block(self, EventC** block, Py_ssize_t n) except -1:
-        """Send records one by one, each as a chunk of its own."""
-        cdef Py_ssize_t i
+        """Send records one by one, each as a chunk of its own; in playback each moves the clock first."""
+        cdef Py_ssize_t i = 0, end
         cdef EventChunk chunk
         if not self.app.frame.playback:
             return self.junction.send_block(block, n)
-        for i in range(n):
+        while i < n:
             advance(self.app, block[i].timestamp)
+            if self.junction.block_mode:
+                # What follows in order of time, up to the next timer, may come before the clock has moved there.
+                end = self.end_of_run(block, i, n)
+                self.junction.send_block(block + i, end - i)
+                if block[end - 1].timestamp > self.app.frame.clock:
+                    self.app.frame.clock = block[end - 1].timestamp
+                i = end
+                continue
             chunk.head = block[i]
             chunk.tail = block[i]
             send(self.junction, &chunk)
+            i += 1
         return 0
+
+    cdef inline Py_ssize_t end_of_run(self, EventC** block, Py_ssize_t i, Py_ssize_t n) noexcept:
+        i += 1
+        while i < n and block[i].timestamp >= block[i - 1].timestamp and (
+                self.app.n_timers == 0 or block[i].timestamp < self.app.timers[0].when):
+            i += 1
+        return i
 
     cdef int flush_batch_callbacks(self) except -1:
         cdef list waiting = self.app.batch_callbacks

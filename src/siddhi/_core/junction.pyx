@@ -77,7 +77,7 @@ cdef class StreamJunction:
             self.epoch = epoch
             self.block_mode = False        # also while a cycle of streams is followed
             silent = [receiver.is_silent(epoch) for receiver in self.receivers]
-            self.block_mode = len(silent) == 1 or all(silent)
+            self.block_mode = all(silent) or (len(silent) == 1 and not self.app.frame.playback)
         return self.block_mode
 
     cdef bint is_silent(self, int epoch) except -1:

@@ -25,7 +25,7 @@ cdef class PatternEntry(Receiver):
         self.on_chunk = <receive_fn> receive_checked
 
     cdef bint is_silent(self, int epoch) except -1:
-        return self.pattern.next.is_silent(epoch)
+        return not self.pattern.app.frame.playback and self.pattern.next.is_silent(epoch)
 
     cdef uint64_t reads(self) noexcept:
         return self.read_mask

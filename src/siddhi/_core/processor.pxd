@@ -26,7 +26,8 @@ cdef class Receiver(Timed):
     cdef receive_fn on_chunk               # set when made; calls receive() where a class has nothing faster
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
-    cdef bint is_silent(self, int epoch) except -1       # nothing behind it shows single events to the outside
+    # Nothing behind it shows single events to the outside or, in playback, looks at a clock that the rows move.
+    cdef bint is_silent(self, int epoch) except -1
     cdef uint64_t reads(self) noexcept                   # bit i: it reads attribute i (all, if more than 64)
 
 cdef class Processor(Timed):

@@ -86,6 +86,12 @@ cdef class Projection(Processor):
         return emit_one(self.output, self.project(event))
 
     cdef bint is_silent(self, int epoch) except -1:
+        cdef int i
+        if self.app.frame.playback:
+            # See Processor: a row that fails, or asks for the time, could not be taken alone.
+            for i in range(self.n_columns):
+                if self.columns[i].kind > COPY_OBJECT:
+                    return False
         return self.output.is_silent(epoch)
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:

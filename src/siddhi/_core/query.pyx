@@ -192,7 +192,7 @@ cdef class QueryEntry(Receiver):
         PyMem_Free(self.conditions)
 
     cdef bint is_silent(self, int epoch) except -1:
-        return self.next.is_silent(epoch)
+        return (self.selects or not self.app.frame.playback) and self.next.is_silent(epoch)
 
     cdef uint64_t reads(self) noexcept:
         return self.read_mask

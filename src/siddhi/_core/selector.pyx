@@ -158,7 +158,7 @@ cdef class Selector(Processor):
         return out
 
     cdef bint is_silent(self, int epoch) except -1:
-        return self.output.is_silent(epoch)
+        return not self.app.frame.playback and self.output.is_silent(epoch)
 
     cdef EventC* select(self, EventC* event) except? NULL:
         """The output event, or NULL where having drops it."""

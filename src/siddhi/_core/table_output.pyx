@@ -149,7 +149,7 @@ cdef class TableStage(OutputStage):
         self.table = table
 
     cdef bint is_silent(self, int epoch) except -1:
-        return not self.callbacks and self.limiter is None
+        return not self.callbacks and self.limiter is None and not self.app.frame.playback
 
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventC* event = chunk.head

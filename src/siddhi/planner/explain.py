@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from siddhi.planner.aggregations_explain import aggregation_lines
+from siddhi.planner.compaction import compaction
 from siddhi.planner.explain_input import input_lines, window_text
 from siddhi.planner.explain_pattern import pattern_labels
 from siddhi.planner.expression_text import executor_text, expression_text
@@ -130,7 +131,7 @@ def _query_lines(query: QueryPlan, plan: Plan) -> Iterator[str]:
     for line in _selector_lines(query.selector, labels):
         yield _STEP * depth + line
     depth += 1
-    for line in input_lines(query.input, labels):
+    for line in input_lines(query.input, labels, compaction(query)):
         yield _STEP * depth + line
     if isinstance(query.input, JoinPlan):
         for slot, side in enumerate((query.input.left, query.input.right)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from siddhi.planner.aggregations_explain import reading_text
+from siddhi.planner.compaction import Compaction
 from siddhi.planner.explain_pattern import pattern_lines
 from siddhi.planner.expression_text import executor_text, expression_text
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, JoinPlan, SingleInputPlan, WindowPlan
@@ -16,10 +17,12 @@ __all__ = ["input_lines", "window_text"]
 _STEP = "  "
 
 
-def input_lines(node: SingleInputPlan | JoinPlan | PatternPlan, labels: Mapping[int, str]) -> Iterator[str]:
-    """The lines of an input, its outermost stage first."""
+def input_lines(
+    node: SingleInputPlan | JoinPlan | PatternPlan, labels: Mapping[int, str], compact: Compaction | None = None
+) -> Iterator[str]:
+    """The lines of an input, its outermost stage first. ``compact``: what its window keeps in place of events."""
     if isinstance(node, SingleInputPlan):
-        yield from _single_lines(node)
+        yield from _single_lines(node, compact)
     elif isinstance(node, JoinPlan):
         triggers = {Trigger.BOTH: "", Trigger.LEFT: ", left triggers", Trigger.RIGHT: ", right triggers"}
         yield f"{node.type.value}{triggers[node.trigger]}"
@@ -38,14 +41,15 @@ def window_text(window: WindowPlan) -> str:
     return f"{window.window.full_name}({', '.join(expression_text(argument, {}) for argument in window.arguments)})"
 
 
-def _single_lines(node: SingleInputPlan) -> Iterator[str]:
+def _single_lines(node: SingleInputPlan, compact: Compaction | None = None) -> Iterator[str]:
     depth = 0
     for handler in reversed(node.after):
         yield _STEP * depth + _handler_text(handler)
         depth += 1
     names = ", ".join(node.attributes[position].name for position in node.window_layout) or "nothing"
     if node.window is not None:
-        yield f"{_STEP * depth}window {window_text(node.window)} keeps {names}"
+        kept = names if compact is None else f"{compact.value} only, of {names}"
+        yield f"{_STEP * depth}window {window_text(node.window)} keeps {kept}"
         depth += 1
     for handler in reversed(node.before):
         yield _STEP * depth + _handler_text(handler)

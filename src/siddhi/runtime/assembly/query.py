@@ -15,6 +15,7 @@ from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
 from siddhi.planner.expressions import Attr
 from siddhi.planner.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.selection import OutputEventType
+from siddhi.planner.compaction import compaction
 from siddhi.runtime.assembly.chain import (
     Chain,
     add_handlers,
@@ -25,6 +26,7 @@ from siddhi.runtime.assembly.chain import (
 )
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
+from siddhi.runtime.assembly.compact import build_compact
 from siddhi.runtime.assembly.selector import (
     build_projection,
     build_selector,
@@ -124,7 +126,8 @@ def build_single_query(
     if handlers:
         stage, copier = stage.widened(input_, input_.before)
         in_filters += add_handlers(handlers, input_.source_width, stage, chain, site)
-    if input_.window is not None:
+    compact = compaction(plan)
+    if input_.window is not None and compact is None:
         stage, window_copier = stage.kept(input_)
         if copier is None:
             copier = window_copier
@@ -153,6 +156,8 @@ def build_single_query(
         selector: Processor = build_projection(
             plan, {0: stage.cells}, output, site, None if stage.pool is not None else source.pool
         )
+    elif compact is not None:
+        built.stateful["selector"] = selector = build_compact(plan, compact, {0: stage.cells}, output, site, source.layout)
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
         selector = build_selector(plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late)

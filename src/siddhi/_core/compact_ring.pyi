@@ -1,0 +1,4 @@
+class CompactRings:
+    stride: int
+    held: int
+    def __init__(self, stride: int) -> None: ...

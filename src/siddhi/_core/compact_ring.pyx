@@ -1,0 +1,104 @@
+"""Rings of compact entries."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.string cimport memcpy, memset
+
+
+cdef class CompactRings:
+    """One ring per partition slot.
+
+    Args:
+        stride: words of an entry.
+    """
+
+    def __cinit__(self, int stride):
+        self.stride = stride
+
+    def __dealloc__(self):
+        cdef unsigned int i
+        for i in range(self.capacity):
+            PyMem_Free(self.rings[i].words)
+        PyMem_Free(self.rings)
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef unsigned int capacity
+        cdef RingC* rings
+        if partition >= self.capacity:
+            capacity = max(1, 2 * self.capacity, partition + 1)
+            rings = <RingC*> PyMem_Realloc(self.rings, capacity * sizeof(RingC))
+            if rings is NULL:
+                raise MemoryError
+            memset(rings + self.capacity, 0, (capacity - self.capacity) * sizeof(RingC))
+            self.rings = rings
+            self.capacity = capacity
+        self.rings[partition].live = True
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        if partition < self.capacity:
+            PyMem_Free(self.rings[partition].words)
+            memset(&self.rings[partition], 0, sizeof(RingC))
+        return 0
+
+    cdef int grow(self, RingC* ring) except -1:
+        cdef Py_ssize_t capacity = 4 if ring.words is NULL else 2 * (ring.mask + 1)
+        cdef Py_ssize_t entry = self.stride * sizeof(uint64_t)
+        cdef Py_ssize_t behind = min(ring.size, ring.mask + 1 - ring.head)       # up to the end of the old memory
+        cdef uint64_t* words = <uint64_t*> PyMem_Malloc(capacity * entry)
+        if words is NULL:
+            raise MemoryError
+        if ring.size:
+            memcpy(words, ring.words + ring.head * self.stride, behind * entry)
+            memcpy(words + behind * self.stride, ring.words, (ring.size - behind) * entry)
+        PyMem_Free(ring.words)
+        ring.words = words
+        ring.mask = capacity - 1
+        ring.head = 0
+        return 0
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef unsigned int i, n = 0
+        cdef Py_ssize_t j
+        cdef RingC* ring
+        for i in range(self.capacity):
+            n += self.rings[i].live
+        writer.put_u32(self.stride)
+        writer.put_u32(n)
+        for i in range(self.capacity):
+            ring = &self.rings[i]
+            if ring.live:
+                writer.put_u32(i)
+                writer.put_i64(ring.size)
+                for j in range(ring.size):
+                    writer.put_bytes(ring.words + ((ring.head + j) & ring.mask) * self.stride,
+                                     self.stride * sizeof(uint64_t))
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        """In place of what is held."""
+        cdef unsigned int i, n, partition
+        cdef Py_ssize_t size, entry = self.stride * sizeof(uint64_t)
+        cdef RingC* ring
+        for i in range(self.capacity):
+            self.drop(i)
+        if <int> reader.get_u32() != self.stride:
+            raise ValueError("snapshot is damaged: it keeps other arguments of its events")
+        n = reader.get_u32()
+        for _ in range(n):  # no-cython-lint
+            partition = reader.get_u32()
+            size = <Py_ssize_t> reader.get_i64()
+            if size < 0 or size > (reader.size - reader.position) // entry:
+                raise ValueError(f"snapshot is damaged: {size} events announced")
+            self.ensure(partition)
+            ring = &self.rings[partition]
+            while ring.words is NULL or ring.mask + 1 < size:
+                self.grow(ring)
+            memcpy(ring.words, reader.take(size * entry), size * entry)
+            ring.size = size
+        return 0
+
+    @property
+    def held(self):
+        """Entries of all partition slots."""
+        cdef unsigned int i
+        return sum([self.rings[i].size for i in range(self.capacity)])

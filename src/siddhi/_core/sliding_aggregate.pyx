@@ -1,0 +1,317 @@
+"""Sliding windows that keep arguments instead of events: ``length``, ``time`` and ``externalTime`` with sum, avg, count."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.string cimport memset
+
+from siddhi._core.batch cimport BatchBuilder
+from siddhi._core.column_block cimport copy_column
+from siddhi._core.column_op cimport COPY_OBJECT, write_column
+from siddhi._core.compact_ring cimport entry_head, ring_first, ring_pop, ring_push
+from siddhi._core.event cimport CURRENT, TIMER, Layout, acquire, release
+from siddhi._core.executor cimport NULL_VALUE, FrameC, now_ms
+from siddhi._core.group cimport end_chunk, leave_group, slot_near
+from siddhi._core.measure cimport (
+    MAX_ARGUMENTS, MeasureC, add_arguments, measured, remove_arguments, take_arguments,
+)
+from siddhi._core.output cimport emit_one, is_needed
+from siddhi._core.processor cimport MAX_BLOCK
+from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class SlidingAggregate(Selector):
+    """A selector with the window in front of it. Made as a :class:`Selector` is, then told which window."""
+
+    def __dealloc__(self):
+        PyMem_Free(self.measure_of)
+        PyMem_Free(self.results)
+        PyMem_Free(self.known)
+
+    def over_length(self, int64_t length):
+        """``length(n)``, n > 0."""
+        self.kind = BY_LENGTH
+        self.extent = length
+        self.prepare()
+
+    def over_time(self, int64_t duration_ms):
+        """``time(t)``: exactly that old is expired."""
+        self.kind = BY_TIME
+        self.extent = duration_ms
+        self.prepare()
+
+    def over_attribute(self, int position, Layout layout not None, int64_t duration_ms):
+        """``externalTime(ts, t)`` of the long attribute at a position of the stream."""
+        self.kind = BY_ATTRIBUTE
+        self.extent = duration_ms
+        self.attribute = layout.names[position]
+        self.cell = layout.cell(position)
+        self.word = layout.null_word(position)
+        self.bit = (<uint64_t> 1) << (position & 63)
+        self.prepare()
+
+    def prepare(self):
+        cdef int i
+        aggregators = self.states.aggregators if self.groups is None else self.groups.aggregators
+        self.measures = Measures(aggregators)
+        self.rings = CompactRings(1 + self.measures.n_arguments + (self.kind != BY_LENGTH))
+        self.measure_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
+        self.results = <uint64_t*> PyMem_Malloc(max(1, self.measures.n) * MAX_BLOCK * sizeof(uint64_t))
+        self.known = <uint8_t*> PyMem_Malloc(max(1, self.measures.n) * MAX_BLOCK)
+        if self.measure_of is NULL or self.results is NULL or self.known is NULL:
+            raise MemoryError
+        self.simple = self.having is None and self.ordering is None and self.limit < 0 and self.offset == 0
+        for i in range(self.n_columns):
+            self.measure_of[i] = -1
+            if self.columns[i].accumulates:
+                self.measure_of[i] = self.measures.aggregators.index(self.executors[i])
+            elif self.columns[i].kind > COPY_OBJECT:
+                self.simple = False
+
+    # --- state
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        Selector.ensure(self, partition)
+        return self.rings.ensure(partition)
+
+    cdef int drop(self, unsigned int partition) except -1:
+        Selector.drop(self, partition)
+        return self.rings.drop(partition)
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        Selector.write(self, writer)
+        return self.rings.write(writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef unsigned int i
+        cdef Py_ssize_t j
+        cdef RingC* ring
+        cdef uint32_t slot
+        Selector.read(self, reader)
+        self.rings.read(reader)
+        for i in range(self.rings.capacity):
+            ring = &self.rings.rings[i]
+            for j in range(ring.size):
+                slot = <uint32_t> ring.words[j * self.rings.stride]
+                if slot != i if self.groups is None else not self.groups.keys.is_live(slot):
+                    raise ValueError(f"snapshot is damaged: an event of no group ({slot})")
+        return 0
+
+    # --- one event comes
+
+    cdef inline int give_up(self, RingC* ring) except -1:
+        """The oldest event leaves."""
+        cdef uint64_t* entry = ring_first(self.rings, ring)
+        cdef uint32_t slot = <uint32_t> entry[0]
+        remove_arguments(self.measures.measures, self.measures.n, slot, entry + 1, <uint32_t> (entry[0] >> 32))
+        ring_pop(ring)
+        return 0 if self.groups is None else leave_group(self.groups, slot)
+
+    cdef inline int make_room(self, RingC* ring, int64_t now) except -1:
+        """What the next event, or the clock, makes expire."""
+        cdef int last = self.rings.stride - 1
+        if self.kind == BY_LENGTH:
+            return self.give_up(ring) if ring.size >= self.extent else 0
+        while ring.size and <int64_t> ring_first(self.rings, ring)[last] + self.extent <= now:
+            self.give_up(ring)
+        if self.kind == BY_TIME and self.groups is not None and self.app.frame.playback and (
+                self.out.head is NULL and self.last is NULL and self.n_order == 0):
+            # The clock got here before the event: these expired in a chunk of their own.
+            end_chunk(self.groups)
+        return 0
+
+    cdef inline uint32_t admit(self, EventC* event, RingC* ring, int64_t time, const uint64_t* values,
+                               uint32_t nulls) except? 0xfffffffe:
+        """The event is held; returns its group's slot."""
+        cdef FrameC* frame = &self.app.frame
+        cdef uint32_t slot = slot_near(self.groups, event, frame) if self.groups is not None else frame.partition
+        cdef uint64_t* entry = ring_push(self.rings, ring)
+        cdef int k
+        entry[0] = entry_head(slot, nulls)
+        for k in range(self.measures.n_arguments):
+            entry[1 + k] = values[k]
+        if self.kind != BY_LENGTH:
+            entry[self.rings.stride - 1] = <uint64_t> time
+        add_arguments(self.measures.measures, self.measures.n, slot, values, nulls)
+        return slot
+
+    cdef inline int64_t time_of(self, const EventC* event) except? -1:
+        """The time the event is held from."""
+        if self.kind != BY_ATTRIBUTE:
+            return event.timestamp
+        if event.body[self.word] & self.bit:
+            raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
+        return <int64_t> event.body[self.cell]
+
+    cdef inline uint32_t roll(self, EventC* event) except? 0xfffffffe:
+        """Let the window move over one event; the frame then shows the event's group to those who look."""
+        cdef uint64_t[MAX_ARGUMENTS] values
+        cdef uint32_t nulls
+        cdef FrameC* frame = &self.app.frame
+        cdef RingC* ring
+        cdef int64_t time = self.time_of(event)
+        frame.type = CURRENT
+        frame.group = frame.partition
+        take_arguments(self.measures, event, frame, values, &nulls)
+        ring = &self.rings.rings[frame.partition]
+        self.make_room(ring, time if self.kind == BY_ATTRIBUTE else now_ms(frame) if self.kind == BY_TIME else 0)
+        frame.group = self.admit(event, ring, time, values, nulls)
+        frame.type = TIMER
+        return frame.group
+
+    cdef inline EventC* fill(self, EventC* event, uint32_t slot) except NULL:
+        """The output of an event that came, of plain attributes and bare measures."""
+        cdef EventC* out = acquire(self.pool)
+        cdef const MeasureC* measures = self.measures.measures
+        cdef int i
+        out.timestamp = event.timestamp
+        for i in range(self.pool.layout.words):
+            out.body[i] = 0
+        for i in range(self.n_columns):
+            if self.measure_of[i] < 0:
+                write_column(&self.columns[i], event, &self.app.frame, out)
+            elif measured(&measures[self.measure_of[i]], slot, &out.body[self.columns[i].cell]) == NULL_VALUE:
+                out.body[self.columns[i].word] |= self.columns[i].bit
+        return out
+
+    cdef int process_one(self, EventC* event) except -1:
+        cdef uint32_t slot
+        cdef EventC* out
+        if not self.simple:
+            self.process(event)
+            return self.finish()
+        slot = self.roll(event)
+        if not is_needed(self.output):
+            return 0 if self.groups is None else end_chunk(self.groups)
+        out = self.fill(event, slot)
+        if self.groups is not None:
+            end_chunk(self.groups)
+        return emit_one(self.output, out)
+
+    cdef int process(self, EventC* event) except -1:
+        cdef uint32_t slot = self.roll(event)
+        cdef EventC* out
+        if is_needed(self.output):
+            out = self.select(event)
+            if out is not NULL:
+                out.type = CURRENT
+                self.keep(out, slot)
+        return 0
+
+    # --- a block of events comes, each a chunk of its own
+
+    cdef bint is_silent(self, int epoch) except -1:
+        # In playback a block comes before the clock has moved to its rows: fine where their own times tell, and where
+        # no row can fail and be taken alone.
+        if self.app.frame.playback and not (self.simple and self.measures.plain and self.kind != BY_ATTRIBUTE):
+            return False
+        return self.output.is_silent(epoch)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef Py_ssize_t i
+        cdef uint64_t nulls = 0
+        if at[0] == 0 and self.simple and self.measures.plain and self.output.plain:
+            if self.kind == BY_ATTRIBUTE:
+                for i in range(n):
+                    nulls |= events[i].body[self.word] & self.bit
+            if not nulls and self.app.in_batch and self.output.target.sink is not None:
+                at[0] = n
+                return self.collect_block(events, n)
+            if not nulls and self.output.target.block_mode:
+                at[0] = n
+                return self.pass_block(events, n)
+        while at[0] < n:
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0
+
+    cdef int slide(self, EventC** events, Py_ssize_t n, uint64_t** data, uint8_t** valid) except -1:
+        """Move over a block; what each measure says after each event goes into data[measure][row]."""
+        cdef uint64_t[MAX_ARGUMENTS] values
+        cdef uint32_t nulls, slot
+        cdef FrameC* frame = &self.app.frame
+        cdef RingC* ring = &self.rings.rings[frame.partition]
+        cdef const MeasureC* measures = self.measures.measures
+        cdef Py_ssize_t j
+        cdef int m, n_measures = self.measures.n
+        cdef EventC* event
+        cdef int64_t time = 0, now = now_ms(frame) if self.kind == BY_TIME else 0
+        frame.type = CURRENT
+        frame.group = frame.partition
+        for j in range(n):
+            event = events[j]
+            take_arguments(self.measures, event, frame, values, &nulls)
+            if self.kind == BY_TIME:
+                time = event.timestamp
+                if time > now and frame.playback:
+                    now = time
+            elif self.kind == BY_ATTRIBUTE:
+                time = now = <int64_t> event.body[self.cell]
+            self.make_room(ring, now)
+            slot = self.admit(event, ring, time, values, nulls)
+            for m in range(n_measures):
+                if measured(&measures[m], slot, &data[m][j]) == NULL_VALUE:
+                    valid[m][j] = 0
+            if self.groups is not None:
+                end_chunk(self.groups)
+        return 0
+
+    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Straight into the columns of the batch callback behind this query."""
+        cdef BatchBuilder builder = self.output.target.sink.builder
+        cdef Py_ssize_t j, row = builder.size
+        cdef uint64_t* data[MAX_BLOCK]
+        cdef uint8_t* valid[MAX_BLOCK]
+        cdef int i, m
+        while builder.capacity - row < n:
+            builder.grow()
+        for m in range(self.measures.n):
+            data[m] = self.results + m * MAX_BLOCK
+            valid[m] = self.known + m * MAX_BLOCK
+        for i in range(self.n_columns):
+            if self.measure_of[i] >= 0:
+                data[self.measure_of[i]] = <uint64_t*> builder.data[i] + row
+                valid[self.measure_of[i]] = builder.valid[i] + row
+        self.slide(events, n, data, valid)
+        for i in range(self.n_columns):
+            if self.measure_of[i] < 0:
+                copy_column(&self.columns[i], events, n, self.pool.layout.codes[i],
+                            builder.data[i], builder.valid[i], row)
+        for j in range(n):
+            builder.timestamps[row + j] = events[j].timestamp
+        builder.size = row + n
+        return 0 if self.output.target.sink.waiting else self.output.target.sink.await_flush()
+
+    cdef int pass_block(self, EventC** events, Py_ssize_t n) except -1:
+        """As a block of records to the readers of the target."""
+        cdef EventC* out[MAX_BLOCK]
+        cdef uint64_t* data[MAX_BLOCK]
+        cdef uint8_t* valid[MAX_BLOCK]
+        cdef Py_ssize_t j, made = 0
+        cdef int i, m
+        for m in range(self.measures.n):
+            data[m] = self.results + m * MAX_BLOCK
+            valid[m] = self.known + m * MAX_BLOCK
+        memset(self.known, 1, self.measures.n * MAX_BLOCK)
+        self.slide(events, n, data, valid)
+        try:
+            while made < n:
+                out[made] = acquire(self.pool)
+                out[made].timestamp = events[made].timestamp
+                for i in range(self.pool.layout.words):
+                    out[made].body[i] = 0
+                made += 1
+            for i in range(self.n_columns):
+                m = self.measure_of[i]
+                for j in range(n):
+                    if m < 0:
+                        write_column(&self.columns[i], events[j], &self.app.frame, out[j])
+                    else:
+                        out[j].body[self.columns[i].cell] = data[m][j]
+                        if not valid[m][j]:
+                            out[j].body[self.columns[i].word] |= self.columns[i].bit
+            return self.output.target.send_block(out, n)
+        finally:
+            for j in range(made):
+                release(self.pool, out[j])
