@@ -34,9 +34,5 @@ cdef inline uint64_t* ring_push(CompactRings rings, RingC* ring) except NULL:
 cdef inline uint64_t* ring_first(CompactRings rings, RingC* ring) noexcept:
     return ring.words + ring.head * rings.stride
 
-cdef inline void ring_pop(RingC* ring) noexcept:
-    ring.head = (ring.head + 1) & ring.mask
-    ring.size -= 1
-
 cdef inline uint64_t entry_head(uint32_t slot, uint32_t nulls) noexcept:
     return slot | (<uint64_t> nulls) << 32

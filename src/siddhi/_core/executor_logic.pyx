@@ -8,6 +8,7 @@ from siddhi._core.executor cimport (
 
 cdef enum:
     MAX_BLOCK = 256                # as in processor.pxd; blocks are never longer
+    MARKED = 2                     # a flag of events, beside BORROWED, for the length of one call
 
 
 cdef int conjunction(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
@@ -41,30 +42,22 @@ cdef Py_ssize_t select_both(const ExecC* x, EventC** events, Py_ssize_t n, Event
 
 
 cdef Py_ssize_t select_either(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept:
-    # The right side looks at the rows the left one turned down; then both are merged in order, without branches.
+    # Both sides look at all rows and leave their mark on those they let through: reading marks needs no branches.
     cdef EventC* first[MAX_BLOCK]
     cdef EventC* second[MAX_BLOCK]
     cdef EventC* e
-    cdef Py_ssize_t i, a = 0, b = 0, m = 0
-    cdef Py_ssize_t n_first = x.left.select(x.left, events, n, first), n_second
-    cdef bint hit
+    cdef Py_ssize_t i, m = 0
+    cdef Py_ssize_t n_first = x.left.select(x.left, events, n, first)
+    cdef Py_ssize_t n_second = x.right.select(x.right, events, n, second)
+    for i in range(n_first):
+        first[i].flags |= MARKED
+    for i in range(n_second):
+        second[i].flags |= MARKED
     for i in range(n):
         e = events[i]
-        hit = a < n_first and first[a] is e
-        second[b] = e
-        a += hit
-        b += not hit
-    n_second = x.right.select(x.right, second, b, second)
-    a = b = 0
-    for i in range(n):
-        e = events[i]
-        hit = a < n_first and first[a] is e
-        a += hit
         passed[m] = e
-        m += hit
-        hit = b < n_second and second[b] is e
-        b += hit
-        m += hit
+        m += (e.flags & MARKED) != 0
+        e.flags &= ~MARKED
     return m
 
 

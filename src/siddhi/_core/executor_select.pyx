@@ -4,7 +4,7 @@ The loops have no branch that depends on the answer: where half the events pass,
 comparing.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from siddhi._core.event cimport DOUBLE, FLOAT, INT, LONG, STRING, EventC
 from siddhi._core.executor cimport ExecC
@@ -19,43 +19,46 @@ ctypedef fused num:
     double
 
 
-cdef inline bint present(const ExecC* x, EventC* e) noexcept:
-    return (e.body[x.word] & x.bit) == 0
+cdef inline bint present(const EventC* e, int word, uint64_t bit) noexcept:
+    return (e.body[word] & bit) == 0
 
 
 cdef Py_ssize_t select_less(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed, num* unused) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
-    cdef int cell = x.cell
+    cdef int cell = x.cell, word = x.word
+    cdef uint64_t bit = x.bit
     cdef num bound = (<const num*> &x.value)[0]
     for i in range(n):
         e = events[i]
         passed[m] = e
-        m += <int> present(x, e) & <int> ((<const num*> &e.body[cell])[0] < bound)
+        m += <int> present(e, word, bit) & <int> ((<const num*> &e.body[cell])[0] < bound)
     return m
 
 
 cdef Py_ssize_t select_less_equal(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed, num* unused) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
-    cdef int cell = x.cell
+    cdef int cell = x.cell, word = x.word
+    cdef uint64_t bit = x.bit
     cdef num bound = (<const num*> &x.value)[0]
     for i in range(n):
         e = events[i]
         passed[m] = e
-        m += <int> present(x, e) & <int> ((<const num*> &e.body[cell])[0] <= bound)
+        m += <int> present(e, word, bit) & <int> ((<const num*> &e.body[cell])[0] <= bound)
     return m
 
 
 cdef Py_ssize_t select_greater(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed, num* unused) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
-    cdef int cell = x.cell
+    cdef int cell = x.cell, word = x.word
+    cdef uint64_t bit = x.bit
     cdef num bound = (<const num*> &x.value)[0]
     for i in range(n):
         e = events[i]
         passed[m] = e
-        m += <int> present(x, e) & <int> ((<const num*> &e.body[cell])[0] > bound)
+        m += <int> present(e, word, bit) & <int> ((<const num*> &e.body[cell])[0] > bound)
     return m
 
 
@@ -64,46 +67,51 @@ cdef Py_ssize_t select_greater_equal(
 ) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
-    cdef int cell = x.cell
+    cdef int cell = x.cell, word = x.word
+    cdef uint64_t bit = x.bit
     cdef num bound = (<const num*> &x.value)[0]
     for i in range(n):
         e = events[i]
         passed[m] = e
-        m += <int> present(x, e) & <int> ((<const num*> &e.body[cell])[0] >= bound)
+        m += <int> present(e, word, bit) & <int> ((<const num*> &e.body[cell])[0] >= bound)
     return m
 
 
 cdef Py_ssize_t select_equal(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed, num* unused) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
-    cdef int cell = x.cell
+    cdef int cell = x.cell, word = x.word
+    cdef uint64_t bit = x.bit
     cdef num bound = (<const num*> &x.value)[0]
     for i in range(n):
         e = events[i]
         passed[m] = e
-        m += <int> present(x, e) & <int> ((<const num*> &e.body[cell])[0] == bound)
+        m += <int> present(e, word, bit) & <int> ((<const num*> &e.body[cell])[0] == bound)
     return m
 
 
 cdef Py_ssize_t select_not_equal(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed, num* unused) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
-    cdef int cell = x.cell
+    cdef int cell = x.cell, word = x.word
+    cdef uint64_t bit = x.bit
     cdef num bound = (<const num*> &x.value)[0]
     for i in range(n):
         e = events[i]
         passed[m] = e
-        m += (not present(x, e)) | <int> ((<const num*> &e.body[cell])[0] != bound)
+        m += (not present(e, word, bit)) | <int> ((<const num*> &e.body[cell])[0] != bound)
     return m
 
 
 cdef Py_ssize_t select_same_text(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept:
     cdef Py_ssize_t i, m = 0
     cdef EventC* e
+    cdef int cell = x.cell, word = x.word
+    cdef uint64_t bit = x.bit
     for i in range(n):
         e = events[i]
         passed[m] = e
-        m += present(x, e) and siddhi_same_text(<void*> e.body[x.cell], x.value.o)
+        m += present(e, word, bit) and siddhi_same_text(<void*> e.body[cell], x.value.o)
     return m
 
 

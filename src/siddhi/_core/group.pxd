@@ -9,7 +9,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from siddhi._core.event cimport CellC, EventC
 from siddhi._core.executor cimport FrameC
-from siddhi._core.keymap cimport KeyMap
+from siddhi._core.keymap cimport NO_SLOT, KeyMap
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef struct KeyCellC:
@@ -26,7 +26,7 @@ cdef class GroupBy:
     cdef bint partitioned          # the partition slot is part of the key
     cdef bint simple               # one 8-byte cell of the event at hand
     cdef bint is_text              # simple, and a string
-    cdef uint32_t recent[256]      # slots by address of the text seen last, as a hint
+    cdef uint32_t recent[1024]     # slots by address of the text seen last, as a hint
     cdef bint remembers            # slots are remembered in events
     cdef list aggregators
     cdef uint32_t* held            # [capacity] events of the group that have not expired
@@ -59,13 +59,34 @@ cdef inline uint32_t slot_in(GroupBy groups, EventC* event, FrameC* frame) excep
         return event.group - 1
     return groups.slot_of(event, frame)
 
+cdef inline uint64_t near(uint64_t address) noexcept:
+    """Where a text of this address is remembered: neighbours in memory are spread."""
+    return (address * <uint64_t> 0x9e3779b97f4a7c15) >> 54
+
+cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32_t* slots) noexcept:
+    """Slots of a block of events as far as they are known by the address of their text, NO_SLOT otherwise."""
+    cdef Py_ssize_t j
+    cdef uint64_t key
+    cdef uint32_t hint
+    cdef int cell = groups.cells.cell, word = groups.cells.word
+    cdef uint64_t bit = groups.cells.bit
+    cdef const CellC* keys = groups.keys.keys
+    cdef const uint8_t* live = groups.keys.live
+    cdef uint32_t used = groups.keys.used
+    if not groups.is_text:
+        used = 0
+    for j in range(n):
+        key = events[j].body[cell]
+        hint = groups.recent[near(key)]
+        slots[j] = hint if hint < used and keys[hint].bits == key and live[hint] and not events[j].body[word] & bit else NO_SLOT
+
 cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
     """The same for events that remember nothing: a text met lately is found here."""
     cdef uint64_t key
     cdef uint32_t hint
     if groups.is_text and not event.body[groups.cells.word] & groups.cells.bit:
         key = event.body[groups.cells.cell]
-        hint = groups.recent[(key >> 4) & 255]
+        hint = groups.recent[near(key)]
         if hint < groups.keys.used and groups.keys.keys[hint].bits == key and groups.keys.live[hint]:
             groups.held[hint] += 1
             return hint

@@ -70,7 +70,7 @@ cdef class GroupBy:
             cell = self.cells
             key[0].bits = event.body[cell.cell]
             if self.is_text and not event.body[cell.word] & cell.bit:
-                hint = &self.recent[(key[0].bits >> 4) & 255]
+                hint = &self.recent[near(key[0].bits)]
                 if hint[0] < self.keys.used and self.keys.keys[hint[0]].o == key[0].o and self.keys.live[hint[0]]:
                     if frame.type == CURRENT:
                         self.held[hint[0]] += 1

@@ -9,6 +9,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from siddhi._core.aggregator_sum cimport DoubleSumC, LongSumC
 from siddhi._core.event cimport DOUBLE, FLOAT, INT, CellC, EventC
 from siddhi._core.executor cimport NULL_VALUE, VALUE, ExecC, FrameC
+from siddhi._core.processor cimport MAX_BLOCK
 
 cdef extern from "siddhi/arithmetic.h" nogil:
     int64_t siddhi_add_l(int64_t a, int64_t b)
@@ -42,6 +43,13 @@ cdef class Measures:
     cdef int n
     cdef bint plain                # every argument is a cell: taking them cannot fail
     cdef int adopt(self, int i, bint real) except -1
+
+    cdef uint64_t* values          # [n_arguments][MAX_BLOCK] of a block of events, where `plain`
+    cdef uint32_t* nulls           # [MAX_BLOCK] which of them are null
+    cdef int64_t* counts           # [n][MAX_BLOCK] values behind each result
+    cdef void take_block(self, EventC** events, Py_ssize_t n) noexcept
+    cdef void add_block(self, const uint32_t* slots, Py_ssize_t n) noexcept
+    cdef void finish_block(self, Py_ssize_t n, uint64_t** data, uint8_t** valid) noexcept
 
 cdef int take_computed(const ArgumentC* argument, EventC* event, FrameC* frame, uint64_t* out) except -1
 
@@ -118,6 +126,34 @@ cdef inline void remove_arguments(const MeasureC* measure, int n, uint32_t slot,
             whole.total = siddhi_sub_l(whole.total, (<const CellC*> &values[measure.argument]).l)
             whole.count -= 1
         measure += 1
+
+cdef inline void add_row(const MeasureC* measures, int n, uint32_t slot, const uint64_t* values, uint32_t nulls,
+                         Py_ssize_t j, uint64_t** data, int64_t* counts) noexcept:
+    """add_arguments for row j of a block whose arguments were taken; leaves totals and counts for finish_block."""
+    cdef const MeasureC* measure
+    cdef LongSumC* whole
+    cdef DoubleSumC* real
+    cdef int m
+    for m in range(n):
+        measure = &measures[m]
+        if measure.kind == REAL:
+            real = <DoubleSumC*> measure.states[0] + slot
+            if not nulls >> measure.argument & 1:
+                real.total += (<const CellC*> &values[measure.argument * MAX_BLOCK + j]).d
+                real.count += 1
+            (<double*> &data[m][j])[0] = real.total
+            counts[m * MAX_BLOCK + j] = real.count
+        elif measure.kind == WHOLE:
+            whole = <LongSumC*> measure.states[0] + slot
+            if not nulls >> measure.argument & 1:
+                whole.total = siddhi_add_l(whole.total, <int64_t> values[measure.argument * MAX_BLOCK + j])
+                whole.count += 1
+            data[m][j] = <uint64_t> whole.total
+            counts[m * MAX_BLOCK + j] = whole.count
+        else:
+            (<int64_t*> measure.states[0])[slot] += 1
+            data[m][j] = <uint64_t> (<int64_t*> measure.states[0])[slot]
+            counts[m * MAX_BLOCK + j] = 1
 
 cdef inline int measured(const MeasureC* measure, uint32_t slot, uint64_t* out) noexcept:
     """What a measure says of a slot, eight bytes of a long or a double, zeros for null. VALUE or NULL_VALUE."""

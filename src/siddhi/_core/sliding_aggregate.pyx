@@ -7,16 +7,27 @@ from libc.string cimport memset
 from siddhi._core.batch cimport BatchBuilder
 from siddhi._core.column_block cimport copy_column
 from siddhi._core.column_op cimport COPY_OBJECT, write_column
-from siddhi._core.compact_ring cimport entry_head, ring_first, ring_pop, ring_push
+from siddhi._core.compact_ring cimport entry_head, ring_first, ring_push
 from siddhi._core.event cimport CURRENT, TIMER, Layout, acquire, release
 from siddhi._core.executor cimport NULL_VALUE, FrameC, now_ms
-from siddhi._core.group cimport end_chunk, leave_group, slot_near
+from siddhi._core.group cimport GroupBy, end_chunk, find_near, leave_group, slot_near
+from siddhi._core.keymap cimport NO_SLOT
 from siddhi._core.measure cimport (
-    MAX_ARGUMENTS, MeasureC, add_arguments, measured, remove_arguments, take_arguments,
+    MAX_ARGUMENTS, MeasureC, add_arguments, add_row, measured, remove_arguments, take_arguments,
 )
 from siddhi._core.output cimport emit_one, is_needed
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
+
+
+cdef inline uint32_t shed(const MeasureC* measures, int n, RingC* ring, int stride) noexcept:
+    """Take the oldest entry out of a ring and out of the measures; the slot of its group."""
+    cdef const uint64_t* entry = ring.words + ring.head * stride
+    cdef uint64_t head = entry[0]
+    ring.head = (ring.head + 1) & ring.mask
+    ring.size -= 1
+    remove_arguments(measures, n, <uint32_t> head, entry + 1, <uint32_t> (head >> 32))
+    return <uint32_t> head
 
 
 @cython.final
@@ -100,12 +111,9 @@ cdef class SlidingAggregate(Selector):
 
     # --- one event comes
 
-    cdef inline int give_up(self, RingC* ring) except -1:
+    cdef int give_up(self, RingC* ring) except -1:
         """The oldest event leaves."""
-        cdef uint64_t* entry = ring_first(self.rings, ring)
-        cdef uint32_t slot = <uint32_t> entry[0]
-        remove_arguments(self.measures.measures, self.measures.n, slot, entry + 1, <uint32_t> (entry[0] >> 32))
-        ring_pop(ring)
+        cdef uint32_t slot = shed(self.measures.measures, self.measures.n, ring, self.rings.stride)
         return 0 if self.groups is None else leave_group(self.groups, slot)
 
     cdef inline int make_room(self, RingC* ring, int64_t now) except -1:
@@ -227,34 +235,66 @@ cdef class SlidingAggregate(Selector):
         return 0
 
     cdef int slide(self, EventC** events, Py_ssize_t n, uint64_t** data, uint8_t** valid) except -1:
-        """Move over a block; what each measure says after each event goes into data[measure][row]."""
-        cdef uint64_t[MAX_ARGUMENTS] values
-        cdef uint32_t nulls, slot
+        """Move over a block; what each measure says after each event goes into data[measure][row].
+
+        First what rows say by themselves, all rows at a time: arguments, and groups by the address of their key. Then
+        row by row what depends on the rows before. Divisions come last, again all at a time.
+        """
+        cdef Measures taken = self.measures
+        cdef const MeasureC* measures = taken.measures
+        cdef const uint64_t* values = taken.values
+        cdef CompactRings rings = self.rings
+        cdef GroupBy groups = self.groups
         cdef FrameC* frame = &self.app.frame
-        cdef RingC* ring = &self.rings.rings[frame.partition]
-        cdef const MeasureC* measures = self.measures.measures
+        cdef RingC* ring = &rings.rings[frame.partition]
+        cdef uint32_t slots[MAX_BLOCK]
+        cdef uint64_t* entry
         cdef Py_ssize_t j
-        cdef int m, n_measures = self.measures.n
-        cdef EventC* event
-        cdef int64_t time = 0, now = now_ms(frame) if self.kind == BY_TIME else 0
+        cdef int k, n_measures = taken.n, n_arguments = taken.n_arguments, stride = rings.stride
+        cdef uint32_t slot = frame.partition
+        cdef bint timed = self.kind != BY_LENGTH, steady = True
+        cdef Py_ssize_t size = 0
+        cdef int64_t time = 0, extent = self.extent, now = now_ms(frame) if self.kind == BY_TIME else 0
         frame.type = CURRENT
         frame.group = frame.partition
+        taken.take_block(events, n)
+        if groups is not None:
+            find_near(groups, events, n, slots)
+            size = groups.keys.size
         for j in range(n):
-            event = events[j]
-            take_arguments(self.measures, event, frame, values, &nulls)
-            if self.kind == BY_TIME:
-                time = event.timestamp
-                if time > now and frame.playback:
-                    now = time
-            elif self.kind == BY_ATTRIBUTE:
-                time = now = <int64_t> event.body[self.cell]
-            self.make_room(ring, now)
-            slot = self.admit(event, ring, time, values, nulls)
-            for m in range(n_measures):
-                if measured(&measures[m], slot, &data[m][j]) == NULL_VALUE:
-                    valid[m][j] = 0
-            if self.groups is not None:
-                end_chunk(self.groups)
+            if timed:
+                if self.kind == BY_ATTRIBUTE:
+                    time = now = <int64_t> events[j].body[self.cell]
+                else:
+                    time = events[j].timestamp
+                    if time > now and frame.playback:
+                        now = time
+                if ring.size and <int64_t> ring_first(rings, ring)[stride - 1] + extent <= now:
+                    self.make_room(ring, now)
+                    # It may have dropped groups, and the next new one may get their slot.
+                    steady = steady and (groups is None or groups.keys.size == size)
+            elif ring.size >= extent:
+                slot = shed(measures, n_measures, ring, stride)
+                if groups is not None:
+                    leave_group(groups, slot)
+            if groups is not None:
+                slot = slots[j]
+                if slot != NO_SLOT and steady:
+                    groups.held[slot] += 1
+                else:
+                    slot = slot_near(groups, events[j], frame)
+                    size = groups.keys.size
+            entry = ring_push(rings, ring)
+            entry[0] = entry_head(slot, taken.nulls[j])
+            for k in range(n_arguments):
+                entry[1 + k] = values[k * MAX_BLOCK + j]
+            if timed:
+                entry[stride - 1] = <uint64_t> time
+            add_row(measures, n_measures, slot, values, taken.nulls[j], j, data, taken.counts)
+            if groups is not None and groups.n_dropping:
+                end_chunk(groups)
+                steady = False
+        taken.finish_block(n, data, valid)
         return 0
 
     cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:

@@ -8,6 +8,9 @@ from siddhi._core.event cimport EventC
 from siddhi._core.measure cimport Measures
 from siddhi._core.selector cimport Selector
 
+cdef enum:
+    KEY = -2
+
 cdef struct SlotsC:                # groups in order of appearance
     uint32_t* slots
     Py_ssize_t n
@@ -31,9 +34,13 @@ cdef class TumblingAggregate(Selector):
     cdef int64_t extent            # events, or ms
     cdef int64_t start
     cdef bint aligned
-    cdef int* measure_of           # [n_columns] the measure a column shows, -1: a plain attribute
+    cdef int* measure_of           # [n_columns] the measure a column shows, -1: a plain attribute, KEY: that of the group
+    cdef int* shown                # [n_shown] columns of plain attributes that differ within a group
+    cdef int n_shown
     cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL
     cdef int start_clock(self, TumbleC* batch) except -1
+    cdef int take_block(self, EventC** events, Py_ssize_t n, TumbleC* batch) except -1
+    cdef int show_last(self, EventC* event, uint32_t slot, TumbleC* batch) except -1
     cdef int take(self, EventC* event, TumbleC* batch) except -1
     cdef int put_out(self, TumbleC* batch) except -1
     cdef int drop_rows(self, TumbleC* batch) noexcept

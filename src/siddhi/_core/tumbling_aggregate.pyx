@@ -9,12 +9,14 @@ from libc.string cimport memset
 
 from siddhi._core.chunk cimport chunk_append
 from siddhi._core.column_op cimport COPY_OBJECT, ColumnC
-from siddhi._core.event cimport CURRENT, acquire, release
+from siddhi._core.event cimport CURRENT, DOUBLE, FLOAT, OBJECT, acquire, release
 from siddhi._core.executor cimport NULL_VALUE, FrameC, now_ms
-from siddhi._core.group cimport slot_near
+from siddhi._core.group cimport GroupBy, find_near, slot_near
+from siddhi._core.keymap cimport NO_SLOT
 from siddhi._core.measure cimport MAX_ARGUMENTS, MeasureC, add_arguments, measured, take_arguments
 from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.output cimport is_needed
+from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_write
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -48,6 +50,7 @@ cdef class TumblingAggregate(Selector):
         PyMem_Free(self.batches)
         PyMem_Free(self.rows)
         PyMem_Free(self.measure_of)
+        PyMem_Free(self.shown)
 
     def over_length(self, int64_t length):
         """``lengthBatch(n)``, n > 0."""
@@ -66,7 +69,8 @@ cdef class TumblingAggregate(Selector):
         cdef int i
         self.measures = Measures(self.states.aggregators if self.groups is None else self.groups.aggregators)
         self.measure_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
-        if self.measure_of is NULL:
+        self.shown = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
+        if self.measure_of is NULL or self.shown is NULL:
             raise MemoryError
         for i in range(self.n_columns):
             self.measure_of[i] = -1
@@ -74,6 +78,11 @@ cdef class TumblingAggregate(Selector):
                 self.measure_of[i] = self.measures.aggregators.index(self.executors[i])
             elif self.columns[i].kind > COPY_OBJECT:
                 raise ValueError("only plain attributes and aggregators can be put out of what was added up")
+            elif self.groups is not None and is_key(self.groups, &self.columns[i]):
+                self.measure_of[i] = KEY
+            else:
+                self.shown[self.n_shown] = i
+                self.n_shown += 1
 
     # --- state
 
@@ -151,24 +160,30 @@ cdef class TumblingAggregate(Selector):
         self.rows[slot] = row
         return row
 
+    cdef inline int show_last(self, EventC* event, uint32_t slot, TumbleC* batch) except -1:
+        """Let a group's row show an event."""
+        cdef EventC* row = self.rows[slot] if slot < self.row_capacity else NULL
+        cdef int i
+        if row is NULL:
+            row = self.open_row(batch, slot)
+            for i in range(self.n_columns):
+                if self.measure_of[i] == KEY:
+                    show(&self.columns[i], event, row)
+        row.timestamp = event.timestamp
+        for i in range(self.n_shown):
+            show(&self.columns[self.shown[i]], event, row)
+        return 0
+
     cdef inline int take(self, EventC* event, TumbleC* batch) except -1:
         """Add an event up."""
         cdef uint64_t[MAX_ARGUMENTS] values
         cdef uint32_t nulls, slot
         cdef FrameC* frame = &self.app.frame
-        cdef EventC* row
-        cdef int i
         frame.type = CURRENT
         frame.group = frame.partition
         take_arguments(self.measures, event, frame, values, &nulls)
         slot = slot_near(self.groups, event, frame) if self.groups is not None else frame.partition
-        row = self.rows[slot] if slot < self.row_capacity else NULL
-        if row is NULL:
-            row = self.open_row(batch, slot)
-        row.timestamp = event.timestamp
-        for i in range(self.n_columns):
-            if self.measure_of[i] < 0:
-                show(&self.columns[i], event, row)
+        self.show_last(event, slot, batch)
         add_arguments(self.measures.measures, self.measures.n, slot, values, nulls)
         batch.size += 1
         return 0
@@ -186,9 +201,47 @@ cdef class TumblingAggregate(Selector):
         return self.process_one(event)
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef TumbleC* batch = &self.batches[self.app.frame.partition]
+        cdef Py_ssize_t m
+        if self.timed and n and not batch.started:
+            self.start_clock(batch)
         while at[0] < n:
-            self.process_one(events[at[0]])
-            at[0] += 1
+            if not self.measures.plain:
+                self.process_one(events[at[0]])
+                at[0] += 1
+                continue
+            m = n - at[0]
+            if not self.timed and m > self.extent - batch.size:
+                m = <Py_ssize_t> (self.extent - batch.size)
+            self.take_block(events + at[0], m, batch)
+            at[0] += m
+            if not self.timed and batch.size >= self.extent:
+                self.put_out(batch)
+        return 0
+
+    cdef int take_block(self, EventC** events, Py_ssize_t n, TumbleC* batch) except -1:
+        """Add a block of events up, no more than the batch takes."""
+        cdef uint32_t slots[MAX_BLOCK]
+        cdef FrameC* frame = &self.app.frame
+        cdef GroupBy groups = self.groups
+        cdef Py_ssize_t j
+        cdef uint32_t slot = frame.partition
+        frame.type = CURRENT
+        frame.group = frame.partition
+        self.measures.take_block(events, n)
+        if groups is not None:
+            find_near(groups, events, n, slots)
+        for j in range(n):
+            if groups is not None:
+                slot = slots[j]
+                if slot != NO_SLOT:
+                    groups.held[slot] += 1
+                else:
+                    slot = slot_near(groups, events[j], frame)
+            slots[j] = slot
+            self.show_last(events[j], slot, batch)
+        self.measures.add_block(slots, n)
+        batch.size += n
         return 0
 
     cdef bint is_silent(self, int epoch) except -1:
@@ -334,6 +387,15 @@ cdef class TumblingAggregate(Selector):
                 add_slot(&batch.before, slot)
         finally:
             queue_clear(&rows, self.pool)
+
+
+cdef bint is_key(GroupBy groups, const ColumnC* column) noexcept:
+    """Whether every event of a group has the same value there, to the last bit."""
+    cdef int k
+    for k in range(groups.n_cells):
+        if groups.cells[k].slot < 0 and groups.cells[k].cell == column.source_cell:
+            return column.code != DOUBLE and column.code != FLOAT and column.code != OBJECT
+    return False
 
 
 cdef inline void show(const ColumnC* column, const EventC* event, EventC* row) noexcept:
