@@ -30,9 +30,14 @@ class Interrupt:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Mark a stretch that may block and holds nothing half done."""
-        self._waiting = True
+        """Mark a stretch that may block and holds nothing half done.
+
+        Raises KeyboardInterrupt at once if it was asked for before: a request that came after the last ``check`` must
+        not wait for more input.
+        """
+        self._waiting = True  # before the check, so that no request falls between the two
         try:
+            self.check()
             yield
         finally:
             self._waiting = False
