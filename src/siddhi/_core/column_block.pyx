@@ -116,3 +116,17 @@ cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int 
             words[j] = value
             if value:
                 Py_INCREF(<object> <PyObject*> value)
+
+
+cdef void lend_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept:
+    cdef Py_ssize_t j
+    cdef int source = column.source_cell, word = column.source_word, cell = column.cell
+    cdef uint64_t nulls = 0
+    for j in range(n):
+        nulls |= events[j].body[word]
+        out[j].body[cell] = events[j].body[source]
+    if nulls & column.source_bit:
+        for j in range(n):
+            if events[j].body[word] & column.source_bit:
+                out[j].body[cell] = 0
+                out[j].body[column.word] |= column.bit

@@ -255,7 +255,7 @@ cdef class QueryEntry(Receiver):
                     self.next.process_block(rows, m, &at)
                 except Exception as error:
                     self.next.abort()
-                    self.source.fault(error, passed[at])
+                    self.source.fault(error, passed[min(at, m - 1)])
                     at += 1
         finally:
             for i in range(made):
