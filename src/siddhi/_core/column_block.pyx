@@ -16,7 +16,17 @@ cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, Fr
     cdef const ExecC* x = column.x
     cdef Py_ssize_t j
     cdef int status
-    if code == BOOL:
+    if x.map is not NULL:
+        if code == INT or code == FLOAT:
+            if x.map(x, events, n, <int32_t*> data + row, valid + row):
+                for j in range(row, row + n):
+                    if not valid[j]:
+                        (<int32_t*> data)[j] = 0
+        elif x.map(x, events, n, <int64_t*> data + row, valid + row):
+            for j in range(row, row + n):
+                if not valid[j]:
+                    (<int64_t*> data)[j] = 0
+    elif code == BOOL:
         for j in range(n):
             status = x.fn(x, events[j], frame, NULL)
             (<uint8_t*> data)[row + j] = status == TRUE
