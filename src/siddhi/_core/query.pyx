@@ -4,8 +4,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
-from libc.string cimport memcpy
-
 from siddhi._core.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, ExecC, Executor, FrameC
 from siddhi._core.junction cimport StreamJunction, send
@@ -242,20 +240,22 @@ cdef class QueryEntry(Receiver):
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* passed[MAX_BLOCK]
         cdef EventC* staged[MAX_BLOCK]
-        cdef EventC** rows = passed
-        cdef Py_ssize_t i, at = 0, made = 0
-        cdef Py_ssize_t m = self.filter_block(events, n, passed)
+        cdef EventC** rows = events
+        cdef Py_ssize_t i, at = 0, made = 0, m = n
+        if self.n_conditions:
+            m = self.filter_block(events, n, passed)
+            events = rows = passed
         try:
             if self.copier is not None:
                 rows = staged
-                self.copier.copy_block(passed, m, staged)
+                self.copier.copy_block(events, m, staged)
                 made = m
             while at < m:
                 try:
                     self.next.process_block(rows, m, &at)
                 except Exception as error:
                     self.next.abort()
-                    self.source.fault(error, passed[min(at, m - 1)])
+                    self.source.fault(error, events[min(at, m - 1)])
                     at += 1
         finally:
             for i in range(made):
@@ -266,9 +266,9 @@ cdef class QueryEntry(Receiver):
         """Collect the events that pass the filters; returns how many."""
         cdef Py_ssize_t i = 0, m = 0
         if self.selects:
-            memcpy(passed, events, n * sizeof(EventC*))
             for i in range(self.n_conditions):
-                n = self.conditions[i].select(self.conditions[i], passed, n, passed)
+                n = self.conditions[i].select(self.conditions[i], events, n, passed)
+                events = passed
             return n
         while i < n:
             try:
