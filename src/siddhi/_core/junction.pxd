@@ -35,6 +35,7 @@ cdef class StreamJunction(FaultSink):
     cdef public object on_error          # fn(exception, events): None = the app's handler
     cdef public bint columnar            # the planner's word
     cdef bint block_mode
+    cdef bint keeps                      # some receiver may keep records of a block: they must be the stream's own
     cdef int epoch                       # of the last choice
     cdef BatchCallback sink              # the only receiver, if it is a batch callback: rows may go into its builder
     cdef public long long events         # that came while `counting`

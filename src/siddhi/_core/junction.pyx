@@ -84,9 +84,10 @@ cdef class StreamJunction:
     cdef int settle(self) except -1:
         """Find out by which attribute events are dispatched: the one for which most receivers ask."""
         cdef Receiver receiver
-        cdef dict asking = {}
+        cdef dict asking
         if self.settled:
             return 0
+        asking = {}
         asks = [receiver.asks for receiver in self.receivers]
         for ask in asks:
             if ask is not None:
@@ -105,7 +106,8 @@ cdef class StreamJunction:
         cdef long long changes
         cdef Dispatch dispatch
         cdef PlacesC places
-        self.settle()
+        if not self.settled:
+            self.settle()
         if self.counts:
             self.count(chunk)
         if self.dispatch is not None and chunk.head.next is NULL:
@@ -133,7 +135,8 @@ cdef class StreamJunction:
         cdef Py_ssize_t i
         cdef int j = 0
         if self.block_mode and not self.counts:
-            self.settle()
+            if not self.settled:
+                self.settle()
             if self.dispatch is not None:
                 return self.send_picked_block(events, n)
             while j < self.n:
@@ -173,8 +176,12 @@ cdef class StreamJunction:
         if self.epoch != epoch:
             self.epoch = epoch
             self.block_mode = False        # also while a cycle of streams is followed
+            self.keeps = True
             silent = [receiver.is_silent(epoch) for receiver in self.receivers]
             self.block_mode = all(silent) or (len(silent) == 1 and not self.app.frame.playback)
+            self.keeps = False
+            for receiver in self.receivers:
+                self.keeps = self.keeps or receiver.keeps()
         return self.block_mode
 
     cdef bint is_silent(self, int epoch) except -1:

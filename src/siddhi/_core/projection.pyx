@@ -100,6 +100,11 @@ cdef class Projection(Processor):
                     return False
         return self.output.is_silent(epoch)
 
+    cdef bint keeps(self) noexcept:
+        # Where it does not forward the record itself, or may lend it only where nobody keeps it, it writes new ones.
+        return self.forwards and not (
+            self.output.plain and self.output.target.block_mode and not self.output.target.keeps)
+
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef EventC* out[MAX_BLOCK]
         cdef Py_ssize_t made = 0, i
@@ -119,6 +124,8 @@ cdef class Projection(Processor):
                     pass  # some row fails: which one shows when they are taken one by one, below
             elif self.output.target.block_mode and self.copies:
                 at[0] = n
+                if self.prefix and not self.output.target.keeps:
+                    return self.output.target.send_block(events, n)
                 return self.lend_block(events, n)
             elif self.output.target.block_mode:
                 try:

@@ -234,6 +234,10 @@ cdef class QueryEntry(Receiver):
     cdef bint is_silent(self, int epoch) except -1:
         return (self.selects or not self.app.frame.playback) and self.next.is_silent(epoch)
 
+    cdef bint keeps(self) noexcept:
+        # Conditions that have a form for blocks only read.
+        return not self.selects or (self.copier is None and self.next.keeps())
+
     cdef uint64_t reads(self) noexcept:
         return self.read_mask
 
