@@ -35,8 +35,10 @@ cdef class StreamJunction(FaultSink):
     cdef BatchCallback sink              # the only receiver, if it is a batch callback: rows may go into its builder
     cdef public long long events         # counted while `counting`
     cdef public bint counting
-    cdef int rebuild(self) except -1
+    cdef bint silent                     # is_silent(), as of the last choice
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
+    cdef int rebuild(self) except -1
+    cdef int retire(self, Receiver receiver) except -1
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint choose_blocks(self, int epoch) except -1
     cdef bint is_silent(self, int epoch) except -1
@@ -44,15 +46,21 @@ cdef class StreamJunction(FaultSink):
     cdef void count(self, EventChunk* chunk) noexcept
     cdef int handle(self, object error, EventChunk* chunk) except -1
     cdef int fail(self, int receiver, EventChunk* chunk) except -1
+    cdef int settle(self, object error, EventChunk* chunk) except -1
+    cdef int dive(self) except -1
 
 cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
     """Deliver a chunk to every receiver."""
     cdef int i = 0
     if junction.counting:
         junction.count(chunk)
-    # A receiver may subscribe or unsubscribe others while it is called: the bound is read anew each time.
+    junction.app.depth += 1
+    if junction.app.depth > junction.app.deep:
+        junction.dive()
+    # A receiver may subscribe others while it is called: the bound is read anew each time.
     while i < junction.n:
         if junction.array[i].on_chunk(junction.array[i].receiver, chunk) == -1:
             return junction.fail(i, chunk)
         i += 1
+    junction.app.depth -= 1
     return 0

@@ -3,10 +3,26 @@
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
-from siddhi._core.context cimport leave
+from siddhi._core.context cimport SHALLOW, leave
 from siddhi._core.event cimport EventC, acquire, cell_from_python
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.user_event cimport make_events
+
+cdef class Nobody(Receiver):
+    """Holds the place of a receiver that was taken out."""
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return True
+
+    cdef uint64_t reads(self) noexcept:
+        return 0
+
+
+cdef Receiver NOBODY = Nobody()
+
 
 cdef class StreamJunction:
     """The junction of one stream.
@@ -36,10 +52,30 @@ cdef class StreamJunction:
 
     def unsubscribe(self, Receiver receiver not None):
         """Take a receiver out; unknown ones are ignored."""
-        if receiver in self.receivers:
-            self.retired.append(receiver)
+        if receiver not in self.receivers:
+            return
+        if self.app.depth == 0:
             self.receivers = [other for other in self.receivers if other is not receiver]
+        else:
+            # A delivery may be on its way to it, or count by places: the place stays until that has ended.
+            self.receivers = [NOBODY if other is receiver else other for other in self.receivers]
+            self.retire(receiver)
+        self.rebuild()
+
+    cdef int retire(self, Receiver receiver) except -1:
+        """Keep a receiver that is called no more until no delivery can be on its way through it."""
+        if self.app.depth:
+            self.retired.append(receiver)
+            self.app.retired.append(self)
+            self.app.deep = 0
+        return 0
+
+    def tidy(self):
+        """Forget the receivers that were taken out while a delivery was on its way."""
+        if self.retired:
+            self.receivers = [other for other in self.receivers if other is not NOBODY]
             self.rebuild()
+            self.retired = []
 
     cdef int rebuild(self) except -1:
         cdef Py_ssize_t i, n = len(self.receivers)
@@ -57,36 +93,51 @@ cdef class StreamJunction:
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
         """Send records one by one, each as a chunk of its own; in blocks where that was chosen."""
         cdef EventChunk chunk
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i = 0
         cdef int j = 0
-        if self.block_mode and not self.counting:
-            while j < self.n:
-                (<Receiver> self.array[j].receiver).receive_block(events, n)
-                j += 1
+        if self.block_mode and not self.counting and self.app.has_room():
+            self.app.depth += 1
+            try:
+                while j < self.n:
+                    (<Receiver> self.array[j].receiver).receive_block(events, n)
+                    j += 1
+            finally:
+                self.app.depth -= 1
             return 0
-        for i in range(n):
-            chunk.head = events[i]
-            chunk.tail = events[i]
-            send(self, &chunk)
+        while i < n:
+            try:
+                while i < n:
+                    chunk.head = events[i]
+                    chunk.tail = events[i]
+                    send(self, &chunk)
+                    i += 1
+            except RecursionError as error:
+                self.fault(error, events[i])
+                i += 1
         return 0
 
     cdef bint choose_blocks(self, int epoch) except -1:
         """Choose for this stream and those its queries feed whether blocks may pass."""
         cdef Receiver receiver
-        if self.epoch != epoch:
-            self.epoch = epoch
-            self.block_mode = False        # also while a cycle of streams is followed
+        if self.epoch == epoch:
+            return self.block_mode
+        self.epoch = epoch
+        self.block_mode = self.silent = False       # also while a cycle of streams is followed
+        if self.app.depth >= SHALLOW:
+            return False                            # a block wants much of the stack: further down rows go one by one
+        self.app.depth += 1
+        try:
             silent = [receiver.is_silent(epoch) for receiver in self.receivers]
-            self.block_mode = all(silent) or (len(silent) == 1 and not self.app.frame.playback)
+        finally:
+            self.app.depth -= 1
+        self.silent = all(silent)
+        self.block_mode = self.silent or (
+            len(silent) == 1 and not self.app.frame.playback and (<Receiver> self.receivers[0]).takes_blocks())
         return self.block_mode
 
     cdef bint is_silent(self, int epoch) except -1:
-        cdef Receiver receiver
         self.choose_blocks(epoch)
-        for receiver in self.receivers:
-            if not receiver.is_silent(epoch):
-                return False
-        return True
+        return self.silent
 
     cdef uint64_t reads(self) noexcept:
         """Attributes that any receiver reads."""
@@ -98,9 +149,14 @@ cdef class StreamJunction:
 
     cdef int fault(self, object error, EventC* event) except -1:
         cdef EventChunk chunk
+        if self.app.passes_on(error):
+            if self.app.lock.depth > 1:
+                raise error
+            # Rows of a block have nothing to do with each other: the next ones may go as deep.
+            self.app.surface()
         chunk.head = event
         chunk.tail = event
-        return self.handle(error, &chunk)
+        return self.settle(error, &chunk)
 
     cdef void count(self, EventChunk* chunk) noexcept:
         cdef EventC* event = chunk.head
@@ -108,13 +164,38 @@ cdef class StreamJunction:
             self.events += 1
             event = event.next
 
+    cdef int dive(self) except -1:
+        """See AppContext.dive; a refusal ends the send."""
+        try:
+            return self.app.dive(self.id)
+        except BaseException:
+            self.app.depth -= 1
+            raise
+
     cdef int fail(self, int receiver, EventChunk* chunk) except -1:
-        """Give the exception that is set to the stream's error handling; other than Exceptions pass through."""
+        """Give the exception that is set to the stream's error handling; other than Exceptions pass through, and what
+        went too deep goes on to the outermost send."""
+        self.app.depth -= 1
         (<Receiver> self.array[receiver].receiver).abort()
         try:
             leave()
         except Exception as error:
-            self.handle(error, chunk)
+            if self.app.passes_on(error):
+                raise error
+            if self.app.depth == 0:
+                self.app.surface()
+            self.settle(error, chunk)
+        return 0
+
+    cdef int settle(self, object error, EventChunk* chunk) except -1:
+        try:
+            return self.handle(error, chunk)
+        except RecursionError as deeper:
+            if self.app.depth or not self.app.overrun:
+                raise
+            # The way through the fault stream has no end either.
+            self.app.surface()
+            self.app.handle(deeper, self.id, make_events(chunk, self.pool, self.layout))
         return 0
 
     cdef int handle(self, object error, EventChunk* chunk) except -1:

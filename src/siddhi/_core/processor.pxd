@@ -26,6 +26,7 @@ cdef class Receiver(Timed):
     cdef receive_fn on_chunk               # set when made; calls receive() where a class has nothing faster
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef bint takes_blocks(self) noexcept                # receive_block() handles the failure of each row by itself
     # Nothing behind it shows single events to the outside or, in playback, looks at a clock that the rows move.
     cdef bint is_silent(self, int epoch) except -1
     cdef uint64_t reads(self) noexcept                   # bit i: it reads attribute i (all, if more than 64)

@@ -197,6 +197,9 @@ cdef class QueryEntry(Receiver):
     cdef uint64_t reads(self) noexcept:
         return self.read_mask
 
+    cdef bint takes_blocks(self) noexcept:
+        return True
+
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* passed[MAX_BLOCK]
         cdef EventC* staged[MAX_BLOCK]
@@ -213,6 +216,8 @@ cdef class QueryEntry(Receiver):
                     self.next.process_block(rows, m, &at)
                 except Exception as error:
                     self.next.abort()
+                    if at == m:
+                        raise            # of rows that went on: nothing of this query's
                     self.source.fault(error, passed[at])
                     at += 1
         finally:
