@@ -29,6 +29,7 @@ cdef class Receiver(Timed):
     cdef readonly tuple asks
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef bint takes_blocks(self) noexcept                # receive_block() handles the failure of each row by itself
     # Nothing behind it shows single events to the outside or, in playback, looks at a clock that the rows move.
     cdef bint is_silent(self, int epoch) except -1
     # It may keep records of the blocks it is given beyond the call. Asked where blocks were chosen, after is_silent().

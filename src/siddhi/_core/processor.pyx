@@ -25,6 +25,9 @@ cdef class Receiver(Timed):
             self.receive(&chunk)
         return 0
 
+    cdef bint takes_blocks(self) noexcept:
+        return False
+
     cdef bint is_silent(self, int epoch) except -1:
         return False
 

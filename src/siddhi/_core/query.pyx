@@ -169,18 +169,28 @@ cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
     """Lend a chunk of one on, through all queries in a row that would do the same: a loop where sends would nest."""
     cdef EventC* event = chunk.head
     cdef PyObject* entry                   # borrowed from the junction, which keeps it also where it unsubscribes
-    cdef int verdict
-    while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
-        entry = <PyObject*> junction.array[0].receiver
-        verdict = admits(<QueryEntry> entry, event)
-        if verdict != TRUE:
-            return 0 if verdict == 0 else junction.fail(0, chunk)
-        if not lends(<QueryEntry> entry, event):
-            if (<receive_fn> entry_go_on)(entry, chunk) == -1:
+    cdef int verdict, sends = 0            # those that are counted as one inside the other
+    cdef AppContext app = junction.app
+    try:
+        while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
+            entry = <PyObject*> junction.array[0].receiver
+            app.depth += 1
+            if app.depth > app.deep:
+                junction.dive()
+            verdict = admits(<QueryEntry> entry, event)
+            if verdict == TRUE and lends(<QueryEntry> entry, event):
+                sends += 1
+                junction = (<QueryEntry> entry).forward.target
+                continue
+            if verdict == TRUE:
+                verdict = (<receive_fn> entry_go_on)(entry, chunk)
+            if verdict == -1:
                 return junction.fail(0, chunk)
+            app.depth -= 1
             return 0
-        junction = (<QueryEntry> entry).forward.target
-    return send(junction, chunk)
+        return send(junction, chunk)
+    finally:
+        app.depth -= sends
 
 
 cdef int entry_go_on(QueryEntry entry, EventChunk* chunk) except -1:
@@ -241,6 +251,9 @@ cdef class QueryEntry(Receiver):
     cdef uint64_t reads(self) noexcept:
         return self.read_mask
 
+    cdef bint takes_blocks(self) noexcept:
+        return True
+
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* passed[MAX_BLOCK]
         cdef EventC* staged[MAX_BLOCK]
@@ -259,7 +272,9 @@ cdef class QueryEntry(Receiver):
                     self.next.process_block(rows, m, &at)
                 except Exception as error:
                     self.next.abort()
-                    self.source.fault(error, events[min(at, m - 1)])
+                    if at == m:
+                        raise            # of rows that went on: nothing of this query's
+                    self.source.fault(error, events[at])
                     at += 1
         finally:
             for i in range(made):

@@ -7,18 +7,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from siddhi.planner.expressions import (
-    Aggregate,
     And,
     Attr,
     Call,
     Comparison,
     EventReference,
     IsNullEvent,
-    ScriptCall,
     TypedExpression,
 )
 from siddhi.planner.patterns_plan import KeyPlan
-from siddhi.planner.walk import walk
+from siddhi.planner.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.expression import CompareOperator
 
 __all__ = ["Conditions", "split_conditions"]
@@ -45,7 +43,7 @@ def split_conditions(
         wants_keys: equalities may become keys.
     """
     conjuncts = [conjunct for condition in filters for conjunct in _conjuncts(condition)]
-    if any(_calls_python(conjunct) for conjunct in conjuncts):
+    if any(calls_python(conjunct) or has_aggregate(conjunct) for conjunct in conjuncts):
         # What Python functions see and when is part of the answer: order and number of evaluations stay as written.
         return Conditions(others=tuple(conjuncts))
     alone = tuple(conjunct for conjunct in conjuncts if _slots(conjunct) <= {own} and not _reads_collected(conjunct))
@@ -60,13 +58,6 @@ def _conjuncts(condition: TypedExpression) -> Iterator[TypedExpression]:
         yield from _conjuncts(condition.right)
     else:
         yield condition
-
-
-def _calls_python(expression: TypedExpression) -> bool:
-    return any(
-        isinstance(node, (ScriptCall, Aggregate)) or (isinstance(node, Call) and node.function.native is None)
-        for node in walk(expression)
-    )
 
 
 def _slots(expression: TypedExpression) -> set[int]:
