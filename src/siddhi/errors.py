@@ -98,18 +98,26 @@ class SiddhiAppError(SiddhiError):
         return "\n".join(parts)
 
 
+_WIDEST = 160
+
+
 def _excerpt(source: str, span: Span) -> list[str]:
-    """The line of the place, and carets under it; nothing for a place without text."""
+    """The line of the place, and carets under it; of a very long line the part around it. Nothing where is no text."""
     lines = source.split("\n")
     if not 1 <= span.line <= len(lines) or not lines[span.line - 1].strip():
         return []
     text = lines[span.line - 1].rstrip("\r")
-    end = span.end_column if span.end_line == span.line else len(text)
-    width = max(1, min(end, len(text)) - span.column)
+    end = min(span.end_column if span.end_line == span.line else len(text), len(text))
+    begin = span.column
+    if len(text) > _WIDEST:
+        first = max(0, min(begin - _WIDEST // 2, len(text) - _WIDEST))
+        before, after = "... " if first else "", " ..." if first + _WIDEST < len(text) else ""
+        text = before + text[first : first + _WIDEST] + after
+        begin, end = (column - first + len(before) for column in (begin, min(end, first + _WIDEST)))
     gutter = f"{span.line} | "
     # Tabs are kept in the padding so that the caret stands under its character at any tab width.
-    padding = "".join("\t" if char == "\t" else " " for char in text[: span.column])
-    return [f"{gutter}{text}", f"{' ' * len(gutter)}{padding}{'^' * width}"]
+    padding = "".join("\t" if char == "\t" else " " for char in text[:begin])
+    return [f"{gutter}{text}", f"{' ' * len(gutter)}{padding}{'^' * max(1, end - begin)}"]
 
 
 class SiddhiParserError(SiddhiAppError):

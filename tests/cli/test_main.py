@@ -117,7 +117,9 @@ def test_ctrl_c_in_the_middle_of_work_ends_between_two_batches(folder: Path) -> 
 def test_ctrl_c_before_the_first_event_is_an_interruption_like_any_other(folder: Path) -> None:
     os.mkfifo(folder / "in.csv")
     # Where the parent ignores the signal, as shells do for what they start in the background, Python starts deaf.
-    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from siddhi.cli import main; main()"
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from siddhi.cli import main; main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "run", "app.siddhi", "--input", "S=in.csv"],
         stderr=subprocess.PIPE,

@@ -40,6 +40,7 @@ cdef class AppContext:
     cdef Py_ssize_t timer_capacity
     cdef uint64_t timer_order
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
+    cdef int hops                          # streams whose chunk is being delivered, one behind another
     cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
     cdef list batch_callbacks              # those that have something to deliver then
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1

@@ -20,6 +20,8 @@ cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
 
 
+MOST_TOLD = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
+
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
@@ -63,7 +65,7 @@ cdef Executor new_executor(eval_fn fn, int type, tuple children, str description
     executor.c.fn = fn
     executor.type = type
     executor.kind = COMPUTED
-    executor.description = description
+    executor.description = description if len(description) <= MOST_TOLD else description[:MOST_TOLD] + "..."
     executor.adopt(children)
     return executor
 

@@ -78,7 +78,8 @@ cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32
     for j in range(n):
         key = events[j].body[cell]
         hint = groups.recent[near(key)]
-        slots[j] = hint if hint < used and keys[hint].bits == key and live[hint] and not events[j].body[word] & bit else NO_SLOT
+        slots[j] = (hint if hint < used and keys[hint].bits == key and live[hint] and not events[j].body[word] & bit
+                    else NO_SLOT)
 
 cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
     """The same for events that remember nothing: a text met lately is found here."""

@@ -2,6 +2,7 @@
 #
 # One send is processed depth first: every receiver, in order of subscription, does all that follows from the chunk
 # before the next one sees it. A receiver that fails takes the chunk's remaining receivers with it; the sender goes on.
+# Streams that feed each other without end run out of hops; the whole chain is given up then, back to its first event.
 
 from libc.stdint cimport uint64_t
 
@@ -44,15 +45,24 @@ cdef class StreamJunction(FaultSink):
     cdef void count(self, EventChunk* chunk) noexcept
     cdef int handle(self, object error, EventChunk* chunk) except -1
     cdef int fail(self, int receiver, EventChunk* chunk) except -1
+    cdef int refuse(self) except -1
+
+cdef enum:
+    MOST_HOPS = 500                  # each takes up to some KB of the C stack, of which a thread has 8 MB or less
 
 cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
     """Deliver a chunk to every receiver."""
     cdef int i = 0
+    if junction.app.hops >= MOST_HOPS:
+        return junction.refuse()
+    junction.app.hops += 1
     if junction.counting:
         junction.count(chunk)
     # A receiver may subscribe or unsubscribe others while it is called: the bound is read anew each time.
     while i < junction.n:
         if junction.array[i].on_chunk(junction.array[i].receiver, chunk) == -1:
+            junction.app.hops -= 1
             return junction.fail(i, chunk)
         i += 1
+    junction.app.hops -= 1
     return 0

@@ -8,6 +8,11 @@ from siddhi._core.event cimport EventC, acquire, cell_from_python
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.user_event cimport make_events
 
+
+class EndlessChainError(RecursionError):
+    """Streams feed each other further than an event may go. Given up as a whole, where the first event came in."""
+
+
 cdef class StreamJunction:
     """The junction of one stream.
 
@@ -60,9 +65,15 @@ cdef class StreamJunction:
         cdef Py_ssize_t i
         cdef int j = 0
         if self.block_mode and not self.counting:
-            while j < self.n:
-                (<Receiver> self.array[j].receiver).receive_block(events, n)
-                j += 1
+            if self.app.hops >= MOST_HOPS:
+                return self.refuse()
+            self.app.hops += 1
+            try:
+                while j < self.n:
+                    (<Receiver> self.array[j].receiver).receive_block(events, n)
+                    j += 1
+            finally:
+                self.app.hops -= 1
             return 0
         for i in range(n):
             chunk.head = events[i]
@@ -114,8 +125,17 @@ cdef class StreamJunction:
         try:
             leave()
         except Exception as error:
+            if isinstance(error, EndlessChainError):
+                error.__traceback__ = None  # of hundreds of frames, all alike
+                if self.app.hops:
+                    raise  # handled here, every branch of a loop would run to its end once more
             self.handle(error, chunk)
         return 0
+
+    cdef int refuse(self) except -1:
+        raise EndlessChainError(
+            f"an event came through more than {MOST_HOPS} streams, the last one is '{self.id}': "
+            "streams that feed each other need a condition under which they stop")
 
     cdef int handle(self, object error, EventChunk* chunk) except -1:
         events = make_events(chunk, self.pool, self.layout)

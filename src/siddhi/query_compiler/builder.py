@@ -132,7 +132,7 @@ class Builder(QueryBuilder):
                     "annotations of the app can't be nested and hold no others", code="E104", span=inner.span
                 )
         if space is None:
-            return Annotation(local, elements, nested, span=span)
+            return self.above(Annotation(local, elements, nested, span=span), nested)
         if space.lower() != "app":
             hint = f"only annotations of the app have a prefix: @app:{local}"
             raise self.error(f"unknown prefix '{space}' of an annotation", code="E104", hint=hint)

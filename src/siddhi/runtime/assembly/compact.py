@@ -38,22 +38,24 @@ def build_compact(
     if not isinstance(plan.input, SingleInputPlan) or plan.input.window is None:
         raise TypeError("only a window over a single stream keeps arguments")
     window = plan.input.window
+    native = window.window.native
     constants = [argument.value for argument in window.arguments if isinstance(argument, Const)]
+    whole = [value for value in constants if isinstance(value, int) and not isinstance(value, bool)]
     if form is Compaction.TUMBLING:
-        tumbling = build_selector(
-            plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate
-        )
-        if window.window.native == "lengthBatch":
-            tumbling.over_length(constants[0])
+        tumbling = build_selector(plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate)
+        assert isinstance(tumbling, TumblingAggregate)
+        if native == "lengthBatch":
+            tumbling.over_length(whole[0])
         else:
-            tumbling.over_time(constants[0], next((c for c in constants[1:] if not isinstance(c, bool)), None))
+            tumbling.over_time(whole[0], whole[1] if len(whole) > 1 else None)
         return tumbling
     sliding = build_selector(plan, slots, output, site, removes=True, remembers=False, kind=SlidingAggregate)
-    if window.window.native == "length":
-        sliding.over_length(constants[0])
-    elif window.window.native == "time":
-        sliding.over_time(constants[0])
+    assert isinstance(sliding, SlidingAggregate)
+    if native == "length":
+        sliding.over_length(whole[0])
+    elif native == "time":
+        sliding.over_time(whole[0])
     else:
         (attribute,) = (argument for argument in window.arguments if isinstance(argument, Attr))
-        sliding.over_attribute(attribute.position, layout, constants[0])
+        sliding.over_attribute(attribute.position, layout, whole[0])
     return sliding
