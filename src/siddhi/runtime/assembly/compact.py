@@ -38,24 +38,28 @@ def build_compact(
     if not isinstance(plan.input, SingleInputPlan) or plan.input.window is None:
         raise TypeError("only a window over a single stream keeps arguments")
     window = plan.input.window
-    native = window.window.native
-    constants = [argument.value for argument in window.arguments if isinstance(argument, Const)]
-    whole = [value for value in constants if isinstance(value, int) and not isinstance(value, bool)]
+    extents = [
+        argument.value
+        for argument in window.arguments
+        if isinstance(argument, Const) and isinstance(argument.value, int) and not isinstance(argument.value, bool)
+    ]
     if form is Compaction.TUMBLING:
         tumbling = build_selector(plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate)
-        assert isinstance(tumbling, TumblingAggregate)
-        if native == "lengthBatch":
-            tumbling.over_length(whole[0])
+        if not isinstance(tumbling, TumblingAggregate):
+            raise TypeError("a rate-limited query keeps its events")
+        if window.window.native == "lengthBatch":
+            tumbling.over_length(extents[0])
         else:
-            tumbling.over_time(whole[0], whole[1] if len(whole) > 1 else None)
+            tumbling.over_time(extents[0], extents[1] if len(extents) > 1 else None)
         return tumbling
     sliding = build_selector(plan, slots, output, site, removes=True, remembers=False, kind=SlidingAggregate)
-    assert isinstance(sliding, SlidingAggregate)
-    if native == "length":
-        sliding.over_length(whole[0])
-    elif native == "time":
-        sliding.over_time(whole[0])
+    if not isinstance(sliding, SlidingAggregate):
+        raise TypeError("a rate-limited query keeps its events")
+    if window.window.native == "length":
+        sliding.over_length(extents[0])
+    elif window.window.native == "time":
+        sliding.over_time(extents[0])
     else:
         (attribute,) = (argument for argument in window.arguments if isinstance(argument, Attr))
-        sliding.over_attribute(attribute.position, layout, whole[0])
+        sliding.over_attribute(attribute.position, layout, extents[0])
     return sliding

@@ -13,6 +13,7 @@ from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
 from siddhi.planner.compaction import compaction
+from siddhi.planner.dispatch import asked_for
 from siddhi.planner.expressions import Attr
 from siddhi.planner.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.selection import OutputEventType
@@ -170,7 +171,8 @@ def build_single_query(
     reads = attributes_read(
         input_, filters, selection_expressions(plan.selector), whole=stage.pool is not None and not input_.window
     )
-    return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads), built
+    asks = asked_for(input_.before) if input_.kind is SourceKind.STREAM else None
+    return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, asks), built
 
 
 def _selected(plan: QueryPlan) -> tuple[int, ...]:
