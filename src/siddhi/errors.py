@@ -26,6 +26,7 @@ The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -61,13 +62,14 @@ class SiddhiAppError(SiddhiError):
         hint: str | None = None,
         app: str | None = None,
     ) -> None:
+        message = _bounded(message)
         super().__init__(message)
         self.message = message
         if code is not None:
             self.code = code
         self.span = span
         self.source = source
-        self.hint = hint
+        self.hint = None if hint is None else _bounded(hint)
         self.app = app
 
     def located(self, *, source: str | None = None, app: str | None = None, span: Span | None = None) -> SiddhiAppError:
@@ -99,6 +101,16 @@ class SiddhiAppError(SiddhiError):
 
 
 _WIDEST = 160
+_MOST = 1000
+_LONG_QUOTE = re.compile(r"'([^'\n]{60})[^'\n]{40,}'")
+
+
+def _bounded(text: str) -> str:
+    """A message that quotes no more of what it is about than people read."""
+    if len(text) <= _WIDEST:
+        return text
+    text = _LONG_QUOTE.sub(r"'\1...'", text)
+    return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."
 
 
 def _excerpt(source: str, span: Span) -> list[str]:
