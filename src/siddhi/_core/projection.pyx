@@ -12,7 +12,7 @@ from siddhi._core.callback cimport BatchCallback
 from siddhi._core.column_block cimport compute_column, copy_column, lend_column, write_row
 from siddhi._core.column_op cimport COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, make_columns, write_columns
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport BORROWED, CURRENT, acquire, release
+from siddhi._core.event cimport CURRENT, acquire, release
 from siddhi._core.output cimport emit_one, is_needed
 from siddhi._core.processor cimport MAX_BLOCK
 

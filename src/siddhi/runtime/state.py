@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
 from siddhi._core.context import AppContext
@@ -19,8 +20,37 @@ __all__ = ["SnapshotService", "fingerprint_of"]
 
 def fingerprint_of(app: SiddhiApp) -> str:
     """Identifies what an app says: state fits apps of the same fingerprint."""
-    said = repr((app.annotations, app.definitions, app.executions))
+    said = _said((app.annotations, app.definitions, app.executions))
     return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+class _Text(str):
+    """Text to put out as it is."""
+
+    __slots__ = ()
+
+
+def _said(app: object) -> str:
+    """What ``repr`` would say, in a loop: a chain of operators is a tree as deep as it is long."""
+    pieces: list[str] = []
+    pending = [app]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, _Text):
+            pieces.append(item)
+        elif isinstance(item, tuple):
+            pending.append(_Text(",)" if len(item) == 1 else ")"))
+            for place, part in reversed(list(enumerate(item))):
+                pending += (part, _Text(", " if place else ""))
+            pending.append(_Text("("))
+        elif is_dataclass(item):
+            pending.append(_Text(")"))
+            for place, part in reversed(list(enumerate(part for part in fields(item) if part.repr))):
+                pending += (getattr(item, part.name), _Text(f"{', ' if place else ''}{part.name}="))
+            pending.append(_Text(f"{type(item).__qualname__}("))
+        else:
+            pieces.append(repr(item))
+    return "".join(pieces)
 
 
 class SnapshotService:
