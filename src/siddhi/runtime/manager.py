@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from siddhi.extension.registry import Registry
     from siddhi.persistence import PersistenceStore
     from siddhi.query_api.app import SiddhiApp
+    from siddhi.runtime.connectors.retry import RetryScheduler
 
 __all__ = ["SiddhiManager"]
 
@@ -23,10 +24,13 @@ class SiddhiManager:
     Args:
         allow_scripts: whether apps may hold ``define function f[python]`` bodies, which run with all the rights of this
             process. Give False where the text of apps comes from people you don't trust.
+        retries: when lost connections of sources and sinks are tried again; None: after 5, 10, 15, 30, 60, 60, 120
+            seconds, then every 5 minutes. Tests give one that needs no time.
     """
 
-    def __init__(self, *, allow_scripts: bool = True) -> None:
+    def __init__(self, *, allow_scripts: bool = True, retries: RetryScheduler | None = None) -> None:
         self._allow_scripts = allow_scripts
+        self._retries = retries
         self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
         self._persistence_store: PersistenceStore | None = None
@@ -72,7 +76,7 @@ class SiddhiManager:
         """Make an extension known to the apps created from now on; one of the same name is replaced.
 
         Args:
-            name: ``namespace:name`` or ``name``, as apps write it.
+            name: ``namespace:name`` or ``name``, as apps write it; sources, sinks and the like also as ``sink:name``.
             extension: a function or class declared with a decorator of :mod:`siddhi.extension`.
 
         Raises:
@@ -81,12 +85,12 @@ class SiddhiManager:
         from siddhi.extension.registry import metadata_of
 
         declared = tuple(metadata_of(extension))
-        if not any(metadata.full_name == name for metadata in declared):
+        meant = [metadata for metadata in declared if name in metadata.names]
+        if not meant:
             names = ", ".join(metadata.full_name for metadata in declared) or "nothing"
             raise ExtensionError(f"{extension!r} declares {names}, not '{name}'")
-        for metadata in declared:
-            if metadata.full_name == name:
-                self._extensions.register(metadata, replace=True)
+        for metadata in meant:
+            self._extensions.register(metadata, replace=True)
 
     def set_persistence_store(self, store: PersistenceStore | None) -> None:
         """Where apps save their state; None takes it away."""
@@ -141,7 +145,7 @@ class SiddhiManager:
                         definition, trusted=self._allow_scripts, language=language, source=model.source
                     )
             return SiddhiAppRuntime(
-                Assembly(plan, scripts, self._extensions),
+                Assembly(plan, scripts, self._extensions, self._retries),
                 persistence_store=lambda: self._persistence_store,
                 on_shutdown=self._forget,
             )
