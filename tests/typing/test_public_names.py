@@ -43,7 +43,15 @@ PUBLIC = {
         "SourceMapper",
         "Template",
     ],
-    "siddhi.persistence": ["FileSystemPersistenceStore", "InMemoryPersistenceStore", "PersistenceStore"],
+    "siddhi.persistence": [
+        "ErrorEntry",
+        "ErrorOccurrence",
+        "ErrorStore",
+        "FileSystemPersistenceStore",
+        "InMemoryErrorStore",
+        "InMemoryPersistenceStore",
+        "PersistenceStore",
+    ],
 }
 
 

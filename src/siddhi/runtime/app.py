@@ -302,8 +302,12 @@ class SiddhiAppRuntime:
         self._callbacks = [(added, remove) for added, remove in self._callbacks if added != function]
 
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
-        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log."""
+        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log.
+
+        It is also told of those whose events go on to a fault stream or into the error store, before they do.
+        """
         self._context.on_error = handler
+        self._assembly.faults.listener = handler
 
     # --- clock
 

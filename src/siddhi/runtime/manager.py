@@ -11,7 +11,7 @@ from siddhi.runtime.app import SiddhiAppRuntime
 
 if TYPE_CHECKING:
     from siddhi.extension.registry import Registry
-    from siddhi.persistence import PersistenceStore
+    from siddhi.persistence import ErrorStore, PersistenceStore
     from siddhi.query_api.app import SiddhiApp
     from siddhi.runtime.connectors.retry import RetryScheduler
 
@@ -34,6 +34,7 @@ class SiddhiManager:
         self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
         self._persistence_store: PersistenceStore | None = None
+        self._error_store: ErrorStore | None = None
 
     def create_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
         """Compile, plan and build an app.
@@ -96,6 +97,10 @@ class SiddhiManager:
         """Where apps save their state; None takes it away."""
         self._persistence_store = store
 
+    def set_error_store(self, store: ErrorStore | None) -> None:
+        """Where apps save events that failed, as ``@OnError(action = 'store')`` and ``on.error = 'STORE'`` say."""
+        self._error_store = store
+
     def persist(self) -> dict[str, str]:
         """Save the state of every app; returns revisions by app name.
 
@@ -145,7 +150,7 @@ class SiddhiManager:
                         definition, trusted=self._allow_scripts, language=language, source=model.source
                     )
             return SiddhiAppRuntime(
-                Assembly(plan, scripts, self._extensions, self._retries),
+                Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store),
                 persistence_store=lambda: self._persistence_store,
                 on_shutdown=self._forget,
             )

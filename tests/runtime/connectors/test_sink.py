@@ -7,7 +7,7 @@ import pytest
 
 from siddhi import Event
 from siddhi.errors import ConnectionUnavailableError
-from siddhi.persistence import InMemoryPersistenceStore
+from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
 from tests.runtime.connectors.kit import Doors, heard
 from tests.runtime.running import collect, collect_events, running
 
@@ -229,6 +229,30 @@ def test_what_mappers_raise_goes_to_the_stream(doors):
         runtime.sinks["S"][0].to = None
         send(runtime, 1)
         assert rows == []
+
+
+def test_store_saves_events_and_payload(doors):
+    store = InMemoryErrorStore()
+    doors.manager.set_error_store(store)
+    with doors.running(f"@app:name('A') @sink(type='door', on.error='store') {STREAM}") as runtime:
+        doors.outer.down = True
+        send(runtime, 1)
+    (entry,) = store.load_error_entries("A", occurrence=ErrorOccurrence.STORE_ON_SINK_ERROR)
+    assert entry.events == (Event(1001, ("a", 1)),)
+    assert entry.payload == Event(1001, ("a", 1))
+    assert entry.cause == "ConnectionUnavailableError: the door is shut"
+    assert doors.time.pauses == [5]
+
+
+def test_store_without_error_store_is_told_at_creation_and_dropped_with_a_log(doors, caplog):
+    with (
+        caplog.at_level(logging.ERROR, "siddhi"),
+        doors.running(f"@sink(type='door', on.error='store') {STREAM}") as runtime,
+    ):
+        assert "the manager has no error store" in caplog.text
+        doors.outer.down = True
+        send(runtime, 1)
+    assert "dropped: Event(" in caplog.text
 
 
 def test_an_in_memory_sink_calls_subscribers_at_once():

@@ -8,7 +8,7 @@ import pytest
 from siddhi import Event
 from siddhi.errors import ConnectionUnavailableError, NotRunningError
 from siddhi.io import InMemoryBroker
-from siddhi.persistence import InMemoryPersistenceStore
+from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
 from tests.runtime.connectors.kit import Doors
 from tests.runtime.running import collect, collect_events, running
 
@@ -54,6 +54,15 @@ def test_what_cannot_be_mapped_is_logged_and_dropped(doors, payload, caplog):
     assert rows == [("d", 4)]
     (record,) = caplog.records
     assert record.getMessage().startswith("app 'A', source 'door' of stream 'S': ")
+
+
+def test_what_cannot_be_mapped_is_stored_where_there_is_an_error_store(doors):
+    store = InMemoryErrorStore()
+    doors.manager.set_error_store(store)
+    with doors.running("@app:name('A') " + APP) as runtime:
+        listener_of(runtime).on_event("text")
+    (entry,) = store.load_error_entries("A")
+    assert (entry.occurrence, entry.name, entry.payload) == (ErrorOccurrence.BEFORE_SOURCE_MAPPING, "S", "text")
 
 
 def test_transport_properties_become_attributes(doors):

@@ -14,6 +14,7 @@ from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor, Receiver
 from siddhi._core.table_query import OnDemand
 from siddhi.extension.registry import Registry
+from siddhi.persistence.error_store import ErrorStore
 from siddhi.planner.nodes import (
     Action,
     JoinPlan,
@@ -48,7 +49,7 @@ from siddhi.runtime.assembly.trigger import build_trigger
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.connectors.retry import RetryScheduler, ThreadedRetries
 from siddhi.runtime.connectors.service import Connectors
-from siddhi.runtime.faults import forward_to_fault_stream
+from siddhi.runtime.faults import FaultHandling
 from siddhi.runtime.state import Stateful
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Assembly:
         scripts: compiled ``define function`` bodies by name.
         registry: extensions that on-demand queries may use; None: those that every app may.
         retries: when lost connections are tried again; None: by the system's clock.
+        error_store: where events are saved that failed.
 
     Attributes:
         plan: as given.
@@ -79,6 +81,7 @@ class Assembly:
         windows: named windows by id; their output junctions are among the junctions.
         aggregations: by id.
         connectors: sources and sinks.
+        faults: what is done with events that failed.
 
     Raises:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
@@ -90,10 +93,12 @@ class Assembly:
         scripts: dict[str, Callable[..., object]],
         registry: Registry | None = None,
         retries: RetryScheduler | None = None,
+        error_store: Callable[[], ErrorStore | None] = lambda: None,
     ) -> None:
         self.plan = plan
         self._registry = registry
         self.context = context = AppContext(plan.name)
+        self.faults = FaultHandling(context, error_store)
         self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
         self.junctions: dict[str, StreamJunction] = {}
         self.async_streams: dict[str, AsyncStream] = {}
@@ -246,8 +251,10 @@ class Assembly:
         for stream in connected:
             handler = self.input_handler(stream.id)
             junction = self.junctions[stream.id]
-            sources[stream.id] = [build_source(plan, stream, self.context, handler, retries) for plan in stream.sources]
-            built = [build_sink(plan, stream, self.context, junction, retries) for plan in stream.sinks]
+            sources[stream.id] = [
+                build_source(plan, stream, self.context, handler, self.faults, retries) for plan in stream.sources
+            ]
+            built = [build_sink(plan, stream, self.context, junction, self.faults, retries) for plan in stream.sinks]
             for _, receiver in built:
                 junction.subscribe(receiver)
             sinks[stream.id] = [sink for sink, _ in built]
@@ -256,7 +263,10 @@ class Assembly:
     def _connect_faults(self) -> None:
         for stream in self.plan.streams.values():
             if stream.on_error is OnErrorAction.STREAM:
-                self.junctions[stream.id].on_error = forward_to_fault_stream(self.junctions[f"!{stream.id}"])
+                fault = self.junctions[f"!{stream.id}"]
+                self.junctions[stream.id].on_error = self.faults.forward(stream.id, fault)
+            elif stream.on_error is OnErrorAction.STORE:
+                self.junctions[stream.id].on_error = self.faults.keep(stream.id)
 
     def _add_stream(self, stream: StreamPlan, junctions: dict[str, StreamJunction]) -> None:
         layout = layout_of(stream.attributes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,14 +19,15 @@ from siddhi.io.connector import ConnectorContext
 from siddhi.io.options import DynamicOptions, Option, OptionHolder, Template
 from siddhi.io.sink import Sink
 from siddhi.io.source import AttributeMapping
+from siddhi.persistence.error_store import ErrorOccurrence
 from siddhi.planner.connectors_plan import DistributionPlan, OptionPlan, SinkErrorAction, SinkPlan, SourcePlan
 from siddhi.planner.nodes import Plan, StreamPlan
-from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.types import type_code
 from siddhi.runtime.connectors.distributed import DistributedSink
 from siddhi.runtime.connectors.retry import RetryScheduler
 from siddhi.runtime.connectors.sink import OnError, SinkRuntime
 from siddhi.runtime.connectors.source import EventInput, SourceRuntime, TransportMapping
+from siddhi.runtime.faults import FaultHandling
 from siddhi.types import AttributeType
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from siddhi.query_api.span import Span
 
 __all__ = ["build_sink", "build_source", "share_broker_lock"]
+
+logger = logging.getLogger("siddhi")
 
 _BROKER_LOCK = AppLock()
 
@@ -50,7 +54,12 @@ def share_broker_lock(plan: Plan, context: AppContext) -> None:
 
 
 def build_source(
-    plan: SourcePlan, stream: StreamPlan, context: AppContext, input_: EventInput, retries: RetryScheduler
+    plan: SourcePlan,
+    stream: StreamPlan,
+    context: AppContext,
+    input_: EventInput,
+    faults: FaultHandling,
+    retries: RetryScheduler,
 ) -> SourceRuntime:
     """A source at work on a stream.
 
@@ -72,6 +81,7 @@ def build_source(
             if mapping.transport is not None
         ],
         retries,
+        lambda error, payload: faults.save(error, stream.id, (), ErrorOccurrence.BEFORE_SOURCE_MAPPING, payload),
     )
     mappings = tuple(
         AttributeMapping(mapping.name, mapping.position, mapping.mapping)
@@ -85,17 +95,22 @@ def build_source(
 
 
 def build_sink(
-    plan: SinkPlan, stream: StreamPlan, context: AppContext, junction: StreamJunction, retries: RetryScheduler
+    plan: SinkPlan,
+    stream: StreamPlan,
+    context: AppContext,
+    junction: StreamJunction,
+    faults: FaultHandling,
+    retries: RetryScheduler,
 ) -> tuple[SinkRuntime, StreamCallback]:
     """A sink at work on a stream, and the receiver to subscribe.
 
     Raises:
         SiddhiAppError: as :func:`build_source`.
     """
-    if plan.on_error is SinkErrorAction.STORE:
-        raise not_supported("on.error = 'STORE' is", plan.span, "use LOG, WAIT or STREAM")
     about = _context_of(stream, context)
     label = f"app '{context.name}', sink '{plan.sink.full_name}' of stream '{stream.id}'"
+    if plan.on_error is SinkErrorAction.STORE and not faults.has_store:
+        logger.error("%s: on.error is STORE, but the manager has no error store: set_error_store(...)", label)
     group: Callable[[Event], object] | None = None
     if plan.distribution is None:
         sink = _client(plan, plan.options, about)
@@ -113,6 +128,9 @@ def build_sink(
         OnError(plan.on_error.value),
         _fault_of(junction),
         retries,
+        store=lambda error, events, payload: faults.save(
+            error, stream.id, events, ErrorOccurrence.STORE_ON_SINK_ERROR, payload
+        ),
         group=group if group is not None else _splitting(_holder(plan.sink, plan.options, about), mapper_options),
     )
     return runtime, StreamCallback(context, junction.pool, junction.layout, stream.id, runtime.receive)

@@ -46,7 +46,7 @@ class SinkRuntime:
         label: for messages.
         on_error: what to do with events that could not be published.
         fault: the stream's error handling.
-        store: saves events with their payload and the error; None: nowhere.
+        store: saves events with their payload and the error; whether it did.
         retries: when lost connections are tried again.
         group: events that come together go out together where it gives the same; None: always.
     """
@@ -60,7 +60,7 @@ class SinkRuntime:
         fault: Fault,
         retries: RetryScheduler,
         *,
-        store: Callable[[Exception, Sequence[Event], object], object] | None = None,
+        store: Callable[[Exception, Sequence[Event], object], bool],
         group: Group | None = None,
     ) -> None:
         self.sink = sink
@@ -168,9 +168,7 @@ class SinkRuntime:
             self._reconnect()
         if self._on_error is OnError.STREAM:
             self._fault(error, events)
-        elif self._on_error is OnError.STORE and self._store is not None:
-            self._store(error, events, payload)
-        else:
+        elif self._on_error is not OnError.STORE or not self._store(error, events, payload):
             logger.error("%s: %s; dropped: %r", self._label, error, payload)
 
     def _reconnect(self) -> None:

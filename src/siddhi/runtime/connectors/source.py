@@ -45,6 +45,7 @@ class SourceRuntime:
         now: the app's clock in ms.
         transport: attributes that come from transport properties.
         retries: when lost connections are tried again.
+        store: saves a payload that could not be mapped, with the error; whether it did.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class SourceRuntime:
         now: Callable[[], int],
         transport: Sequence[TransportMapping],
         retries: RetryScheduler,
+        store: Callable[[Exception, object], bool],
     ) -> None:
         self.source = source
+        self._store = store
         self.received = 0
         self._mapper = mapper
         self._label = label
@@ -118,7 +121,8 @@ class SourceRuntime:
         except NotRunningError:
             logger.error("%s: the app is not running; dropped: %r", self._label, payload)
         except Exception as error:
-            logger.error("%s: %s; dropped: %r", self._label, error, payload, exc_info=error)
+            kept = "stored" if self._store(error, payload) else "dropped"
+            logger.error("%s: %s; %s: %r", self._label, error, kept, payload, exc_info=error)
 
     def send(self, events: Sequence[Event], *, chunk: bool) -> None:
         """Send mapped events, those without time with that of the app."""
