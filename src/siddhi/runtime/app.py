@@ -16,6 +16,7 @@ from siddhi._core.junction import StreamJunction
 from siddhi._core.processor import Receiver
 from siddhi._core.user_event import Event
 from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
+from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
 from siddhi.runtime.clock import Heartbeat, TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
 from siddhi.runtime.on_demand import OnDemandQueries
@@ -365,6 +366,25 @@ class SiddhiAppRuntime:
     def table_definitions(self) -> Mapping[str, TableDefinition]:
         """Definitions of all tables, by name."""
         return MappingProxyType(self._assembly.table_definitions)
+
+    @property
+    def window_definitions(self) -> Mapping[str, WindowDefinition]:
+        """Definitions of all named windows, by name."""
+        return MappingProxyType(
+            {found.id: found for found in self.plan.app.definitions if isinstance(found, WindowDefinition)}
+        )
+
+    @property
+    def aggregation_definitions(self) -> Mapping[str, AggregationDefinition]:
+        """Definitions of all incremental aggregations, by name."""
+        return MappingProxyType(
+            {found.id: found for found in self.plan.app.definitions if isinstance(found, AggregationDefinition)}
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the app uses although it should not: deprecated extensions, options that nobody knows."""
+        return self.plan.warnings
 
     @property
     def query_names(self) -> tuple[str, ...]:

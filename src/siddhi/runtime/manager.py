@@ -55,6 +55,19 @@ class SiddhiManager:
         self._runtimes[runtime.name] = runtime
         return runtime
 
+    def create_sandbox_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
+        """As :meth:`create_siddhi_app_runtime`, but cut off from the outside, to try an app out.
+
+        Sources and sinks other than those of type ``inMemory`` are left out, and tables are kept in memory.
+
+        Raises:
+            SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
+        """
+        from siddhi.query_compiler.parser import parse
+        from siddhi.runtime.sandbox import sandboxed
+
+        return self.create_siddhi_app_runtime(sandboxed(parse(app) if isinstance(app, str) else app))
+
     def validate_siddhi_app(self, app: str | SiddhiApp) -> None:
         """Create an app, start it and shut it down again.
 

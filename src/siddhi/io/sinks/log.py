@@ -14,7 +14,7 @@ __all__ = ["LogSink"]
 logger = logging.getLogger("siddhi")
 
 _LEVELS: dict[str, int | None] = {
-    "TRACE": 5,
+    "TRACE": logging.DEBUG,
     "DEBUG": logging.DEBUG,
     "INFO": logging.INFO,
     "WARN": logging.WARNING,

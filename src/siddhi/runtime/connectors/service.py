@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
@@ -69,6 +69,15 @@ class Connectors:
         for sink in self._all_sinks():
             sink.stop()
 
+    def counts(self) -> Iterator[tuple[tuple[str, str], int, bool]]:
+        """Kind and name of each, its payloads until now, and whether it is connected."""
+        for stream, sources in self.sources.items():
+            for number, source in enumerate(sources):
+                yield ("Sources", _name(stream, number)), source.received, source.is_connected
+        for stream, sinks in self.sinks.items():
+            for number, sink in enumerate(sinks):
+                yield ("Sinks", _name(stream, number)), sink.published, sink.is_connected
+
     def states(self) -> dict[str, ConnectorState]:
         """What keeps state, by a name that is the same whenever the app is built."""
         found: dict[str, Connector] = {}
@@ -87,6 +96,10 @@ class Connectors:
 
     def _all_sinks(self) -> list[SinkRuntime]:
         return [sink for sinks in self.sinks.values() for sink in sinks]
+
+
+def _name(stream: str, number: int) -> str:
+    return stream if number == 0 else f"{stream}.{number + 1}"
 
 
 class ConnectorState:
