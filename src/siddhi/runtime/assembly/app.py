@@ -35,6 +35,7 @@ from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
 from siddhi.runtime.assembly.aggregation import AggregationContent, BuiltAggregation
 from siddhi.runtime.assembly.async_stream import AsyncInputHandler, AsyncStream, drain
+from siddhi.runtime.assembly.broker_lock import share_broker_lock
 from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.on_demand import build_on_demand
@@ -98,6 +99,7 @@ class Assembly:
         self.plan = plan
         self._registry = registry
         self.context = context = AppContext(plan.name)
+        share_broker_lock(plan, context)  # before anything takes the lock for its own
         self.faults = FaultHandling(context, error_store)
         self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
         self.junctions: dict[str, StreamJunction] = {}
@@ -245,9 +247,8 @@ class Assembly:
         connected = [stream for stream in self.plan.streams.values() if stream.sources or stream.sinks]
         if connected:
             # Imported where there is something to connect: most apps need none of it.
-            from siddhi.runtime.assembly.connectors import build_sink, build_source, share_broker_lock
+            from siddhi.runtime.assembly.connectors import build_sink, build_source
 
-            share_broker_lock(self.plan, self.context)
         for stream in connected:
             handler = self.input_handler(stream.id)
             junction = self.junctions[stream.id]

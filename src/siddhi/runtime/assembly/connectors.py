@@ -11,7 +11,6 @@ from siddhi._core.callback import StreamCallback
 from siddhi._core.context import AppContext
 from siddhi._core.java_text import text_of
 from siddhi._core.junction import StreamJunction
-from siddhi._core.lock import AppLock
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.event import Event
 from siddhi.io.built_in import class_of
@@ -21,7 +20,7 @@ from siddhi.io.sink import Sink
 from siddhi.io.source import AttributeMapping
 from siddhi.persistence.error_store import ErrorOccurrence
 from siddhi.planner.connectors_plan import DistributionPlan, OptionPlan, SinkErrorAction, SinkPlan, SourcePlan
-from siddhi.planner.nodes import Plan, StreamPlan
+from siddhi.planner.nodes import StreamPlan
 from siddhi.runtime.assembly.types import type_code
 from siddhi.runtime.connectors.distributed import DistributedSink
 from siddhi.runtime.connectors.retry import RetryScheduler
@@ -34,23 +33,9 @@ if TYPE_CHECKING:
     from siddhi.extension.connectors import ConnectorMetadata
     from siddhi.query_api.span import Span
 
-__all__ = ["build_sink", "build_source", "share_broker_lock"]
+__all__ = ["build_sink", "build_source"]
 
 logger = logging.getLogger("siddhi")
-
-_BROKER_LOCK = AppLock()
-
-
-def share_broker_lock(plan: Plan, context: AppContext) -> None:
-    """Give apps that both publish to the in-memory broker and subscribe to it one lock.
-
-    Two of them that send to each other from two threads would else wait for each other for ever.
-    """
-    streams = plan.streams.values()
-    publishes = any(sink.sink.native == "inMemory" for stream in streams for sink in stream.sinks)
-    subscribes = any(source.source.native == "inMemory" for stream in streams for source in stream.sources)
-    if publishes and subscribes:
-        context.share_lock(_BROKER_LOCK)
 
 
 def build_source(
