@@ -51,8 +51,6 @@ def split_conditions(
     return Conditions(alone, others, keys)
 
 
-
-
 def _slots(expression: TypedExpression) -> set[int]:
     """Slots of pattern events that the expression reads; rows of tables are none."""
     return {
