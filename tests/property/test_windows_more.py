@@ -110,8 +110,8 @@ def test_a_restored_window_goes_on_where_it_was(
         assert runtime.snapshot() == snapshot
         play(runtime, history[middle:])
     told = told_by_engine(app, history)
-    if partitioned or window.startswith("session"):
-        # Keys (of a partition, of sessions) whose timers are due at one instant have no order among each other.
+    if partitioned:
+        # Keys whose timers are due at one instant have no order among each other.
         calls, told = sorted(calls, key=repr), sorted(told, key=repr)
     assert calls == told
 

@@ -4,7 +4,8 @@ Read in the order an event meets the files. A file's header (.pxd) says what its
 
 1. ``event`` ``chunk`` ``queue``: the record, its pool, lists and rings of records; ``user_event``: what users hold.
 2. ``input``: rows and columns become records (``column*``); ``lock`` and ``context``: the app's lock, clock and timers.
-3. ``junction``: where the events of a stream meet its readers; ``async_buffer``: with threads in between.
+3. ``junction``: where the events of a stream meet its readers; ``dispatch``: which of them an event concerns;
+   ``async_buffer``: with threads in between.
 4. ``query``: filters and the copy into the query's own records (``processor``, ``stream_function``); expressions are
    ``executor*`` (typed closures).
 5. ``window*``: what is held, and when it expires. ``pattern*`` and ``join*`` (with ``searchable*``) take the place of the

@@ -71,9 +71,7 @@ cdef class BatchCallback(Receiver):
         return True
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
-        cdef Py_ssize_t i
-        for i in range(n):
-            self.builder.append(events[i])
+        self.builder.append_block(events, n)
         return 0 if self.waiting else self.await_flush()
 
     cdef int collect(self, EventC* event) except -1:

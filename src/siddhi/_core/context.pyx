@@ -229,10 +229,13 @@ cdef class AppContext:
             raise RecursionError(f"stream '{stream}' takes no event: what it follows from has led too deep and is given up")
         if self.depth <= MAX_DEPTH and siddhi_stack_has_room():
             return 0
+        return self.give_up(stream, self.depth - 1)
+
+    cdef int give_up(self, str stream, int streams) except -1:
         self.overrun = True
         self.deep = 0
         raise RecursionError(
-            f"stream '{stream}': one event leads through more than {self.depth - 1} streams, and there is no room for "
+            f"stream '{stream}': one event leads through more than {streams} streams, and there is no room for "
             "more; do streams feed each other without end?")
 
     cdef bint has_room(self) except -1:

@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING
+from siddhi._core.executor_block cimport choose_operand
 
 import operator
 
@@ -104,6 +105,7 @@ def make_constant(value, int type):
         executor.c.fn = <eval_fn> constant_8
         if type == STRING or type == OBJECT:
             Py_INCREF(value)
+    executor.c.map = choose_operand(type, True)
     return executor
 
 
@@ -216,6 +218,7 @@ def make_variable(Layout layout, int position, source=EVENT):
     if source == EVENT:
         executor.kind = VARIABLE
         executor.c.fn = pick(type, <eval_fn> event_8, <eval_fn> event_4, <eval_fn> event_bool)
+        executor.c.map = choose_operand(type, False)
     elif source == OUTPUT:
         executor.c.fn = pick(type, <eval_fn> output_8, <eval_fn> output_4, <eval_fn> output_bool)
     elif source == ROW:

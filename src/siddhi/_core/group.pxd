@@ -82,12 +82,14 @@ cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32
     cdef const CellC* keys = groups.keys.keys
     cdef const uint8_t* live = groups.keys.live
     cdef uint32_t used = groups.keys.used
+    cdef bint known
     if not groups.is_text:
         used = 0
     for j in range(n):
         key = events[j].body[cell]
         hint = groups.recent[near(key)]
-        slots[j] = hint if hint < used and keys[hint].bits == key and live[hint] and not events[j].body[word] & bit else NO_SLOT
+        known = hint < used and keys[hint].bits == key and live[hint] and not events[j].body[word] & bit
+        slots[j] = hint if known else NO_SLOT
 
 cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
     """The same for events that remember nothing: a text met lately is found here."""

@@ -374,11 +374,16 @@ cdef class InputHandler:
         # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
         cdef uint64_t read = self.junction.reads() if self.width <= 64 and self.junction.on_error is None else ALL
         cdef uint64_t unread = 0 if self.width > 64 else ~read & (ALL >> (64 - self.width) if self.width else 0)
+        cdef const int64_t* times = NULL if columns.timestamps is NULL else columns.timestamps + start
+        cdef EventC* event
         for i in range(n):
-            block[i].type = CURRENT
-            block[i].group = 0
-            block[i].timestamp = now if columns.timestamps is NULL else columns.timestamps[start + i]
-            for word in range(self.words):
+            event = block[i]
+            event.type = CURRENT
+            event.group = 0
+            event.timestamp = times[i] if times is not NULL else now
+            event.body[0] = unread
+        for word in range(1, self.words):
+            for i in range(n):
                 block[i].body[word] = unread
         for j in range(self.width):
             if self.width <= 64 and not read >> j & 1:

@@ -8,6 +8,7 @@ from libc.stdint cimport uint64_t
 from siddhi._core.callback cimport BatchCallback
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext, FaultSink
+from siddhi._core.dispatch cimport Dispatch
 from siddhi._core.event cimport EventC, EventPool, Layout
 from siddhi._core.processor cimport Receiver, receive_fn
 
@@ -15,6 +16,9 @@ from siddhi._core.processor cimport Receiver, receive_fn
 # A batch may go on in blocks: each receiver sees a block of rows before the next one does. That is allowed where the
 # planner found no way in which the rows could meet (`columnar`), and where either there is one receiver only or nothing
 # behind any of them shows single events (`block_mode`, chosen anew for every batch).
+#
+# Where many receivers begin by asking for a value of one attribute, an event is shown only to those that ask for its
+# value, and to those that ask for nothing (see dispatch.pxd). The others would have refused it.
 
 cdef struct SubscriptionC:
     receive_fn on_chunk
@@ -33,9 +37,16 @@ cdef class StreamJunction(FaultSink):
     cdef bint block_mode
     cdef int epoch                       # of the last choice
     cdef BatchCallback sink              # the only receiver, if it is a batch callback: rows may go into its builder
-    cdef public long long events         # counted while `counting`
-    cdef public bint counting
+    cdef public long long events         # that came while `counting`
+    cdef bint counts                     # `counting`
+    cdef bint plain                      # an event simply goes to every receiver: nothing to count or to pick
+    cdef bint settled                    # `dispatch` fits the receivers
+    cdef Dispatch dispatch               # None: nobody, or too few ask for values
+    cdef long long changes               # of the receivers
     cdef bint silent                     # is_silent(), as of the last choice
+    cdef int settle(self) except -1
+    cdef int send_special(self, EventChunk* chunk) except -1
+    cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
     cdef int rebuild(self) except -1
     cdef int retire(self, Receiver receiver) except -1
@@ -46,17 +57,17 @@ cdef class StreamJunction(FaultSink):
     cdef void count(self, EventChunk* chunk) noexcept
     cdef int handle(self, object error, EventChunk* chunk) except -1
     cdef int fail(self, int receiver, EventChunk* chunk) except -1
-    cdef int settle(self, object error, EventChunk* chunk) except -1
+    cdef int take_fault(self, object error, EventChunk* chunk) except -1
     cdef int dive(self) except -1
 
 cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
     """Deliver a chunk to every receiver."""
     cdef int i = 0
-    if junction.counting:
-        junction.count(chunk)
     junction.app.depth += 1
     if junction.app.depth > junction.app.deep:
         junction.dive()
+    if not junction.plain:
+        return junction.send_special(chunk)
     # A receiver may subscribe others while it is called: the bound is read anew each time.
     while i < junction.n:
         if junction.array[i].on_chunk(junction.array[i].receiver, chunk) == -1:

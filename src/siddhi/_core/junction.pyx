@@ -1,12 +1,18 @@
 """Stream junctions."""
 
-from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.context cimport SHALLOW, leave
+from siddhi._core.dispatch cimport PlacesC
 from siddhi._core.event cimport EventC, acquire, cell_from_python
 from siddhi._core.lock cimport lock_app, unlock_app
+from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport make_events
+
+cdef enum:
+    FEWEST_ASKING = 8      # below, asking each receiver costs less than a look-up; planner/dispatch.py says the same
+
 
 cdef class Nobody(Receiver):
     """Holds the place of a receiver that was taken out."""
@@ -41,6 +47,7 @@ cdef class StreamJunction:
         self.pool = EventPool(layout) if pool is None else pool
         self.receivers = []
         self.retired = []
+        self.plain = True
 
     def __dealloc__(self):
         PyMem_Free(self.array)
@@ -87,7 +94,76 @@ cdef class StreamJunction:
             self.array[i].receiver = <void*> self.receivers[i]
             self.array[i].on_chunk = (<Receiver> self.receivers[i]).on_chunk
         self.n = <int> n
+        self.changes += 1
+        self.dispatch = None
+        self.settled = False
+        self.plain = False
         self.sink = self.receivers[0] if n == 1 and isinstance(self.receivers[0], BatchCallback) else None
+        return 0
+
+    @property
+    def counting(self):
+        """Whether `events` counts what comes."""
+        return self.counts
+
+    @counting.setter
+    def counting(self, bint counting):
+        self.counts = counting
+        self.plain = False
+        self.settled = False
+
+    @property
+    def dispatches(self):
+        """Name of the attribute by whose value events are dispatched; None where every receiver sees every event."""
+        self.settle()
+        return None if self.dispatch is None else self.layout.names[self.dispatch.position]
+
+    cdef int settle(self) except -1:
+        """Find out by which attribute events are dispatched: the one for which most receivers ask."""
+        cdef Receiver receiver
+        cdef dict asking = {}
+        if self.settled:
+            return 0
+        asks = [receiver.asks for receiver in self.receivers]
+        for ask in asks:
+            if ask is not None:
+                asking[ask[0]] = asking.get(ask[0], 0) + 1
+        position = max(asking, key=asking.get, default=None)
+        if position is not None and asking[position] >= FEWEST_ASKING:
+            self.dispatch = Dispatch(
+                self.layout, position, [ask[1] if ask is not None and ask[0] == position else None for ask in asks])
+        self.settled = True
+        self.plain = self.dispatch is None and not self.counts
+        return 0
+
+    cdef int send_special(self, EventChunk* chunk) except -1:
+        """Deliver a chunk where there is something to find out, to count or to pick before: the rest of a send()."""
+        cdef int i = 0, k
+        cdef long long changes
+        cdef Dispatch dispatch
+        cdef PlacesC places
+        self.settle()
+        if self.counts:
+            self.count(chunk)
+        if self.dispatch is not None and chunk.head.next is NULL:
+            dispatch = self.dispatch
+            places = dispatch.lists[dispatch.list_of(chunk.head)]
+            changes = self.changes
+            for k in range(places.n):
+                i = places.at[k]
+                if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
+                    return self.fail(i, chunk)
+                i += 1
+                if self.changes != changes:
+                    break                  # somebody came or went: those behind are asked one by one
+            else:
+                self.app.depth -= 1
+                return 0
+        while i < self.n:
+            if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
+                return self.fail(i, chunk)
+            i += 1
+        self.app.depth -= 1
         return 0
 
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
@@ -95,9 +171,12 @@ cdef class StreamJunction:
         cdef EventChunk chunk
         cdef Py_ssize_t i = 0
         cdef int j = 0
-        if self.block_mode and not self.counting and self.app.has_room():
+        if self.block_mode and not self.counts and self.app.has_room():
+            self.settle()
             self.app.depth += 1
             try:
+                if self.dispatch is not None:
+                    return self.send_picked_block(events, n)
                 while j < self.n:
                     (<Receiver> self.array[j].receiver).receive_block(events, n)
                     j += 1
@@ -114,6 +193,27 @@ cdef class StreamJunction:
             except RecursionError as error:
                 self.fault(error, events[i])
                 i += 1
+        return 0
+
+    cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Give each receiver the events that concern it."""
+        cdef Dispatch dispatch = self.dispatch
+        cdef EventC* sorted[MAX_BLOCK]
+        cdef Py_ssize_t* starts = <Py_ssize_t*> PyMem_Malloc((dispatch.n_lists() + 1) * sizeof(Py_ssize_t))
+        cdef int i, asked
+        if starts is NULL:
+            raise MemoryError
+        try:
+            dispatch.sort_block(events, n, sorted, starts)
+            for i in range(self.n):
+                asked = dispatch.asked[i]
+                if asked == -1:
+                    (<Receiver> self.array[i].receiver).receive_block(events, n)
+                elif starts[asked] < starts[asked + 1]:
+                    (<Receiver> self.array[i].receiver).receive_block(
+                        sorted + starts[asked], starts[asked + 1] - starts[asked])
+        finally:
+            PyMem_Free(starts)
         return 0
 
     cdef bint choose_blocks(self, int epoch) except -1:
@@ -156,7 +256,7 @@ cdef class StreamJunction:
             self.app.surface()
         chunk.head = event
         chunk.tail = event
-        return self.settle(error, &chunk)
+        return self.take_fault(error, &chunk)
 
     cdef void count(self, EventChunk* chunk) noexcept:
         cdef EventC* event = chunk.head
@@ -184,10 +284,10 @@ cdef class StreamJunction:
                 raise error
             if self.app.depth == 0:
                 self.app.surface()
-            self.settle(error, chunk)
+            self.take_fault(error, chunk)
         return 0
 
-    cdef int settle(self, object error, EventChunk* chunk) except -1:
+    cdef int take_fault(self, object error, EventChunk* chunk) except -1:
         try:
             return self.handle(error, chunk)
         except RecursionError as deeper:

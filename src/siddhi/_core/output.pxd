@@ -34,7 +34,7 @@ cdef class OutputStage:
 
 cdef inline bint is_needed(OutputStage output) noexcept:
     """Whether anybody can see what the query puts out."""
-    return output.always or output.target.n != 0 or output.target.counting
+    return output.always or output.target.n != 0 or output.target.counts
 
 cdef inline int emit_one(OutputStage output, EventC* event) except -1:
     """Put out a chunk of one; takes over the event."""

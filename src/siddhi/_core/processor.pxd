@@ -24,6 +24,9 @@ ctypedef int (*receive_fn)(void* receiver, EventChunk* chunk) noexcept
 
 cdef class Receiver(Timed):
     cdef receive_fn on_chunk               # set when made; calls receive() where a class has nothing faster
+    # (position of an attribute, value): it does nothing with single events in which the attribute is anything else.
+    # Set before it subscribes; None: it wants to see every event.
+    cdef readonly tuple asks
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint takes_blocks(self) noexcept                # receive_block() handles the failure of each row by itself

@@ -2,7 +2,9 @@ from siddhi._core.context import AppContext, Timed
 from siddhi._core.executor import Executor
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
 
-class Receiver(Timed): ...
+class Receiver(Timed):
+    @property
+    def asks(self) -> tuple[int, bool | int | str] | None: ...
 
 class Processor(Timed):
     @property

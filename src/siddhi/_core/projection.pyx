@@ -8,10 +8,10 @@ from libc.string cimport memset
 
 from siddhi._core.batch cimport BatchBuilder
 from siddhi._core.callback cimport BatchCallback
-from siddhi._core.column_block cimport compute_column, copy_column, write_row
+from siddhi._core.column_block cimport compute_column, copy_column, lend_column, write_row
 from siddhi._core.column_op cimport COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, make_columns, write_columns
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport CURRENT, acquire, release
+from siddhi._core.event cimport BORROWED, CURRENT, acquire, release
 from siddhi._core.output cimport emit_one, is_needed
 from siddhi._core.processor cimport MAX_BLOCK
 
@@ -45,7 +45,10 @@ cdef class Projection(Processor):
             if self.columns[i].kind > COPY_OBJECT or self.columns[i].source_cell != self.columns[i].cell:
                 self.forwards = False
         self.pure = pure
+        self.copies = True
         for i in range(self.n_columns):
+            if self.columns[i].kind > COPY_OBJECT:
+                self.copies = False
             if self.columns[i].kind == COMPUTE_OBJECT:
                 self.pure = False
         chunk_clear(&self.out)
@@ -111,6 +114,9 @@ cdef class Projection(Processor):
                     return 0
                 except Exception:
                     pass  # some row fails: which one shows when they are taken one by one, below
+            elif self.output.target.block_mode and self.copies:
+                at[0] = n
+                return self.lend_block(events, n)
             elif self.output.target.block_mode:
                 try:
                     while at[0] < n:
@@ -128,6 +134,27 @@ cdef class Projection(Processor):
         while at[0] < n:
             self.process_one(events[at[0]])
             at[0] += 1
+        return 0
+
+    cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Send records with other cells of the same events; objects stay the events', who keeps a record takes them over."""
+        cdef EventC* out[MAX_BLOCK]
+        cdef Py_ssize_t i, made = 0
+        cdef int k, words = self.pool.layout.words
+        try:
+            while made < n:
+                out[made] = acquire(self.pool)
+                out[made].flags = BORROWED
+                out[made].timestamp = events[made].timestamp
+                for k in range(words):
+                    out[made].body[k] = 0
+                made += 1
+            for k in range(self.n_columns):
+                lend_column(&self.columns[k], events, n, out)
+            self.output.target.send_block(out, n)
+        finally:
+            for i in range(made):
+                release(self.pool, out[i])
         return 0
 
     cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:

@@ -23,6 +23,7 @@ class QueryEntry(Receiver):
         next: Processor,
         source: FaultSink,
         reads: int,
+        asks: tuple[int, bool | int | str] | None = None,
     ) -> None: ...
 
 class StageProcessor(Processor):

@@ -6,11 +6,15 @@ from cpython.ref cimport Py_INCREF
 
 from libc.string cimport memcpy
 
+from siddhi._core.context cimport MAX_DEPTH
 from siddhi._core.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
-from siddhi._core.executor cimport TRUE, Executor
-from siddhi._core.junction cimport send
+from siddhi._core.executor cimport TRUE, ExecC, Executor, FrameC
+from siddhi._core.junction cimport StreamJunction, send
 from siddhi._core.processor cimport MAX_BLOCK, receive_fn
 from siddhi._core.projection cimport Projection
+
+# A condition, called without a check: looking at the answer itself. -1: an exception is set.
+ctypedef int (*quiet_fn)(const ExecC* x, EventC* event, FrameC* frame, void* unused) noexcept
 
 
 cdef class StageCopier:
@@ -134,22 +138,66 @@ cdef void copy_cells(const CopyC* copy, EventC** events, Py_ssize_t n, EventC** 
             out[i].body[target] = events[i].body[source]
 
 
-cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
-    cdef EventC* event = chunk.head
-    cdef int i
-    if event.next is not NULL:
-        return entry.receive_many(event)
+cdef inline int admits(QueryEntry entry, EventC* event) noexcept:
+    """Whether an event passes the filters; -1: one of them failed, its exception is set."""
+    cdef int i, verdict
     for i in range(entry.n_conditions):
         entry.frame.type = event.type
         entry.frame.group = entry.frame.partition
-        if entry.conditions[i].fn(entry.conditions[i], event, entry.frame, NULL) != TRUE:
+        verdict = (<quiet_fn> entry.conditions[i].fn)(entry.conditions[i], event, entry.frame, NULL)
+        if verdict != TRUE:
+            return -1 if verdict == -1 else 0
+    return TRUE
+
+
+cdef inline bint lends(QueryEntry entry, EventC* event) noexcept:
+    """Whether the query puts the event out as it is: what its projection would do need not be asked of it."""
+    return entry.forward is not None and entry.forward.plain and event.type == CURRENT
+
+
+cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
+    cdef EventC* event = chunk.head
+    cdef int verdict
+    if event.next is not NULL:
+        return entry.receive_many(event)
+    verdict = admits(entry, event)
+    if verdict != TRUE:
+        return verdict
+    if lends(entry, event):
+        return send_on(entry.forward.target, chunk)
+    return entry_go_on(entry, chunk)
+
+
+cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
+    """Lend a chunk of one on, through all queries in a row that would do the same: a loop where sends would nest."""
+    cdef EventC* event = chunk.head
+    cdef PyObject* entry                   # borrowed from the junction, which keeps it also where it unsubscribes
+    cdef int verdict, streams = 0
+    while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
+        entry = <PyObject*> junction.array[0].receiver
+        streams += 1
+        if streams == MAX_DEPTH:
+            return junction.app.give_up(junction.id, streams)
+        verdict = admits(<QueryEntry> entry, event)
+        if verdict == TRUE and not lends(<QueryEntry> entry, event):
+            verdict = go_on_unchecked(entry, chunk)
+        if verdict == 0:
             return 0
-    if entry.forward is not None and entry.forward.plain and event.type == CURRENT:
-        # What the projection would do, without asking it: the record is lent on.
-        return send(entry.forward.target, chunk)
+        if verdict == -1:
+            junction.app.depth += 1        # as a send would have done
+            return junction.fail(0, chunk)
+        junction = (<QueryEntry> entry).forward.target
+    return send(junction, chunk)
+
+
+cdef int entry_go_on(QueryEntry entry, EventChunk* chunk) except -1:
+    """What comes behind the filters, with an event that passed them."""
     if entry.copier is None:
-        return entry.next.process_one(event)
-    return entry.copy_one(event)
+        return entry.next.process_one(chunk.head)
+    return entry.copy_one(chunk.head)
+
+
+cdef receive_fn go_on_unchecked = <receive_fn> entry_go_on
 
 
 cdef class QueryEntry(Receiver):
@@ -162,10 +210,11 @@ cdef class QueryEntry(Receiver):
         next: the first step behind the filters.
         source: the stream's junction, which handles failures of single rows of a block.
         reads: the attributes it reads, as bits; all ones where there are more than 64.
+        asks: (position, value) where the filters begin with ``attribute == value``.
     """
 
     def __init__(self, AppContext app not None, tuple filters not None, StageCopier copier, Processor next not None,
-                 FaultSink source not None, uint64_t reads):
+                 FaultSink source not None, uint64_t reads, tuple asks=None):
         cdef int i
         cdef Executor executor
         self.app = app
@@ -187,6 +236,7 @@ cdef class QueryEntry(Receiver):
         self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads
+        self.asks = asks
 
     def __dealloc__(self):
         PyMem_Free(self.conditions)
@@ -216,9 +266,7 @@ cdef class QueryEntry(Receiver):
                     self.next.process_block(rows, m, &at)
                 except Exception as error:
                     self.next.abort()
-                    if at == m:
-                        raise            # of rows that went on: nothing of this query's
-                    self.source.fault(error, passed[at])
+                    self.source.fault(error, passed[min(at, m - 1)])
                     at += 1
         finally:
             for i in range(made):

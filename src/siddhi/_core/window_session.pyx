@@ -30,13 +30,14 @@ cdef struct SpanC:                 # one session; empty where it holds nothing
 cdef struct SessionC:              # what a key has
     SpanC current
     SpanC previous                 # ended, waiting for late events
-    int64_t due                    # when to look at it next; its entry in the wake-up heap says the same
+    int64_t due                    # when to look at it next; 0: there is nothing to look at
+    uint64_t order                 # of its entry in the wake-up heap
     uint64_t chunk                 # in which the current one got its latest event
 
 cdef struct WakeC:
     int64_t due
     uint64_t order                 # of scheduling: decides between equal times
-    uint32_t slot                  # of the key; stale where the session is due at another time
+    uint32_t slot                  # of the key; stale where the session's is another entry
 
 cdef struct SessionStateC:
     PyObject* keys                 # KeyMap, owned
@@ -270,8 +271,10 @@ cdef class SessionWindow(Window):
             return (<KeyMap> state.keys).remove(slot)
         # An entry that is too early is put off when it comes up, or finds the session over by the clock.
         if session.due == 0 or due < session.due:
+            state.wake_order += 1
             session.due = due
-            push_wake(state, due, slot)
+            session.order = state.wake_order
+            push_wake(state, due, session.order, slot)
             return self.plan_wake(state)
         return 0
 
@@ -295,7 +298,7 @@ cdef class SessionWindow(Window):
         state.waiting = False
         while state.n_wakes and state.wakes[0].due <= when:
             wake = pop_wake(state)
-            if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].due == wake.due:
+            if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
                 state.sessions[wake.slot].due = 0
                 self.look_at(state, wake.slot, now)
         self.plan_wake(state)
@@ -308,11 +311,13 @@ cdef class SessionWindow(Window):
         cdef KeyMap keys = <KeyMap> state.keys
         cdef uint32_t slot
         keys.write(writer)
+        writer.put_i64(<int64_t> state.wake_order)
         for slot in range(keys.slots()):
             if keys.is_live(slot):
                 self.write_span(&state.sessions[slot].current, writer)
                 self.write_span(&state.sessions[slot].previous, writer)
                 writer.put_i64(state.sessions[slot].due)
+                writer.put_i64(<int64_t> state.sessions[slot].order)
         return 0
 
     cdef int write_span(self, SpanC* span, SnapshotWriter writer) except -1:
@@ -325,13 +330,15 @@ cdef class SessionWindow(Window):
         cdef KeyMap keys = <KeyMap> state.keys
         cdef uint32_t slot
         keys.read(reader)
+        state.wake_order = <uint64_t> reader.get_i64()
         for slot in range(keys.slots()):
             if keys.is_live(slot):
                 self.make_room(state, slot)
                 self.read_span(&state.sessions[slot].current, reader)
                 self.read_span(&state.sessions[slot].previous, reader)
                 state.sessions[slot].due = reader.get_i64()
-                push_wake(state, state.sessions[slot].due, slot)
+                state.sessions[slot].order = <uint64_t> reader.get_i64()
+                push_wake(state, state.sessions[slot].due, state.sessions[slot].order, slot)
         return self.plan_wake(state)
 
     cdef int read_span(self, SpanC* span, SnapshotReader reader) except -1:
@@ -351,7 +358,7 @@ cdef inline bint earlier(const WakeC* a, const WakeC* b) noexcept:
     return a.due < b.due or (a.due == b.due and a.order < b.order)
 
 
-cdef int push_wake(SessionStateC* state, int64_t due, uint32_t slot) except -1:
+cdef int push_wake(SessionStateC* state, int64_t due, uint64_t order, uint32_t slot) except -1:
     cdef WakeC* wakes
     cdef WakeC wake
     cdef Py_ssize_t i = state.n_wakes, parent
@@ -362,8 +369,7 @@ cdef int push_wake(SessionStateC* state, int64_t due, uint32_t slot) except -1:
             raise MemoryError
         state.wakes = wakes
         state.wake_capacity = capacity
-    state.wake_order += 1
-    wake.due, wake.order, wake.slot = due, state.wake_order, slot
+    wake.due, wake.order, wake.slot = due, order, slot
     state.n_wakes += 1
     while i > 0:
         parent = (i - 1) // 2

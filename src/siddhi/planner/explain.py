@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from siddhi.planner.aggregations_explain import aggregation_lines
 from siddhi.planner.compaction import compaction
+from siddhi.planner.dispatch import dispatched
 from siddhi.planner.explain_input import input_lines, window_text
 from siddhi.planner.explain_pattern import pattern_labels
 from siddhi.planner.expression_text import executor_text, expression_text
@@ -49,7 +50,8 @@ def explain(plan: Plan) -> str:
         lines.append(f"{_STEP}playback{heartbeat}")
     if plan.statistics is not None:
         lines.append(f"{_STEP}statistics")
-    lines += [_stream_line(stream) for stream in plan.streams.values()]
+    looked_up = dispatched(query for query in plan.executions if isinstance(query, QueryPlan))
+    lines += [_stream_line(stream, looked_up.get(stream.id)) for stream in plan.streams.values()]
     lines += [_table_line(table) for table in plan.tables.values()]
     for window in plan.windows.values():
         lines.append(
@@ -74,8 +76,10 @@ def explain(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _stream_line(stream: StreamPlan) -> str:
+def _stream_line(stream: StreamPlan, looked_up: tuple[str, int] | None = None) -> str:
     notes = [stream.origin.value]
+    if looked_up is not None:
+        notes.append(f"looks {looked_up[1]} queries up by {looked_up[0]}")
     if stream.on_error is not OnErrorAction.LOG:
         notes.append(f"on error {stream.on_error.value}")
     if stream.async_settings is not None:

@@ -38,22 +38,28 @@ def build_compact(
     if not isinstance(plan.input, SingleInputPlan) or plan.input.window is None:
         raise TypeError("only a window over a single stream keeps arguments")
     window = plan.input.window
-    constants = [argument.value for argument in window.arguments if isinstance(argument, Const)]
+    extents = [
+        argument.value
+        for argument in window.arguments
+        if isinstance(argument, Const) and isinstance(argument.value, int) and not isinstance(argument.value, bool)
+    ]
     if form is Compaction.TUMBLING:
-        tumbling = build_selector(
-            plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate
-        )
+        tumbling = build_selector(plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate)
+        if not isinstance(tumbling, TumblingAggregate):
+            raise TypeError("a rate-limited query keeps its events")
         if window.window.native == "lengthBatch":
-            tumbling.over_length(constants[0])
+            tumbling.over_length(extents[0])
         else:
-            tumbling.over_time(constants[0], next((c for c in constants[1:] if not isinstance(c, bool)), None))
+            tumbling.over_time(extents[0], extents[1] if len(extents) > 1 else None)
         return tumbling
     sliding = build_selector(plan, slots, output, site, removes=True, remembers=False, kind=SlidingAggregate)
+    if not isinstance(sliding, SlidingAggregate):
+        raise TypeError("a rate-limited query keeps its events")
     if window.window.native == "length":
-        sliding.over_length(constants[0])
+        sliding.over_length(extents[0])
     elif window.window.native == "time":
-        sliding.over_time(constants[0])
+        sliding.over_time(extents[0])
     else:
         (attribute,) = (argument for argument in window.arguments if isinstance(argument, Attr))
-        sliding.over_attribute(attribute.position, layout, constants[0])
+        sliding.over_attribute(attribute.position, layout, extents[0])
     return sliding

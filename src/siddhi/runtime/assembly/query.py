@@ -12,10 +12,11 @@ from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
+from siddhi.planner.compaction import compaction
+from siddhi.planner.dispatch import asked_for
 from siddhi.planner.expressions import Attr
 from siddhi.planner.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.selection import OutputEventType
-from siddhi.planner.compaction import compaction
 from siddhi.runtime.assembly.chain import (
     Chain,
     add_handlers,
@@ -24,9 +25,9 @@ from siddhi.runtime.assembly.chain import (
     own_pool,
     reads_time,
 )
+from siddhi.runtime.assembly.compact import build_compact
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
-from siddhi.runtime.assembly.compact import build_compact
 from siddhi.runtime.assembly.selector import (
     build_projection,
     build_selector,
@@ -157,7 +158,9 @@ def build_single_query(
             plan, {0: stage.cells}, output, site, None if stage.pool is not None else source.pool
         )
     elif compact is not None:
-        built.stateful["selector"] = selector = build_compact(plan, compact, {0: stage.cells}, output, site, source.layout)
+        built.stateful["selector"] = selector = build_compact(
+            plan, compact, {0: stage.cells}, output, site, source.layout
+        )
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
         selector = build_selector(plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late)
@@ -168,7 +171,8 @@ def build_single_query(
     reads = attributes_read(
         input_, filters, selection_expressions(plan.selector), whole=stage.pool is not None and not input_.window
     )
-    return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads), built
+    asks = asked_for(input_.before) if input_.kind is SourceKind.STREAM else None
+    return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, asks), built
 
 
 def _selected(plan: QueryPlan) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from siddhi._core.aggregator_sum import SumAggregator
 from siddhi._core.event import EventPool
@@ -29,9 +29,6 @@ __all__ = ["build_projection", "build_selector", "has_side_effects", "is_project
 _MODES = {SelectMode.EACH: 0, SelectMode.LAST: 1, SelectMode.LAST_PER_GROUP: 2}
 
 
-_S = TypeVar("_S", bound=Selector)
-
-
 def build_selector(
     plan: QueryPlan,
     slots: Mapping[int, Cells],
@@ -41,8 +38,8 @@ def build_selector(
     removes: bool,
     remembers: bool,
     late: bool = False,
-    kind: type[_S] = Selector,  # type: ignore[assignment]
-) -> _S:
+    kind: type[Selector] = Selector,
+) -> Selector:
     """Build the selector of a query.
 
     Args:
