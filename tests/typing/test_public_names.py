@@ -24,13 +24,44 @@ PUBLIC = {
         "get_include",
         "run",
     ],
-    "siddhi.persistence": ["FileSystemPersistenceStore", "InMemoryPersistenceStore", "PersistenceStore"],
+    "siddhi.io": [
+        "AttributeMapping",
+        "ConnectionCallback",
+        "Connector",
+        "ConnectorContext",
+        "DistributionStrategy",
+        "DynamicOptions",
+        "InMemoryBroker",
+        "InputEventHandler",
+        "Option",
+        "OptionHolder",
+        "Sink",
+        "SinkListener",
+        "SinkMapper",
+        "Source",
+        "SourceEventListener",
+        "SourceMapper",
+        "Template",
+    ],
+    "siddhi.persistence": [
+        "ErrorEntry",
+        "ErrorOccurrence",
+        "ErrorStore",
+        "FileSystemPersistenceStore",
+        "InMemoryErrorStore",
+        "InMemoryPersistenceStore",
+        "PersistenceStore",
+    ],
 }
 
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_the_names_of_a_public_module_are_these(module: str) -> None:
     assert sorted(importlib.import_module(module).__all__) == PUBLIC[module]
+
+
+def test_looking_around_shows_public_names_only() -> None:
+    assert dir(siddhi) == PUBLIC["siddhi"]
 
 
 def modules() -> list[str]:

@@ -89,6 +89,9 @@ cdef class BatchCallback(Receiver):
     cdef bint is_silent(self, int epoch) except -1:
         return True
 
+    cdef bint keeps(self) noexcept:
+        return False
+
     cpdef int flush(self) except -1:
         """Hand out what was collected."""
         self.waiting = False

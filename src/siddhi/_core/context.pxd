@@ -57,7 +57,6 @@ cdef class AppContext:
     cdef bint closed                       # shut down: no timers any more
     cdef list retired                      # junctions that tidy up when no delivery is on its way
     cdef int dive(self, str stream) except -1
-    cdef int give_up(self, str stream, int streams) except -1
     cdef bint has_room(self) except -1                      # for a block to go on
     cdef bint passes_on(self, object error) except -1       # it is not for this send to handle it
     cdef int surface(self) except -1

@@ -68,6 +68,10 @@ cdef class AppContext:
                 self.frame.clock = 0
             self.frame.playback = playback
 
+    def share_lock(self, AppLock lock not None):
+        """Use another app's lock: the two send to each other. To be called before anything else uses this one's."""
+        self.lock = lock
+
     def set_running(self, bint running):
         self.running = running
 
@@ -229,13 +233,10 @@ cdef class AppContext:
             raise RecursionError(f"stream '{stream}' takes no event: what it follows from has led too deep and is given up")
         if self.depth <= MAX_DEPTH and siddhi_stack_has_room():
             return 0
-        return self.give_up(stream, self.depth - 1)
-
-    cdef int give_up(self, str stream, int streams) except -1:
         self.overrun = True
         self.deep = 0
         raise RecursionError(
-            f"stream '{stream}': one event leads through more than {streams} streams, and there is no room for "
+            f"stream '{stream}': one event leads through more than {self.depth - 1} streams, and there is no room for "
             "more; do streams feed each other without end?")
 
     cdef bint has_room(self) except -1:

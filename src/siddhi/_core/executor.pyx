@@ -24,6 +24,7 @@ cdef extern from "siddhi/single.h":
 
 
 cdef object index_of = operator.index      # C's conversion would cut a float
+MOST_TOLD = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
 
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
@@ -68,7 +69,7 @@ cdef Executor new_executor(eval_fn fn, int type, tuple children, str description
     executor.c.fn = fn
     executor.type = type
     executor.kind = COMPUTED
-    executor.description = description
+    executor.description = description if len(description) <= MOST_TOLD else description[:MOST_TOLD] + "..."
     executor.adopt(children)
     return executor
 

@@ -47,7 +47,7 @@ cdef extern from *:
     int64_t siddhi_int64(object value, int* overflow) except? -1
 
 cdef enum:
-    BLOCK = MAX_BLOCK              # rows of a batch that are filled at a time: their records stay in the cache
+    BLOCK = MAX_BLOCK // 2         # rows of a batch that are filled at a time: their records stay in the cache
 
 cdef uint64_t ALL = <uint64_t> 0 - 1
 

@@ -23,6 +23,9 @@ cdef class Nobody(Receiver):
     cdef bint is_silent(self, int epoch) except -1:
         return True
 
+    cdef bint keeps(self) noexcept:
+        return False
+
     cdef uint64_t reads(self) noexcept:
         return 0
 
@@ -96,7 +99,7 @@ cdef class StreamJunction:
         self.n = <int> n
         self.changes += 1
         self.dispatch = None
-        self.settled = False
+        self.arranged = False
         self.plain = False
         self.sink = self.receivers[0] if n == 1 and isinstance(self.receivers[0], BatchCallback) else None
         return 0
@@ -110,20 +113,21 @@ cdef class StreamJunction:
     def counting(self, bint counting):
         self.counts = counting
         self.plain = False
-        self.settled = False
+        self.arranged = False
 
     @property
     def dispatches(self):
         """Name of the attribute by whose value events are dispatched; None where every receiver sees every event."""
-        self.settle()
+        self.arrange()
         return None if self.dispatch is None else self.layout.names[self.dispatch.position]
 
-    cdef int settle(self) except -1:
+    cdef int arrange(self) except -1:
         """Find out by which attribute events are dispatched: the one for which most receivers ask."""
         cdef Receiver receiver
-        cdef dict asking = {}
-        if self.settled:
+        cdef dict asking
+        if self.arranged:
             return 0
+        asking = {}
         asks = [receiver.asks for receiver in self.receivers]
         for ask in asks:
             if ask is not None:
@@ -132,19 +136,23 @@ cdef class StreamJunction:
         if position is not None and asking[position] >= FEWEST_ASKING:
             self.dispatch = Dispatch(
                 self.layout, position, [ask[1] if ask is not None and ask[0] == position else None for ask in asks])
-        self.settled = True
+        self.arranged = True
         self.plain = self.dispatch is None and not self.counts
         return 0
 
     cdef int send_special(self, EventChunk* chunk) except -1:
-        """Deliver a chunk where there is something to find out, to count or to pick before: the rest of a send()."""
+        """Deliver a chunk where there is something to find out, to count or to pick before."""
         cdef int i = 0, k
         cdef long long changes
         cdef Dispatch dispatch
         cdef PlacesC places
-        self.settle()
+        if not self.arranged:
+            self.arrange()
         if self.counts:
             self.count(chunk)
+        self.app.depth += 1
+        if self.app.depth > self.app.deep:
+            self.dive()
         if self.dispatch is not None and chunk.head.next is NULL:
             dispatch = self.dispatch
             places = dispatch.lists[dispatch.list_of(chunk.head)]
@@ -157,8 +165,7 @@ cdef class StreamJunction:
                 if self.changes != changes:
                     break                  # somebody came or went: those behind are asked one by one
             else:
-                self.app.depth -= 1
-                return 0
+                i = self.n
         while i < self.n:
             if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
                 return self.fail(i, chunk)
@@ -172,7 +179,8 @@ cdef class StreamJunction:
         cdef Py_ssize_t i = 0
         cdef int j = 0
         if self.block_mode and not self.counts and self.app.has_room():
-            self.settle()
+            if not self.arranged:
+                self.arrange()
             self.app.depth += 1
             try:
                 if self.dispatch is not None:
@@ -223,6 +231,7 @@ cdef class StreamJunction:
             return self.block_mode
         self.epoch = epoch
         self.block_mode = self.silent = False       # also while a cycle of streams is followed
+        self.keeps = True
         if self.app.depth >= SHALLOW:
             return False                            # a block wants much of the stack: further down rows go one by one
         self.app.depth += 1
@@ -233,6 +242,9 @@ cdef class StreamJunction:
         self.silent = all(silent)
         self.block_mode = self.silent or (
             len(silent) == 1 and not self.app.frame.playback and (<Receiver> self.receivers[0]).takes_blocks())
+        self.keeps = False
+        for receiver in self.receivers:
+            self.keeps = self.keeps or receiver.keeps()
         return self.block_mode
 
     cdef bint is_silent(self, int epoch) except -1:
@@ -256,7 +268,7 @@ cdef class StreamJunction:
             self.app.surface()
         chunk.head = event
         chunk.tail = event
-        return self.take_fault(error, &chunk)
+        return self.settle(error, &chunk)
 
     cdef void count(self, EventChunk* chunk) noexcept:
         cdef EventC* event = chunk.head
@@ -284,10 +296,10 @@ cdef class StreamJunction:
                 raise error
             if self.app.depth == 0:
                 self.app.surface()
-            self.take_fault(error, chunk)
+            self.settle(error, chunk)
         return 0
 
-    cdef int take_fault(self, object error, EventChunk* chunk) except -1:
+    cdef int settle(self, object error, EventChunk* chunk) except -1:
         try:
             return self.handle(error, chunk)
         except RecursionError as deeper:

@@ -107,6 +107,7 @@ cdef class ExternalTimeWindow(Window):
     """
 
     cdef int64_t duration
+    cdef str attribute
     cdef int cell
     cdef int word
     cdef uint64_t bit
@@ -115,6 +116,7 @@ cdef class ExternalTimeWindow(Window):
                  bint stamps=True):
         Window.__init__(self, app, pool, stamps)
         self.duration = duration_ms
+        self.attribute = pool.layout.names[position]
         self.cell = pool.layout.cell(position)
         self.word = pool.layout.null_word(position)
         self.bit = (<uint64_t> 1) << (position & 63)
@@ -128,8 +130,7 @@ cdef class ExternalTimeWindow(Window):
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         cdef int64_t now = <int64_t> event.body[self.cell]
         if event.body[self.word] & self.bit:
-            name = self.pool.layout.names[self.cell - self.pool.layout.words]
-            raise ValueError(f"externalTime goes by '{name}', which is null")
+            raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
         while state.held.size and <int64_t> queue_first(&state.held).body[self.cell] + self.duration <= now:
             self.expire(queue_pop(&state.held), now)
         retain(self.pool, event)

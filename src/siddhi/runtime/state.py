@@ -4,23 +4,59 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from siddhi._core.context import AppContext
-from siddhi._core.processor import Processor
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, seal, unseal
 from siddhi.errors import CannotRestoreStateError
 
 if TYPE_CHECKING:
     from siddhi.query_api.app import SiddhiApp
 
-__all__ = ["SnapshotService", "fingerprint_of"]
+__all__ = ["SnapshotService", "Stateful", "fingerprint_of"]
+
+
+class Stateful(Protocol):
+    """Something whose state is part of snapshots."""
+
+    def save(self, writer: SnapshotWriter, /) -> None: ...
+    def load(self, reader: SnapshotReader, /) -> None: ...
 
 
 def fingerprint_of(app: SiddhiApp) -> str:
     """Identifies what an app says: state fits apps of the same fingerprint."""
-    said = repr((app.annotations, app.definitions, app.executions))
+    said = _said((app.annotations, app.definitions, app.executions))
     return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+class _Text(str):
+    """Text to put out as it is."""
+
+    __slots__ = ()
+
+
+def _said(app: object) -> str:
+    """What ``repr`` would say, in a loop: a chain of operators is a tree as deep as it is long."""
+    pieces: list[str] = []
+    pending = [app]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, _Text):
+            pieces.append(item)
+        elif isinstance(item, tuple):
+            pending.append(_Text(",)" if len(item) == 1 else ")"))
+            for place, part in reversed(list(enumerate(item))):
+                pending += (part, _Text(", " if place else ""))
+            pending.append(_Text("("))
+        elif is_dataclass(item):
+            pending.append(_Text(")"))
+            for place, part in reversed(list(enumerate(part for part in fields(item) if part.repr))):
+                pending += (getattr(item, part.name), _Text(f"{', ' if place else ''}{part.name}="))
+            pending.append(_Text(f"{type(item).__qualname__}("))
+        else:
+            pieces.append(repr(item))
+    return "".join(pieces)
 
 
 class SnapshotService:
@@ -32,7 +68,7 @@ class SnapshotService:
         steps: the stateful steps by stable name.
     """
 
-    def __init__(self, context: AppContext, fingerprint: str, steps: Mapping[str, Processor]) -> None:
+    def __init__(self, context: AppContext, fingerprint: str, steps: Mapping[str, Stateful]) -> None:
         self._context = context
         self._fingerprint = fingerprint
         self._steps = dict(steps)
