@@ -348,9 +348,16 @@ cdef class InputHandler:
 
     cdef int flush_batch_callbacks(self) except -1:
         cdef list waiting = self.app.batch_callbacks
+        cdef Py_ssize_t i
         self.app.batch_callbacks = []
-        for callback in waiting:
-            callback.flush()
+        for i in range(len(waiting)):
+            try:
+                waiting[i].flush()
+            except BaseException:
+                # An interrupt of one callback is none of the others'.
+                self.app.batch_callbacks[:0] = waiting[i + 1:]
+                self.flush_batch_callbacks()
+                raise
         return 0
 
     cdef int fill_block(self, Columns columns, EventC** block, Py_ssize_t start, Py_ssize_t n) except -1:
