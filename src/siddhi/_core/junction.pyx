@@ -42,6 +42,7 @@ cdef class StreamJunction:
 
     def subscribe(self, Receiver receiver not None):
         """Add a receiver behind those there are."""
+        receiver.origin = self
         self.receivers.append(receiver)
         self.rebuild()
 

@@ -11,7 +11,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.context cimport AppContext, Timed
+from siddhi._core.context cimport AppContext, FaultSink, Timed
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, Executor
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
@@ -27,6 +27,7 @@ cdef class Receiver(Timed):
     # (position of an attribute, value): it does nothing with single events in which the attribute is anything else.
     # Set before it subscribes; None: it wants to see every event.
     cdef readonly tuple asks
+    cdef FaultSink origin                  # the junction it subscribed to: handles failures of single rows of a block
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
     # Nothing behind it shows single events to the outside or, in playback, looks at a clock that the rows move.

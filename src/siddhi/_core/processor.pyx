@@ -22,7 +22,13 @@ cdef class Receiver(Timed):
         for i in range(n):
             chunk.head = events[i]
             chunk.tail = events[i]
-            self.receive(&chunk)
+            try:
+                self.receive(&chunk)
+            except Exception as error:
+                if self.origin is None:
+                    raise
+                self.abort()
+                self.origin.fault(error, events[i])
         return 0
 
     cdef bint is_silent(self, int epoch) except -1:
