@@ -171,7 +171,8 @@ cdef class BatchBuilder:
             self.timestamps[row + i] = events[i].timestamp
             for k in range(self.words):
                 nulls |= events[i].body[k]
-        if nulls:
+        # A record may have more cells than are collected; theirs are not looked at.
+        if nulls if self.words > 1 else nulls << (64 - self.layout.width):
             for i in range(n):
                 self.append(events[i])
             return 0

@@ -8,6 +8,8 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING
 from siddhi._core.executor_block cimport choose_operand
 
+import operator
+
 cdef extern from "time.h" nogil:
     ctypedef long time_t
     struct timespec:
@@ -20,6 +22,8 @@ cdef extern from "time.h" nogil:
 cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
 
+
+cdef object index_of = operator.index      # C's conversion would cut a float
 
 MOST_TOLD = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
 
@@ -293,9 +297,9 @@ cdef int unbox(object value, int type, CellC* out) except -1:
     elif type == FLOAT:
         out.f = <float> PyFloat_AsDouble(value)
     elif type == LONG:
-        out.l = value
+        out.l = index_of(value)
     elif type == INT:
-        out.i = value
+        out.i = index_of(value)
     else:
         out.i = 1 if value else 0
     return 0

@@ -141,12 +141,18 @@ cdef class Window(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i, n, partition, before = self.app.frame.partition
-        for i in range(self.capacity):
-            self.drop(i)
+        # The partition's keys were read first: states are there for all of them, and nobody looks for others.
+        cdef set expected = {i for i in range(self.capacity) if self.states[i] is not NULL}
         n = reader.get_u32()
+        if n != len(expected):
+            raise ValueError("snapshot is damaged: a window of other keys than the partition's")
         try:
             for _ in range(n):
                 partition = reader.get_u32()
+                if partition not in expected:
+                    raise ValueError("snapshot is damaged: a window of a key that is not there")
+                expected.remove(partition)
+                self.drop(partition)
                 self.ensure(partition)
                 self.app.frame.partition = partition
                 self.read_state(self.states[partition], reader)

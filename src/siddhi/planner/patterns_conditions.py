@@ -7,17 +7,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from siddhi.planner.expressions import (
-    Aggregate,
     Attr,
     Call,
     Comparison,
     EventReference,
     IsNullEvent,
-    ScriptCall,
     TypedExpression,
 )
 from siddhi.planner.patterns_plan import KeyPlan
-from siddhi.planner.walk import conjuncts, walk
+from siddhi.planner.walk import calls_python, conjuncts, has_aggregate, walk
 from siddhi.query_api.expression import CompareOperator
 
 __all__ = ["Conditions", "split_conditions"]
@@ -44,20 +42,13 @@ def split_conditions(
         wants_keys: equalities may become keys.
     """
     parts = [part for condition in filters for part in conjuncts(condition)]
-    if any(_calls_python(part) for part in parts):
+    if any(calls_python(part) or has_aggregate(part) for part in parts):
         # What Python functions see and when is part of the answer: order and number of evaluations stay as written.
         return Conditions(others=tuple(parts))
     alone = tuple(part for part in parts if _slots(part) <= {own} and not _reads_collected(part))
     others = tuple(part for part in parts if not any(part is other for other in alone))
     keys = tuple(key for part in others if (key := _key(part, own, fixed))) if wants_keys else ()
     return Conditions(alone, others, keys)
-
-
-def _calls_python(expression: TypedExpression) -> bool:
-    return any(
-        isinstance(node, (ScriptCall, Aggregate)) or (isinstance(node, Call) and node.function.native is None)
-        for node in walk(expression)
-    )
 
 
 def _slots(expression: TypedExpression) -> set[int]:

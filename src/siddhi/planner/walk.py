@@ -20,7 +20,7 @@ from siddhi.planner.expressions import (
     Widen,
 )
 
-__all__ = ["children", "conjuncts", "disjuncts", "has_aggregate", "read_positions", "walk"]
+__all__ = ["calls_python", "children", "conjuncts", "disjuncts", "has_aggregate", "read_positions", "walk"]
 
 
 def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
@@ -70,6 +70,14 @@ def _operands(condition: TypedExpression | None, kind: type[And | Or]) -> list[T
 def has_aggregate(expression: TypedExpression) -> bool:
     """Whether an aggregator is called in it."""
     return any(isinstance(node, Aggregate) for node in walk(expression))
+
+
+def calls_python(expression: TypedExpression) -> bool:
+    """Whether a function written in Python is called in it, which may do anything, sending events included."""
+    return any(
+        isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native is None)
+        for node in walk(expression)
+    )
 
 
 def read_positions(expressions: Iterable[TypedExpression], slot: int) -> set[int]:

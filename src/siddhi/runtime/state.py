@@ -84,8 +84,13 @@ class SnapshotService:
 
         Raises:
             CannotRestoreStateError: the snapshot is damaged, of an unknown version, or of another app; or what the app
-                holds now is no data, so that it could not be put back.
+                holds now is no data, so that it could not be put back; or an event is at work in the app that asks.
         """
+        if self._context.lock.is_mine:
+            raise CannotRestoreStateError(
+                f"the state of app '{self._context.name}' was not restored: a callback or function of the app asked for it, "
+                "and the event it was called for is still at work; restore when the send has returned"
+            )
         with self._context.lock:
             try:
                 before = self.take()
