@@ -244,6 +244,23 @@ def test_a_bad_json_line_is_named(file: Any, line: str, said: str) -> None:
     assert len(Reading(path, skip=True).rows) == 2
 
 
+@pytest.mark.parametrize("line", ["null", " null ", "\tnull\r"])
+def test_a_line_that_is_null_is_no_event(file: Any, line: str) -> None:
+    good = json.dumps({"name": None, "n": 1, "price": None, "flag": None})
+    for lines in ([line], [line, line], [line, good, good], [good, line, good], [good, good, line]):
+        read = Reading(file("\n".join(lines), ".jsonl"), skip=True)
+        assert read.rows == [(None, 1, None, None)] * lines.count(good)
+        assert read.bad_lines.count == lines.count(line)
+        assert read.said[0].endswith(f", line {lines.index(line) + 1}: not a JSON object but null")
+
+
+def test_a_number_out_of_range_is_no_fault_of_the_first_column(file: Any) -> None:
+    with pytest.raises(BadInput, match="line 2: not readable, perhaps for a number out of range"):
+        Reading(
+            file('{"name": "a", "n": 1, "price": 1, "flag": true}\n{"name": "a", "n": 1, "price": 1e400}', ".jsonl")
+        )
+
+
 def test_a_key_no_line_has_is_named_with_the_likely_one(file: Any) -> None:
     message = refusal(file('{"name":"a","n":1,"prize":1,"flag":true}\n', ".jsonl"))
     assert "has no column 'price' for stream 'S' (columns: name, n, prize, flag); did you mean 'prize'?" in message

@@ -84,7 +84,9 @@ def missing_column(file: str, column: str, stream: str, columns: Iterable[str]) 
 
 
 def column_at_fault(schema: InputSchema, read: Callable[[InputSchema], object]) -> str | None:
-    """Read a bad record one column at a time and return the first that fails."""
+    """Read a bad record one column at a time and return the first that fails; None where none is to blame."""
+    if not _reads(read, InputSchema(schema.stream, (), None)):
+        return None
     parts = {name: InputSchema(schema.stream, ((name, kind),), None) for name, kind in schema.attributes}
     for column, part in parts.items():
         if not _reads(read, part):
