@@ -244,6 +244,20 @@ def test_a_bad_json_line_is_named(file: Any, line: str, said: str) -> None:
     assert len(Reading(path, skip=True).rows) == 2
 
 
+def test_values_of_any_length_are_read_and_bad_ones_named(file: Any) -> None:
+    long = "x" * 200_000
+    assert Reading(file(f"name,n,price,flag\n{long},1,2,true\n")).rows == [(long, 1, 2.0, True)]
+    assert Reading(file(f"name,n,price,flag,at\n{long},1,2,true,7\n"), timestamp="at").times == [7]
+    for bad in (f"{long},x,2,true", '"x' * 100_000, f"{long},1"):
+        read = Reading(file(f"name,n,price,flag\n{bad}\na,1,2,true\n"), skip=True)
+        assert read.rows[-1:] == [("a", 1, 2.0, True)]
+        assert read.bad_lines.count == 1
+        assert len(read.said[0]) < 500
+    with pytest.raises(BadInput, match="has no column 'name'") as refused:
+        Reading(file(f"{long[:100_000]},n\n1,2\n"))
+    assert len(str(refused.value)) < 1_000
+
+
 @pytest.mark.parametrize("line", ["null", " null ", "\tnull\r"])
 def test_a_line_that_is_null_is_no_event(file: Any, line: str) -> None:
     good = json.dumps({"name": None, "n": 1, "price": None, "flag": None})

@@ -14,6 +14,7 @@ from .schema import IN_WORDS, TIMESTAMP_IN_WORDS, Chunk, InputSchema
 from .timestamps import epoch_ms
 
 _SHOWN = 60
+_SHOWN_NAMES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ def missing_column(file: str, column: str, stream: str, columns: Iterable[str]) 
     """What is said of a file that lacks a column of its stream."""
     names = list(columns)
     has = ", ".join(names) or "none"
+    has = has if len(has) <= _SHOWN_NAMES else f"{has[: _SHOWN_NAMES - 3]}..."
     return f"{file} has no column '{column}' for stream '{stream}' (columns: {has}){did_you_mean(column, names)}"
 
 
