@@ -11,6 +11,7 @@ from siddhi.errors import (
     SiddhiAppError,
     SiddhiError,
     SiddhiParserError,
+    did_you_mean,
 )
 from siddhi.query_api.span import Span
 
@@ -90,6 +91,12 @@ def test_what_is_quoted_is_cut():
 @pytest.mark.parametrize("source", ["", "\n\n", "a\n   \nb"])
 def test_nothing_is_shown_of_an_empty_line(source):
     assert "\n" not in str(SiddhiAppError("bad", span=Span(2, 0, 2, 0), source=source))
+
+
+def test_a_name_in_another_case_is_the_likely_one():
+    assert did_you_mean("I", ["a", "i"]) == "; did you mean 'i'?"
+    assert did_you_mean("price", ["prize", "PRICE"]) == "; did you mean 'PRICE'?"
+    assert did_you_mean("zzz", ["a", "i"]) == ""
 
 
 def test_what_is_known_first_stays():

@@ -264,5 +264,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``; did you mean 'x'?`` for the closest known word, or nothing where none is close."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, list(known), 1)
+    names = list(known)
+    close = [name for name in names if name.lower() == word.lower()] or get_close_matches(word, names, 1)
     return f"; did you mean '{close[0]}'?" if close else ""

@@ -63,3 +63,12 @@ def test_pol2cart_takes_degrees_and_keeps_the_height():
         runtime.input_handler("P").send((90.0, 2.0, None))
     assert rows[0] == (pytest.approx(1.99992384612), pytest.approx(0.01745307099), 7.0)
     assert rows[1] == (pytest.approx(0.0, abs=1e-12), pytest.approx(2.0), None)
+
+
+@pytest.mark.parametrize("window", ["", "#window.length(2)"])
+def test_what_is_added_goes_through_windows(window):
+    app = f"define stream P (t double, r double); from P#pol2Cart(t, r){window}[x >= 0.0] select r, x insert into Out;"
+    with running(app) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.input_handler("P").send_batch({"t": [0.0, 180.0, 0.0], "r": [1.0, 2.0, 3.0]})
+    assert rows == [(1.0, 1.0), (3.0, 3.0)]

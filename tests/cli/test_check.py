@@ -55,3 +55,12 @@ def test_a_file_that_is_not_there_or_not_text(command: Command, write: Callable[
     result = command("check", "none.siddhi")
     assert result.exit_code == 2
     assert "cannot read the app none.siddhi: No such file or directory" in result.stderr
+
+
+def test_nothing_is_run(command: Command, write: Callable[[str, str], None]) -> None:
+    app = """define trigger T at 'start';
+    define function f[python] return int { raise SystemExit("it ran") };
+    from T select f(triggered_time) as x insert into O;"""
+    write("app.siddhi", app)
+    result = command("check", "app.siddhi")
+    assert (result.stdout, result.stderr, result.exit_code) == ("app.siddhi: OK\n", "", 0)

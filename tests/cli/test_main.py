@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -131,6 +132,46 @@ def test_ctrl_c_before_the_first_event_is_an_interruption_like_any_other(folder:
         _, said = process.communicate(timeout=SECONDS)
     assert said == "interrupted\n"
     assert process.returncode == 130
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+@pytest.mark.parametrize(
+    ("command", "output", "code"),
+    [
+        ("run app.siddhi -q --input S=in.csv --output O=- >&-", "", 0),
+        ("run app.siddhi --input S=in.csv --output O=- 2>&-", '{"v":7}\n', 0),
+        ("run app.siddhi -q --input S=- --output O=- <&-", "", 0),
+        ("explain app.siddhi >&-", "", 0),
+        ("check app.siddhi <&- >&- 2>&-", "", 0),
+    ],
+)
+def test_standard_streams_may_be_closed(folder: Path, command: str, output: str, code: int) -> None:
+    (folder / "in.csv").write_text("v\n7\n", encoding="utf-8")
+    line = f"{shlex.join(SIDDHI)} {command}"
+    result = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, cwd=folder, check=False, timeout=SECONDS
+    )
+    assert (result.stdout, result.stderr, result.returncode) == (output, "", code)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full disk")
+@pytest.mark.parametrize(
+    "command", ["explain app.siddhi", "check app.siddhi", "--help", "run -q app.siddhi --input S=in.csv --output O=-"]
+)
+def test_a_full_disk_is_named(folder: Path, command: str) -> None:
+    (folder / "in.csv").write_text("v\n7\n", encoding="utf-8")
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        result = subprocess.run(
+            [*SIDDHI, *command.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            check=False,
+            timeout=SECONDS,
+        )
+    assert result.stderr == "Error: cannot write standard output: No space left on device\n"
+    assert result.returncode == 4
 
 
 def test_the_console_script_is_declared() -> None:

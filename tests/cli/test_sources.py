@@ -244,6 +244,37 @@ def test_a_bad_json_line_is_named(file: Any, line: str, said: str) -> None:
     assert len(Reading(path, skip=True).rows) == 2
 
 
+def test_values_of_any_length_are_read_and_bad_ones_named(file: Any) -> None:
+    long = "x" * 200_000
+    assert Reading(file(f"name,n,price,flag\n{long},1,2,true\n")).rows == [(long, 1, 2.0, True)]
+    assert Reading(file(f"name,n,price,flag,at\n{long},1,2,true,7\n"), timestamp="at").times == [7]
+    for bad in (f"{long},x,2,true", '"x' * 100_000, f"{long},1"):
+        read = Reading(file(f"name,n,price,flag\n{bad}\na,1,2,true\n"), skip=True)
+        assert read.rows[-1:] == [("a", 1, 2.0, True)]
+        assert read.bad_lines.count == 1
+        assert len(read.said[0]) < 500
+    with pytest.raises(BadInput, match="has no column 'name'") as refused:
+        Reading(file(f"{long[:100_000]},n\n1,2\n"))
+    assert len(str(refused.value)) < 1_000
+
+
+@pytest.mark.parametrize("line", ["null", " null ", "\tnull\r"])
+def test_a_line_that_is_null_is_no_event(file: Any, line: str) -> None:
+    good = json.dumps({"name": None, "n": 1, "price": None, "flag": None})
+    for lines in ([line], [line, line], [line, good, good], [good, line, good], [good, good, line]):
+        read = Reading(file("\n".join(lines), ".jsonl"), skip=True)
+        assert read.rows == [(None, 1, None, None)] * lines.count(good)
+        assert read.bad_lines.count == lines.count(line)
+        assert read.said[0].endswith(f", line {lines.index(line) + 1}: not a JSON object but null")
+
+
+def test_a_number_out_of_range_is_no_fault_of_the_first_column(file: Any) -> None:
+    with pytest.raises(BadInput, match="line 2: not readable, perhaps for a number out of range"):
+        Reading(
+            file('{"name": "a", "n": 1, "price": 1, "flag": true}\n{"name": "a", "n": 1, "price": 1e400}', ".jsonl")
+        )
+
+
 def test_a_key_no_line_has_is_named_with_the_likely_one(file: Any) -> None:
     message = refusal(file('{"name":"a","n":1,"prize":1,"flag":true}\n', ".jsonl"))
     assert "has no column 'price' for stream 'S' (columns: name, n, prize, flag); did you mean 'prize'?" in message

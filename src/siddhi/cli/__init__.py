@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
 __all__ = ["main"]
 
@@ -21,5 +23,20 @@ def main() -> None:
         sys.stderr.write(f"siddhi: the command line needs '{error.name}'; install it with: pip install 'siddhi[cli]'\n")
         sys.exit(2)
     from .command import siddhi
+    from .failures import OutputFailed, reason
 
-    siddhi(prog_name="siddhi")
+    _open_missing_streams()
+    try:
+        siddhi(prog_name="siddhi")
+    except OSError as error:  # what is read and written by name has errors of its own: this is standard output
+        sys.stderr.write(f"Error: cannot write standard output: {reason(error)}\n")
+        sys.exit(OutputFailed.exit_code)
+
+
+def _open_missing_streams() -> None:
+    """Give Python the standard streams it was started without (``>&-``): nothing to read, nobody who reads."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until the end
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115

@@ -31,7 +31,7 @@ class CsvFormat:
             BadInput: a column is missing or ambiguous.
         """
         text = header.removeprefix(_BOM).decode("utf-8", errors="replace")
-        self._header = next(csv.reader(io.StringIO(text)), [])
+        self._header = _cells(text) or []
         self._schema = schema
         for column in schema.columns:
             if column not in self._header:
@@ -74,7 +74,9 @@ class CsvFormat:
             return Fault(f"not UTF-8 text ({error.reason} at byte {error.start})")
         if _never_closes_a_quote(record):
             return Fault("a quote is never closed")
-        cells = next(csv.reader(io.StringIO(text, newline="")))
+        cells = _cells(text)
+        if cells is None:
+            return Fault(f"a value of more than {csv.field_size_limit():,} characters, and not readable")
         if len(cells) != len(self._header):
             return Fault(f"{len(cells)} values where the header has {len(self._header)} columns")
         column = column_at_fault(self._schema, lambda part: chunk_of(self._read_columns(record, part), part))
@@ -108,10 +110,18 @@ class CsvFormat:
     def _type_of_times(self, data: bytes, column: str) -> pa.DataType:
         """Tell by the first record: whole numbers are read as such, twice as fast as through their text."""
         first = data.lstrip()
-        cells = next(csv.reader([first[: first.find(b"\n")].decode("utf-8", errors="replace")]), [])
+        cells = _cells(first[: first.find(b"\n")].decode("utf-8", errors="replace")) or []
         position = self._header.index(column)
         is_whole = position < len(cells) and cells[position].strip().removeprefix("-").isdigit()
         return pa.int64() if is_whole else pa.string()
+
+
+def _cells(text: str) -> list[str] | None:
+    """The values of the first record; none where there is none, None where one is longer than Python's reader takes."""
+    try:
+        return next(csv.reader(io.StringIO(text, newline="")), [])
+    except csv.Error:
+        return None
 
 
 def header_of(data: bytes) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,9 +12,10 @@ from pyarrow import json as arrow_json
 
 from .failures import BadInput
 from .schema import ARROW_TYPES, Chunk, InputSchema
-from .text_format import Fault, chunk_of, column_at_fault, missing_column
+from .text_format import Fault, UnreadableTextError, chunk_of, column_at_fault, missing_column
 
 SAMPLE_LINES = 1000
+_NULL_LINE = re.compile(rb"\n[ \t\r]*null")
 
 
 class JsonLinesFormat:
@@ -50,7 +52,7 @@ class JsonLinesFormat:
     def explain(self, record: bytes) -> Fault:
         """Parse the line alone, then try its columns one by one."""
         try:
-            item = json.loads(record, object_pairs_hook=_Pairs)
+            item = json.loads(record.strip(), object_pairs_hook=_Pairs)
         except UnicodeDecodeError as error:
             return Fault(f"not UTF-8 text ({error.reason} at byte {error.start})")
         except json.JSONDecodeError as error:
@@ -61,7 +63,7 @@ class JsonLinesFormat:
             return Fault(f"key '{item.repeated}' occurs twice")
         column = column_at_fault(self._schema, lambda part: chunk_of(self._read_columns(record, part), part))
         if column is None:
-            return Fault("not readable")
+            return Fault("not readable, perhaps for a number out of range")
         return Fault.of_value(_shown(item.get(column)), column, self._schema)
 
     def _read_columns(self, data: bytes, schema: InputSchema) -> pa.Table:
@@ -69,6 +71,9 @@ class JsonLinesFormat:
         types = {column: ARROW_TYPES.get(schema.type_of(column) or "", times) for column in schema.columns}
         if not data.strip():
             return pa.table({column: pa.array([], kind) for column, kind in types.items()})
+        if b"null" in data and (data.lstrip().startswith(b"null") or _NULL_LINE.search(data)):
+            # Arrow takes it for an object without keys, and ends the process where there is nothing else.
+            raise UnreadableTextError("a line is null")
         return arrow_json.read_json(
             pa.BufferReader(data),
             read_options=arrow_json.ReadOptions(block_size=len(data) + 1, use_threads=False),

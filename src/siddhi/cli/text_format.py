@@ -14,6 +14,7 @@ from .schema import IN_WORDS, TIMESTAMP_IN_WORDS, Chunk, InputSchema
 from .timestamps import epoch_ms
 
 _SHOWN = 60
+_SHOWN_NAMES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,14 @@ def missing_column(file: str, column: str, stream: str, columns: Iterable[str]) 
     """What is said of a file that lacks a column of its stream."""
     names = list(columns)
     has = ", ".join(names) or "none"
+    has = has if len(has) <= _SHOWN_NAMES else f"{has[: _SHOWN_NAMES - 3]}..."
     return f"{file} has no column '{column}' for stream '{stream}' (columns: {has}){did_you_mean(column, names)}"
 
 
 def column_at_fault(schema: InputSchema, read: Callable[[InputSchema], object]) -> str | None:
-    """Read a bad record one column at a time and return the first that fails."""
+    """Read a bad record one column at a time and return the first that fails; None where none is to blame."""
+    if not _reads(read, InputSchema(schema.stream, (), None)):
+        return None
     parts = {name: InputSchema(schema.stream, ((name, kind),), None) for name, kind in schema.attributes}
     for column, part in parts.items():
         if not _reads(read, part):

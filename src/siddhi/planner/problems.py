@@ -95,10 +95,11 @@ def ambiguous_attribute(name: str, sources: Sequence[str], at: Node | None) -> S
     hint = f"write {' or '.join(f'{source}.{name}' for source in sources)}"
     if len(set(sources)) == 1:
         message = f"attribute '{name}' is ambiguous: several events of '{sources[0]}' have it"
-        hint = f"name them, {sources[0]} as l join {sources[0]} as r, and write l.{name} or r.{name}"
+        one = sources[0]
+        hint = f"name them ({one} as a join {one} as b, or a={one} -> b={one}) and write a.{name} or b.{name}"
     if not all(sources):
         message = f"attribute '{name}' is ambiguous: several events have it"
-        hint = f"name them, e1=... -> e2=..., and write e1.{name} or e2.{name}"
+        hint = f"name them (a=... -> b=...) and write a.{name} or b.{name}"
     return SiddhiAppValidationError(message, code="E201", span=_span(at), hint=hint)
 
 
