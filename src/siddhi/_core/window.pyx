@@ -141,15 +141,22 @@ cdef class Window(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i, n, partition, before = self.app.frame.partition
-        for i in range(self.capacity):
+        cdef set missing = {i for i in range(self.capacity) if self.states[i] is not NULL}
+        for i in missing:
             self.drop(i)
-        n = reader.get_u32()
         try:
+            n = reader.get_u32()
             for _ in range(n):
                 partition = reader.get_u32()
+                # The keys there are have been read before: every one has a state, and nobody else has.
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: a window of no partition key ({partition})")
+                missing.discard(partition)
                 self.ensure(partition)
                 self.app.frame.partition = partition
                 self.read_state(self.states[partition], reader)
         finally:
             self.app.frame.partition = before
+            for i in missing:
+                self.ensure(i)
         return 0
