@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# deadline=None: how long an example takes says nothing about the rule under test, and depends on the machine.
-settings.register_profile("dev", max_examples=50, deadline=None)
+# How long an example takes, or its making, says nothing about the rule under test, and depends on the machine.
+settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", settings.get_profile("any"), max_examples=50)
 # The same examples in every run of CI: new ones are for `thorough`, where a person can look at what they find.
-settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True)
-settings.register_profile("thorough", max_examples=5_000, deadline=None, print_blob=True)
+settings.register_profile("ci", settings.get_profile("any"), max_examples=60, derandomize=True)
+settings.register_profile("thorough", settings.get_profile("any"), max_examples=5_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 

@@ -70,6 +70,23 @@ def test_carets_stand_under_the_place(source, span, excerpt):
     assert str(SiddhiAppError("bad", span=span, source=source)).split("\n", 1)[1] == excerpt
 
 
+def test_of_a_long_line_the_part_around_the_place_is_shown():
+    line = "".join(chr(ord("a") + place % 26) for place in range(1000))
+    for column in (0, 5, 500, 990, 999):
+        shown, carets = str(SiddhiAppError("bad", span=Span(1, column, 1, column + 3), source=line)).split("\n")[1:]
+        assert len(shown) < 180
+        at = carets.index("^")
+        assert shown[at : at + len(carets) - at] == line[column : column + 3]
+    whole = str(SiddhiAppError("bad", span=Span(1, 0, 1, 1000), source=line)).split("\n")
+    assert len(whole[2]) < 180
+
+
+def test_what_is_quoted_is_cut():
+    error = SiddhiAppError(f"no '{'x' * 500}' but 'short'", hint=f"{'y ' * 5000}")
+    assert str(error) == f"[E000] no '{'x' * 60}...' but 'short'\n  hint: {'y ' * 498}y..."
+    assert error.message == f"no '{'x' * 60}...' but 'short'"
+
+
 @pytest.mark.parametrize("source", ["", "\n\n", "a\n   \nb"])
 def test_nothing_is_shown_of_an_empty_line(source):
     assert "\n" not in str(SiddhiAppError("bad", span=Span(2, 0, 2, 0), source=source))

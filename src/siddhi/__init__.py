@@ -35,6 +35,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """The public names alone; submodules are found by their import."""
+    return sorted(__all__)
+
+
 def run(app: str) -> SiddhiAppRuntime:
     """Create an app with a manager of its own and start it.
 

@@ -29,6 +29,7 @@ The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -64,13 +65,14 @@ class SiddhiAppError(SiddhiError):
         hint: str | None = None,
         app: str | None = None,
     ) -> None:
+        message = _bounded(message)
         super().__init__(message)
         self.message = message
         if code is not None:
             self.code = code
         self.span = span
         self.source = source
-        self.hint = hint
+        self.hint = None if hint is None else _bounded(hint)
         self.app = app
 
     def located(self, *, source: str | None = None, app: str | None = None, span: Span | None = None) -> SiddhiAppError:
@@ -101,18 +103,36 @@ class SiddhiAppError(SiddhiError):
         return "\n".join(parts)
 
 
+_WIDEST = 160
+_MOST = 1000
+_LONG_QUOTE = re.compile(r"'([^'\n]{60})[^'\n]{40,}'")
+
+
+def _bounded(text: str) -> str:
+    """A message that quotes no more of what it is about than people read."""
+    if len(text) <= _WIDEST:
+        return text
+    text = _LONG_QUOTE.sub(r"'\1...'", text)
+    return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."
+
+
 def _excerpt(source: str, span: Span) -> list[str]:
-    """The line of the place, and carets under it; nothing for a place without text."""
+    """The line of the place, and carets under it; of a very long line the part around it. Nothing where is no text."""
     lines = source.split("\n")
     if not 1 <= span.line <= len(lines) or not lines[span.line - 1].strip():
         return []
     text = lines[span.line - 1].rstrip("\r")
-    end = span.end_column if span.end_line == span.line else len(text)
-    width = max(1, min(end, len(text)) - span.column)
+    end = min(span.end_column if span.end_line == span.line else len(text), len(text))
+    begin = span.column
+    if len(text) > _WIDEST:
+        first = max(0, min(begin - _WIDEST // 2, len(text) - _WIDEST))
+        before, after = "... " if first else "", " ..." if first + _WIDEST < len(text) else ""
+        text = before + text[first : first + _WIDEST] + after
+        begin, end = (column - first + len(before) for column in (begin, min(end, first + _WIDEST)))
     gutter = f"{span.line} | "
     # Tabs are kept in the padding so that the caret stands under its character at any tab width.
-    padding = "".join("\t" if char == "\t" else " " for char in text[: span.column])
-    return [f"{gutter}{text}", f"{' ' * len(gutter)}{padding}{'^' * width}"]
+    padding = "".join("\t" if char == "\t" else " " for char in text[:begin])
+    return [f"{gutter}{text}", f"{' ' * len(gutter)}{padding}{'^' * max(1, end - begin)}"]
 
 
 class SiddhiParserError(SiddhiAppError):

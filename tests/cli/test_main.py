@@ -113,6 +113,26 @@ def test_ctrl_c_in_the_middle_of_work_ends_between_two_batches(folder: Path) -> 
     assert sent == written == (folder / "out.csv").read_text(encoding="utf-8").count("1\n") > 0
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a pipe with a name")
+def test_ctrl_c_before_the_first_event_is_an_interruption_like_any_other(folder: Path) -> None:
+    os.mkfifo(folder / "in.csv")
+    # Where the parent ignores the signal, as shells do for what they start in the background, Python starts deaf.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from siddhi.cli import main; main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "run", "app.siddhi", "--input", "S=in.csv"],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+    with (folder / "in.csv").open("wb"):  # opened on both ends: the command waits for the header
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=SECONDS)
+    assert said == "interrupted\n"
+    assert process.returncode == 130
+
+
 def test_the_console_script_is_declared() -> None:
     lines = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8").splitlines()
     assert 'siddhi = "siddhi.cli:main"' in lines

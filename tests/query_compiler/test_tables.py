@@ -47,7 +47,7 @@ def test_every_rule_has_its_builder_method():
 def test_every_builder_method_belongs_to_a_rule_or_is_called_by_one():
     rules = {rule.action for rule in tables.load().rules}
     helpers = {
-        "app_name", "bucket", "chain_state", "defined", "element_state", "error", "here", "integer", "mixed", "rate_kind",
+        "above", "app_name", "bucket", "chain_state", "defined", "element_state", "error", "here", "integer", "mixed", "rate_kind",
         "repeated", "row_count", "table", "text", "without_window",
     }  # fmt: skip
     assert {name for name in dir(Builder) if not name.startswith("_")} - rules == helpers

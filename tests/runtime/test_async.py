@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,9 +93,12 @@ def test_a_full_buffer_stops_the_sender() -> None:
 
         sender = threading.Thread(target=send)
         sender.start()
-        sender.join(0.2)
+        until = time.monotonic() + WAIT
+        while len(sent) < 8 and time.monotonic() < until:  # the buffer's size
+            sender.join(0.001)
+        sender.join(0.05)
         assert sender.is_alive()
-        assert sent == list(range(1, 9))  # the buffer's size
+        assert sent == list(range(1, 9))
         go_on.set()
         sender.join(WAIT)
         runtime.shutdown()

@@ -251,4 +251,4 @@ def test_a_circle_of_sends_ends_with_an_error_not_with_the_process():
         handler = runtime.input_handler("Trades")
         runtime.add_callback("Out", lambda events: handler.send(ROW))
         handler.send(ROW)
-    assert RecursionError in failures
+    assert any(issubclass(kind, RecursionError) for kind in failures)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import mmap
 import sys
 from pathlib import Path
 
@@ -28,10 +30,12 @@ APPS = {
 
 
 def resident_mb() -> float:
-    """Memory of this process that is in use now; what the C library keeps for later is given back first."""
-    ctypes.CDLL(None).malloc_trim(0)
+    """Memory of this process that is in use now; garbage and what the C library keeps for later are given back first."""
+    gc.collect()
+    if hasattr(library := ctypes.CDLL(None), "malloc_trim"):  # musl has none, and keeps less
+        library.malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096 / 2**20
+    return pages * mmap.PAGESIZE / 2**20
 
 
 @pytest.mark.soak

@@ -60,6 +60,10 @@ def test_the_names_of_a_public_module_are_these(module: str) -> None:
     assert sorted(importlib.import_module(module).__all__) == PUBLIC[module]
 
 
+def test_looking_around_shows_public_names_only() -> None:
+    assert dir(siddhi) == PUBLIC["siddhi"]
+
+
 def modules() -> list[str]:
     found = pkgutil.walk_packages(siddhi.__path__, "siddhi.", onerror=lambda name: None)
     return [info.name for info in found if "._core." not in info.name and not info.name.endswith("__main__")]

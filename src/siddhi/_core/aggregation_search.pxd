@@ -33,7 +33,6 @@ cdef class AggregationSearch(Searchable):
     cdef tuple gate_executors
     cdef GateC* gates
     cdef int n_gates
-    cdef EventChunk lent               # what find() gave out last
     cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1
     cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
     cdef bint passes(self, const EventC* row) noexcept

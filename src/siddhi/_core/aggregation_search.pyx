@@ -39,6 +39,7 @@ cdef class AggregationSearch(Searchable):
         cdef int i, number
         cdef Executor executor
         self.aggregation = aggregation
+        self.pool = aggregation.fold.answers
         self.slot = slot
         self.condition = condition
         self.range_of = range_of
@@ -66,18 +67,18 @@ cdef class AggregationSearch(Searchable):
             self.per = per
 
     def __dealloc__(self):
-        if self.aggregation is not None:
-            chunk_release(&self.lent, self.aggregation.fold.answers)
         PyMem_Free(self.gates)
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
-        cdef EventC* event
-        chunk_release(&self.lent, self.aggregation.fold.answers)
-        self.answer(NULL, frame, &self.lent)
-        event = self.lent.head
-        while event is not NULL:
-            found_add(found, event)
-            event = event.next
+        cdef EventChunk answers
+        chunk_clear(&answers)
+        self.answer(NULL, frame, &answers)
+        try:
+            while answers.head is not NULL:
+                found_add(found, answers.head)
+                chunk_pop(&answers)
+        finally:
+            chunk_release(&answers, self.pool)
         return 0
 
     cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1:

@@ -29,6 +29,7 @@ cdef class BatchBuilder:
     cdef int resize(self, Py_ssize_t capacity) except -1
     cdef int shrink(self) except -1
     cdef int append(self, const EventC* event) except -1
+    cdef int append_block(self, EventC** events, Py_ssize_t n) except -1
     cdef void append_nulls(self, const EventC* event, Py_ssize_t row) noexcept
     cdef EventBatch take(self)            # everything collected; the builder is empty again
 

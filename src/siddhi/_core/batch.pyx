@@ -37,6 +37,26 @@ if sizeof(long) == 8:
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
+cdef void take_column(const OutletC* outlet, int group, EventC** events, Py_ssize_t n, Py_ssize_t row) noexcept:
+    """One column of events without nulls."""
+    cdef Py_ssize_t i
+    cdef int cell = outlet.cell
+    cdef uint64_t* words = <uint64_t*> outlet.data + row
+    if group == 0:
+        for i in range(n):
+            words[i] = events[i].body[cell]
+    elif group == 1:
+        for i in range(n):
+            words[i] = events[i].body[cell]
+            Py_INCREF(<object> <PyObject*> words[i])
+    elif group == 2:
+        for i in range(n):
+            (<int32_t*> outlet.data)[row + i] = (<const CellC*> &events[i].body[cell]).i
+    else:
+        for i in range(n):
+            (<uint8_t*> outlet.data)[row + i] = (<const CellC*> &events[i].body[cell]).i != 0
+
+
 # no_gc: its only reference is the layout, which __dealloc__ needs and a collection would have cleared by then.
 @cython.no_gc
 @cython.final
@@ -138,6 +158,27 @@ cdef class BatchBuilder:
             (<uint8_t*> outlet.data)[row] = (<const CellC*> &body[outlet.cell]).i != 0
             outlet += 1
         self.size = row + 1
+        return 0
+
+    cdef int append_block(self, EventC** events, Py_ssize_t n) except -1:
+        """The same for several, column by column."""
+        cdef Py_ssize_t i, row = self.size
+        cdef uint64_t nulls = 0
+        cdef int k
+        while self.capacity - row < n:
+            self.grow()
+        for i in range(n):
+            self.timestamps[row + i] = events[i].timestamp
+            for k in range(self.words):
+                nulls |= events[i].body[k]
+        # A record may have more cells than are collected; theirs are not looked at.
+        if nulls if self.words > 1 else nulls << (64 - self.layout.width):
+            for i in range(n):
+                self.append(events[i])
+            return 0
+        for k in range(self.layout.width):
+            take_column(&self.outlets[k], GROUPS[self.layout.codes[self.order[k]]], events, n, row)
+        self.size = row + n
         return 0
 
     cdef void append_nulls(self, const EventC* event, Py_ssize_t row) noexcept:

@@ -67,10 +67,11 @@ cdef class BatchCallback(Receiver):
             event = event.next
         return 0 if self.waiting else self.await_flush()
 
+    cdef bint takes_blocks(self) noexcept:
+        return True
+
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
-        cdef Py_ssize_t i
-        for i in range(n):
-            self.builder.append(events[i])
+        self.builder.append_block(events, n)
         return 0 if self.waiting else self.await_flush()
 
     cdef int collect(self, EventC* event) except -1:
@@ -88,6 +89,9 @@ cdef class BatchCallback(Receiver):
     cdef bint is_silent(self, int epoch) except -1:
         return True
 
+    cdef bint keeps(self) noexcept:
+        return False
+
     cpdef int flush(self) except -1:
         """Hand out what was collected."""
         self.waiting = False
@@ -97,5 +101,7 @@ cdef class BatchCallback(Receiver):
         try:
             self.function(batch)
         except Exception as error:
+            if self.app.passes_on(error):
+                raise error
             self.app.handle(error, f"batch callback of '{self.stream}'", [])
         return 0

@@ -14,3 +14,5 @@ cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, Fr
 cdef int write_row(const ColumnC* columns, int n, EventC* event, FrameC* frame, BatchBuilder builder) except -1
 cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int code,
                       void* data, uint8_t* valid, Py_ssize_t row) noexcept
+# A plain attribute into records of the output; objects stay the event's.
+cdef void lend_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept

@@ -16,7 +16,17 @@ cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, Fr
     cdef const ExecC* x = column.x
     cdef Py_ssize_t j
     cdef int status
-    if code == BOOL:
+    if x.map is not NULL:
+        if code == INT or code == FLOAT:
+            if x.map(x, events, n, <int32_t*> data + row, valid + row):
+                for j in range(row, row + n):
+                    if not valid[j]:
+                        (<int32_t*> data)[j] = 0
+        elif x.map(x, events, n, <int64_t*> data + row, valid + row):
+            for j in range(row, row + n):
+                if not valid[j]:
+                    (<int64_t*> data)[j] = 0
+    elif code == BOOL:
         for j in range(n):
             status = x.fn(x, events[j], frame, NULL)
             (<uint8_t*> data)[row + j] = status == TRUE
@@ -116,3 +126,17 @@ cdef void copy_column(const ColumnC* column, EventC** events, Py_ssize_t n, int 
             words[j] = value
             if value:
                 Py_INCREF(<object> <PyObject*> value)
+
+
+cdef void lend_column(const ColumnC* column, EventC** events, Py_ssize_t n, EventC** out) noexcept:
+    cdef Py_ssize_t j
+    cdef int source = column.source_cell, word = column.source_word, cell = column.cell
+    cdef uint64_t nulls = 0
+    for j in range(n):
+        nulls |= events[j].body[word]
+        out[j].body[cell] = events[j].body[source]
+    if nulls & column.source_bit:
+        for j in range(n):
+            if events[j].body[word] & column.source_bit:
+                out[j].body[cell] = 0
+                out[j].body[column.word] |= column.bit

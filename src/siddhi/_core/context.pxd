@@ -11,6 +11,15 @@ from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport FrameC
 from siddhi._core.lock cimport AppLock
 
+#
+# What an event leads to is processed inside one another, send in send: `depth` counts them. Where that does not end, or
+# not before the stack does, the innermost send raises RecursionError, and everything up to the outermost one fails with
+# it: the event that began it is given to the error handling of its stream, once.
+
+cdef enum:
+    SHALLOW = 32                   # sends inside one another before each of them looks whether there is room
+    MAX_DEPTH = 10_000             # sends inside one another
+
 cdef class Timed:
     cdef readonly unsigned long long rank        # order in which steps were built
     # `when` is the due time in ms; FrameC.partition is set to the slot the timer was scheduled for.
@@ -42,6 +51,15 @@ cdef class AppContext:
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
     cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
     cdef list batch_callbacks              # those that have something to deliver then
+    cdef int depth                         # sends that are inside one another now
+    cdef int deep                          # beyond it each send asks dive(); 0: the next outermost one does, too
+    cdef bint overrun                      # it went too deep: every send fails until the outermost one has ended
+    cdef bint closed                       # shut down: no timers any more
+    cdef list retired                      # junctions that tidy up when no delivery is on its way
+    cdef int dive(self, str stream) except -1
+    cdef bint has_room(self) except -1                      # for a block to go on
+    cdef bint passes_on(self, object error) except -1       # it is not for this send to handle it
+    cdef int surface(self) except -1
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
     cdef int fire(self, int64_t now) except -1
     cdef bint several_due(self, int64_t now) noexcept
@@ -57,5 +75,23 @@ cdef inline int advance(AppContext app, int64_t timestamp) except -1:
     if app.n_timers and app.timers[0].when <= app.frame.clock:
         app.fire(app.frame.clock)
     return 0
+
+cdef inline FrameC set_frame_aside(AppContext app) noexcept:
+    """The frame of what is at work, for an entry from inside it (a function or callback that sends): that one starts
+    like one from outside, and what is at work finds its frame again with put_frame_back()."""
+    cdef FrameC frame = app.frame
+    app.frame.slots = NULL
+    app.frame.output = NULL
+    app.frame.row = NULL
+    app.frame.partition = 0
+    app.frame.group = 0
+    return frame
+
+cdef inline void put_frame_back(AppContext app, const FrameC* frame) noexcept:
+    cdef int64_t clock = app.frame.clock
+    cdef bint playback = app.frame.playback
+    app.frame = frame[0]
+    app.frame.clock = clock
+    app.frame.playback = playback
 
 cdef int leave() except -1         # propagate the exception that is set

@@ -7,6 +7,9 @@ from heapq import heappop, heappush
 
 from siddhi._core.executor cimport system_ms
 
+cdef extern from "siddhi/stack.h":
+    bint siddhi_stack_has_room() noexcept
+
 
 cdef int leave() except -1:
     return -1
@@ -44,6 +47,8 @@ cdef class AppContext:
         self.name = name
         self.lock = AppLock()
         self.batch_callbacks = []
+        self.retired = []
+        self.deep = SHALLOW
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -82,8 +87,13 @@ cdef class AppContext:
 
     def advance_clock(self, int64_t timestamp):
         """Playback: move the clock to a time (ms) and fire every timer due by then, in time order."""
+        cdef FrameC frame
         with self.lock:
-            advance(self, timestamp)
+            frame = set_frame_aside(self)
+            try:
+                advance(self, timestamp)
+            finally:
+                put_frame_back(self, &frame)
 
     def restore_clock(self, int64_t timestamp):
         """Playback: set the clock, forward or back, without firing anything."""
@@ -98,6 +108,11 @@ cdef class AppContext:
             now = self.frame.clock if self.frame.playback else system_ms()
             self.fire(now)
 
+    def close(self):
+        """The app was shut down: forget all timers, and take no new ones."""
+        self.closed = True
+        self.cancel_timers()
+
     def cancel_timers(self):
         """Forget all timers."""
         with self.lock:
@@ -109,6 +124,8 @@ cdef class AppContext:
         cdef TimerC* timers
         cdef Py_ssize_t i, parent
         cdef TimerC timer
+        if self.closed:
+            return 0
         if self.n_timers == self.timer_capacity:
             timers = <TimerC*> PyMem_Realloc(self.timers, max(16, 2 * self.timer_capacity) * sizeof(TimerC))
             if timers is NULL:
@@ -191,6 +208,9 @@ cdef class AppContext:
             target.on_timer(timer.when)
         except Exception as error:
             target.abort()
+            if self.passes_on(error):
+                raise error
+            self.surface()
             self.handle(error, "timer", [])
         finally:
             self.frame.partition = partition
@@ -200,7 +220,52 @@ cdef class AppContext:
         try:
             leave()
         except Exception as error:
+            if self.passes_on(error):
+                raise error
             self.handle(error, origin, events)
+        return 0
+
+    cdef int dive(self, str stream) except -1:
+        """Look whether a send into a stream may go on: it is the outermost one, or there is room for it."""
+        if self.depth <= 1:
+            return self.surface()
+        if self.overrun:
+            raise RecursionError(f"stream '{stream}' takes no event: what it follows from has led too deep and is given up")
+        if self.depth <= MAX_DEPTH and siddhi_stack_has_room():
+            return 0
+        self.overrun = True
+        self.deep = 0
+        raise RecursionError(
+            f"stream '{stream}': one event leads through more than {self.depth - 1} streams, and there is no room for "
+            "more; do streams feed each other without end?")
+
+    cdef bint has_room(self) except -1:
+        if self.depth == 0:
+            self.surface()
+        return not self.overrun and siddhi_stack_has_room()
+
+    cdef bint passes_on(self, object error) except -1:
+        """Whether an exception is for the outermost send to handle, as one that went too deep."""
+        if self.depth == 0:
+            return False
+        if not self.overrun and self.depth >= SHALLOW and (
+                isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError)):
+            # Callbacks or functions that send were stopped by the interpreter.
+            self.overrun = True
+            self.deep = 0
+        if self.overrun:
+            # Thousands of frames say no more than one.
+            error.__traceback__ = None
+        return self.overrun
+
+    cdef int surface(self) except -1:
+        """The outermost send begins, or has failed."""
+        self.overrun = False
+        self.deep = SHALLOW
+        if self.retired:
+            retired, self.retired = self.retired, []
+            for junction in retired:
+                junction.tidy()
         return 0
 
     def handle(self, error, origin, events):

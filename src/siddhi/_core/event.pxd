@@ -70,6 +70,8 @@ cdef class EventPool:
     cdef int grow(self) except -1
     cdef void recycle(self, EventC* event) noexcept
     cdef void own(self, EventC* event) noexcept
+    cdef int borrow_block(self, EventC** events, Py_ssize_t n) except -1     # BORROWED ones; on failure none is handed out
+    cdef void release_block(self, EventC** events, Py_ssize_t n) noexcept
 
 cdef inline EventC* acquire(EventPool pool) except NULL:
     """A record with refs == 1, type CURRENT, object cells NULL; the caller writes null words and cells."""

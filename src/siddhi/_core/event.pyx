@@ -177,6 +177,47 @@ cdef class EventPool:
         self.free = event
         self.alive -= 1
 
+    cdef int borrow_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef Py_ssize_t i
+        cdef EventC* event
+        while self.capacity - self.alive < n:
+            self.grow()
+        event = self.free
+        for i in range(n):
+            events[i] = event
+            event.refs = 1
+            event.group = 0
+            event.type = CURRENT
+            event.flags = BORROWED
+            event = event.next
+        for i in range(n):
+            events[i].next = NULL
+        self.free = event
+        self.alive += n
+        return 0
+
+    cdef void release_block(self, EventC** events, Py_ssize_t n) noexcept:
+        cdef Py_ssize_t i
+        cdef int k, n_objects = self.n_objects
+        cdef EventC* event
+        cdef EventC* free = self.free
+        for i in range(n):
+            event = events[i]
+            if event.refs != 1 or not event.flags & BORROWED:
+                self.free = free
+                release(self, event)
+                free = self.free
+                continue
+            event.refs = 0
+            siddhi_check_returned(event)
+            for k in range(n_objects):
+                event.body[self.objects[k]] = 0
+            siddhi_poison(event, self.layout.words, self.layout.width, self.layout.codes)
+            event.next = free
+            free = event
+            self.alive -= 1
+        self.free = free
+
     cdef void own(self, EventC* event) noexcept:
         cdef int i
         cdef PyObject* value

@@ -34,9 +34,14 @@ ctypedef int (*eval_fn)(const ExecC* x, EventC* e, FrameC* f, void* out) except 
 # how many. `passed` may be `events`. Only conditions that cannot fail have one.
 ctypedef Py_ssize_t (*select_fn)(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept
 
+# Numbers may have a form for blocks: out[] gets their values for events[0:n], n <= MAX_BLOCK; valid[] is 1 and becomes 0
+# where the value is null, and there out[] holds anything. Returns whether any is. Only what cannot fail has one.
+ctypedef bint (*map_fn)(const ExecC* x, EventC** events, Py_ssize_t n, void* out, uint8_t* valid) noexcept
+
 cdef struct ExecC:
     eval_fn fn
     select_fn select           # or NULL
+    map_fn map                 # or NULL
     const ExecC* left
     const ExecC* right
     int32_t cell               # body index of a variable operand
@@ -63,6 +68,7 @@ cdef class Executor:
     cdef readonly str description      # stable text: operator, type and operand kinds
     cdef readonly tuple children       # keeps operands (and what `data` points to) alive
     cdef const ExecC** arguments       # owned array behind c.args
+    cdef int map_depth                 # calls of c.map within one another
     cdef int adopt(self, tuple children) except -1
 
 cdef Executor new_executor(eval_fn fn, int type, tuple children, str description)

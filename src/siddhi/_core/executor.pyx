@@ -6,6 +6,9 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING
+from siddhi._core.executor_block cimport choose_operand
+
+import operator
 
 cdef extern from "time.h" nogil:
     ctypedef long time_t
@@ -19,6 +22,9 @@ cdef extern from "time.h" nogil:
 cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
 
+
+cdef object index_of = operator.index      # C's conversion would cut a float
+MOST_TOLD = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
 
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
@@ -63,7 +69,7 @@ cdef Executor new_executor(eval_fn fn, int type, tuple children, str description
     executor.c.fn = fn
     executor.type = type
     executor.kind = COMPUTED
-    executor.description = description
+    executor.description = description if len(description) <= MOST_TOLD else description[:MOST_TOLD] + "..."
     executor.adopt(children)
     return executor
 
@@ -100,6 +106,7 @@ def make_constant(value, int type):
         executor.c.fn = <eval_fn> constant_8
         if type == STRING or type == OBJECT:
             Py_INCREF(value)
+    executor.c.map = choose_operand(type, True)
     return executor
 
 
@@ -212,6 +219,7 @@ def make_variable(Layout layout, int position, source=EVENT):
     if source == EVENT:
         executor.kind = VARIABLE
         executor.c.fn = pick(type, <eval_fn> event_8, <eval_fn> event_4, <eval_fn> event_bool)
+        executor.c.map = choose_operand(type, False)
     elif source == OUTPUT:
         executor.c.fn = pick(type, <eval_fn> output_8, <eval_fn> output_4, <eval_fn> output_bool)
     elif source == ROW:
@@ -288,9 +296,9 @@ cdef int unbox(object value, int type, CellC* out) except -1:
     elif type == FLOAT:
         out.f = <float> PyFloat_AsDouble(value)
     elif type == LONG:
-        out.l = value
+        out.l = index_of(value)
     elif type == INT:
-        out.i = value
+        out.i = index_of(value)
     else:
         out.i = 1 if value else 0
     return 0

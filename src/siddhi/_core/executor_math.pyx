@@ -5,89 +5,12 @@ Division and remainder by zero are null for every type; a null operand makes the
 
 from libc.stdint cimport int32_t, int64_t
 
+from siddhi._core.arithmetic cimport add, divide, multiply, num, remainder, subtract
 from siddhi._core.event cimport DOUBLE, FLOAT, INT, LONG, EventC
 from siddhi._core.executor cimport (
     CONSTANT, NULL_VALUE, VALUE, VARIABLE, ExecC, Executor, FrameC, eval_fn, new_executor,
 )
-
-cdef extern from "siddhi/arithmetic.h" nogil:
-    int32_t siddhi_add_i(int32_t a, int32_t b)
-    int32_t siddhi_sub_i(int32_t a, int32_t b)
-    int32_t siddhi_mul_i(int32_t a, int32_t b)
-    int32_t siddhi_div_i(int32_t a, int32_t b)
-    int32_t siddhi_mod_i(int32_t a, int32_t b)
-    int64_t siddhi_add_l(int64_t a, int64_t b)
-    int64_t siddhi_sub_l(int64_t a, int64_t b)
-    int64_t siddhi_mul_l(int64_t a, int64_t b)
-    int64_t siddhi_div_l(int64_t a, int64_t b)
-    int64_t siddhi_mod_l(int64_t a, int64_t b)
-    float siddhi_mod_f(float a, float b)
-    double siddhi_mod_d(double a, double b)
-
-ctypedef fused num:
-    int32_t
-    int64_t
-    float
-    double
-
-
-# --- the five operations; each returns VALUE or NULL_VALUE
-
-cdef inline int add(num a, num b, num* out) noexcept:
-    if num is int32_t:
-        out[0] = siddhi_add_i(a, b)
-    elif num is int64_t:
-        out[0] = siddhi_add_l(a, b)
-    else:
-        out[0] = a + b
-    return VALUE
-
-
-cdef inline int subtract(num a, num b, num* out) noexcept:
-    if num is int32_t:
-        out[0] = siddhi_sub_i(a, b)
-    elif num is int64_t:
-        out[0] = siddhi_sub_l(a, b)
-    else:
-        out[0] = a - b
-    return VALUE
-
-
-cdef inline int multiply(num a, num b, num* out) noexcept:
-    if num is int32_t:
-        out[0] = siddhi_mul_i(a, b)
-    elif num is int64_t:
-        out[0] = siddhi_mul_l(a, b)
-    else:
-        out[0] = a * b
-    return VALUE
-
-
-cdef inline int divide(num a, num b, num* out) noexcept:
-    if b == 0:
-        return NULL_VALUE
-    if num is int32_t:
-        out[0] = siddhi_div_i(a, b)
-    elif num is int64_t:
-        out[0] = siddhi_div_l(a, b)
-    else:
-        out[0] = a / b
-    return VALUE
-
-
-cdef inline int remainder(num a, num b, num* out) noexcept:
-    if b == 0:
-        return NULL_VALUE
-    if num is int32_t:
-        out[0] = siddhi_mod_i(a, b)
-    elif num is int64_t:
-        out[0] = siddhi_mod_l(a, b)
-    elif num is float:
-        out[0] = siddhi_mod_f(a, b)
-    else:
-        out[0] = siddhi_mod_d(a, b)
-    return VALUE
-
+from siddhi._core.executor_block cimport MOST_MAP_DEPTH, choose_arithmetic, choose_widened
 
 # --- operands by kind: two computed (the general form), variable and constant, two variables
 
@@ -240,6 +163,16 @@ NAMES = {INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double"}
 KINDS = ("", "var, const", "var, var")
 
 
+cdef bint can_map(Executor executor):
+    """Whether its operands have a form for blocks; then its own may follow."""
+    cdef Executor operand
+    for operand in executor.children:
+        if operand.c.map is NULL or operand.map_depth >= MOST_MAP_DEPTH:
+            return False
+        executor.map_depth = max(executor.map_depth, operand.map_depth + 1)
+    return True
+
+
 def make_arithmetic(str symbol not None, Executor left not None, Executor right not None):
     """``left symbol right``; both operands have the numeric type that the result has."""
     cdef int kind = 0
@@ -255,6 +188,8 @@ def make_arithmetic(str symbol not None, Executor left not None, Executor right 
     executor.c.cell, executor.c.word, executor.c.bit = left.c.cell, left.c.word, left.c.bit
     executor.c.cell2, executor.c.word2, executor.c.bit2 = right.c.cell, right.c.word, right.c.bit
     executor.c.value = right.c.value
+    if can_map(executor):
+        executor.c.map = choose_arithmetic(<int> operator, type)
     return executor
 
 
@@ -349,4 +284,6 @@ def make_widen(Executor operand not None, int type):
         fn = <eval_fn> float_to_double
     cdef Executor executor = new_executor(fn, type, (operand,), f"{NAMES[type]}({operand.description})")
     executor.c.cell, executor.c.word, executor.c.bit = operand.c.cell, operand.c.word, operand.c.bit
+    if can_map(executor):
+        executor.c.map = choose_widened(source, type)
     return executor

@@ -3,7 +3,7 @@
 # A group lives while a window holds events of it. With a sliding window the slot found for an event is remembered in
 # the event (EventC.group = slot + 1), so that its expiry needs no second look-up. RESET empties the groups of a
 # partition at once; keys keep their slot until the chunk ends, because the last event per group may stand on either
-# side of the RESET.
+# side of the RESET. The groups of a partition form a list, so that what concerns one costs nothing for the others.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
@@ -19,6 +19,10 @@ cdef struct KeyCellC:
     uint64_t bit
     uint8_t narrow                 # a 4-byte value: its other half means nothing
 
+cdef struct PlaceC:                # of a group in the list of its partition
+    uint32_t previous              # NO_SLOT: none
+    uint32_t next
+
 cdef class GroupBy:
     cdef readonly KeyMap keys
     cdef KeyCellC* cells
@@ -31,14 +35,19 @@ cdef class GroupBy:
     cdef list aggregators
     cdef uint32_t* held            # [capacity] events of the group that have not expired
     cdef Py_ssize_t capacity
-    cdef uint32_t* dropping        # slots whose last event expired in this chunk
+    cdef PlaceC* places            # [capacity]
+    cdef uint32_t* first           # [n_partitions] first group of each partition
+    cdef Py_ssize_t n_partitions
+    cdef uint32_t* dropping        # slots that lost their last event in this chunk
     cdef Py_ssize_t n_dropping
     cdef Py_ssize_t dropping_capacity
-    cdef bint swept                # a RESET came in this chunk
     cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
     cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
     cdef int begin(self, uint32_t slot) except -1
-    cdef bint belongs(self, uint32_t slot, uint32_t partition) noexcept
+    cdef uint32_t partition_of(self, uint32_t slot) noexcept
+    cdef uint32_t first_of(self, uint32_t partition) noexcept
+    cdef int link(self, uint32_t slot) except -1
+    cdef void unlink(self, uint32_t slot) noexcept
     cdef int last_left(self, uint32_t slot) except -1          # the last event of a group expired
     cdef int reset(self, uint32_t partition) except -1
     cdef int sweep(self) except -1
@@ -96,4 +105,4 @@ cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) exc
 
 cdef inline int end_chunk(GroupBy groups) except -1:
     """Drop the groups that nothing holds any more."""
-    return groups.sweep() if groups.swept or groups.n_dropping else 0
+    return groups.sweep() if groups.n_dropping else 0

@@ -53,6 +53,8 @@ cdef class GroupBy:
     def __dealloc__(self):
         PyMem_Free(self.cells)
         PyMem_Free(self.held)
+        PyMem_Free(self.places)
+        PyMem_Free(self.first)
         PyMem_Free(self.dropping)
 
     def __len__(self):
@@ -112,9 +114,14 @@ cdef class GroupBy:
     cdef int begin(self, uint32_t slot) except -1:
         cdef Aggregator aggregator
         cdef uint32_t* held
+        cdef PlaceC* places
         cdef Py_ssize_t capacity
         if slot >= self.capacity:
             capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
+            places = <PlaceC*> PyMem_Realloc(self.places, capacity * sizeof(PlaceC))
+            if places is NULL:
+                raise MemoryError
+            self.places = places
             held = <uint32_t*> PyMem_Realloc(self.held, capacity * sizeof(uint32_t))
             if held is NULL:
                 raise MemoryError
@@ -122,11 +129,53 @@ cdef class GroupBy:
             self.held = held
             self.capacity = capacity
         self.held[slot] = 0
+        self.link(slot)
         for aggregator in self.aggregators:
             aggregator.create(slot)
         return 0
 
+    cdef uint32_t partition_of(self, uint32_t slot) noexcept:
+        if not self.partitioned:
+            return 0
+        return <uint32_t> self.keys.keys[<Py_ssize_t> slot * self.keys.width + self.n_cells].i
+
+    cdef uint32_t first_of(self, uint32_t partition) noexcept:
+        if not self.partitioned:
+            partition = 0
+        return self.first[partition] if partition < self.n_partitions else NO_SLOT
+
+    cdef int link(self, uint32_t slot) except -1:
+        """Put a group into the list of its partition."""
+        cdef uint32_t partition = self.partition_of(slot)
+        cdef uint32_t* first
+        cdef Py_ssize_t i, n
+        if partition >= self.n_partitions:
+            n = max(1, 2 * self.n_partitions, <Py_ssize_t> partition + 1)
+            first = <uint32_t*> PyMem_Realloc(self.first, n * sizeof(uint32_t))
+            if first is NULL:
+                raise MemoryError
+            for i in range(self.n_partitions, n):
+                first[i] = NO_SLOT
+            self.first = first
+            self.n_partitions = n
+        self.places[slot].previous = NO_SLOT
+        self.places[slot].next = self.first[partition]
+        if self.first[partition] != NO_SLOT:
+            self.places[self.first[partition]].previous = slot
+        self.first[partition] = slot
+        return 0
+
+    cdef void unlink(self, uint32_t slot) noexcept:
+        cdef PlaceC* place = &self.places[slot]
+        if place.next != NO_SLOT:
+            self.places[place.next].previous = place.previous
+        if place.previous != NO_SLOT:
+            self.places[place.previous].next = place.next
+        else:
+            self.first[self.partition_of(slot)] = place.next
+
     cdef int last_left(self, uint32_t slot) except -1:
+        """A group holds nothing: if that is so when the chunk ends, it goes."""
         cdef uint32_t* dropping
         self.held[slot] = 0
         if self.n_dropping == self.dropping_capacity:
@@ -140,35 +189,23 @@ cdef class GroupBy:
         return 0
 
     cdef int reset(self, uint32_t partition) except -1:
-        cdef uint32_t slot
+        cdef uint32_t slot = self.first_of(partition)
         cdef Aggregator aggregator
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot) and self.belongs(slot, partition):
-                self.held[slot] = 0
-                for aggregator in self.aggregators:
-                    aggregator.reset(slot)
-        self.swept = True
+        while slot != NO_SLOT:
+            for aggregator in self.aggregators:
+                aggregator.reset(slot)
+            self.last_left(slot)
+            slot = self.places[slot].next
         return 0
-
-    cdef bint belongs(self, uint32_t slot, uint32_t partition) noexcept:
-        return not self.partitioned or (
-            <uint32_t> self.keys.keys[<Py_ssize_t> slot * self.keys.width + self.n_cells].i == partition)
 
     cdef int sweep(self) except -1:
         cdef Py_ssize_t i
         cdef uint32_t slot
-        if self.swept:
-            self.swept = False
-            for slot in range(self.keys.slots()):
-                if self.keys.is_live(slot) and self.held[slot] == 0:
-                    self.drop(slot)
-            self.n_dropping = 0
-        elif self.n_dropping:
-            for i in range(self.n_dropping):
-                slot = self.dropping[i]
-                if self.keys.is_live(slot) and self.held[slot] == 0:
-                    self.drop(slot)
-            self.n_dropping = 0
+        for i in range(self.n_dropping):
+            slot = self.dropping[i]
+            if self.keys.is_live(slot) and self.held[slot] == 0:
+                self.drop(slot)
+        self.n_dropping = 0
         return 0
 
     cdef int drop(self, uint32_t slot) except -1:
@@ -178,18 +215,20 @@ cdef class GroupBy:
                 return 0
         for aggregator in self.aggregators:
             aggregator.destroy(slot)
+        self.unlink(slot)
         self.keys.remove(slot)
         return 0
 
     def drop_partition(self, uint32_t partition):
         """Forget every group of a partition slot."""
-        cdef uint32_t slot
+        cdef uint32_t slot = self.first_of(partition)
         cdef Aggregator aggregator
-        for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot) and self.belongs(slot, partition):
-                for aggregator in self.aggregators:
-                    aggregator.destroy(slot)
-                self.keys.remove(slot)
+        while slot != NO_SLOT:
+            for aggregator in self.aggregators:
+                aggregator.destroy(slot)
+            self.unlink(slot)
+            self.keys.remove(slot)
+            slot = self.first_of(partition)
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef uint32_t slot
@@ -210,7 +249,7 @@ cdef class GroupBy:
                 for aggregator in self.aggregators:
                     aggregator.destroy(slot)
         self.n_dropping = 0
-        self.swept = False
+        self.n_partitions = 0
         self.keys.clear()
         self.keys.read(reader)
         for slot in range(self.keys.slots()):

@@ -12,15 +12,17 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_release
 from siddhi._core.column cimport ColumnReader, Columns, read_columns
-from siddhi._core.context cimport AppContext, advance
+from siddhi._core.context cimport AppContext, advance, put_frame_back, set_frame_aside
 from siddhi._core.event cimport (
     BORROWED, CURRENT, DOUBLE, LONG, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
 )
-from siddhi._core.executor cimport system_ms
+from siddhi._core.executor cimport FrameC, system_ms
 from siddhi._core.junction cimport StreamJunction, send
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport Event
+
+import operator
 
 from siddhi.errors import EventError, NotRunningError
 
@@ -47,7 +49,9 @@ cdef extern from *:
     int64_t siddhi_int64(object value, int* overflow) except? -1
 
 cdef enum:
-    BLOCK = MAX_BLOCK              # rows of a batch that are filled at a time: their records stay in the cache
+    BLOCK = MAX_BLOCK // 2         # rows of a batch that are filled at a time: their records stay in the cache
+
+cdef object index_of = operator.index
 
 cdef uint64_t ALL = <uint64_t> 0 - 1
 
@@ -98,9 +102,8 @@ cdef class InputHandler:
         cdef EventChunk chunk
         cdef int64_t time
         cdef int overflow = 0
-        cdef bint stamped = True
-        if not self.app.running:
-            self.refuse_not_running()
+        cdef bint stamped = True, inside
+        cdef FrameC frame
         if timestamp is None:
             if isinstance(row, Event):
                 time = (<Event> row).timestamp
@@ -111,11 +114,16 @@ cdef class InputHandler:
         elif PyLong_CheckExact(timestamp):
             time = siddhi_int64(timestamp, &overflow)
             if overflow != 0:
-                raise EventError(f"stream '{self.junction.id}': timestamp {timestamp} is out of range")
+                self.refuse_timestamp(timestamp)
         else:
-            time = timestamp
+            time = self.read_timestamp(timestamp)
         lock_app(self.app.lock)
+        inside = self.app.lock.depth > 1
+        if inside:
+            frame = set_frame_aside(self.app)
         try:
+            if not self.app.running:
+                self.refuse_not_running()
             event = self.read_row(row)
             event.timestamp = time
             chunk.head = event
@@ -127,7 +135,23 @@ cdef class InputHandler:
             finally:
                 release(self.pool, event)
         finally:
+            if inside:
+                put_frame_back(self.app, &frame)
             unlock_app(self.app.lock)
+
+    cdef int64_t read_timestamp(self, timestamp) except? -1:
+        """Any integer (numpy's, too) as ms."""
+        if not isinstance(timestamp, bool):
+            try:
+                return index_of(timestamp)
+            except TypeError:
+                pass
+            except OverflowError:
+                self.refuse_timestamp(timestamp)
+        raise EventError(f"stream '{self.junction.id}': a timestamp is an integer (ms since the epoch), not {timestamp!r}")
+
+    cdef int refuse_timestamp(self, timestamp) except -1:
+        raise EventError(f"stream '{self.junction.id}': timestamp {timestamp} is out of range")
 
     cdef int refuse_not_running(self) except -1:
         raise NotRunningError(f"Siddhi app '{self.app.name}' is not running, cannot send event to '{self.junction.id}'")
@@ -182,6 +206,9 @@ cdef class InputHandler:
         except Exception as error:
             release(self.pool, event)
             raise EventError(f"stream '{self.junction.id}': {error}") from None
+        except BaseException:
+            release(self.pool, event)
+            raise
 
     cdef tuple row_of_mapping(self, dict row):
         """Values by attribute name, in order; every attribute must be there."""
@@ -208,14 +235,19 @@ cdef class InputHandler:
         cdef EventChunk chunk
         cdef EventC* record
         cdef Event event
-        if not self.app.running:
-            self.refuse_not_running()
+        cdef bint inside
+        cdef FrameC frame
         events = list(events)
-        if not events:
-            raise EventError(f"stream '{self.junction.id}': no events to send")
         chunk_clear(&chunk)
         lock_app(self.app.lock)
+        inside = self.app.lock.depth > 1
+        if inside:
+            frame = set_frame_aside(self.app)
         try:
+            if not self.app.running:
+                self.refuse_not_running()
+            if not events:
+                raise EventError(f"stream '{self.junction.id}': no events to send")
             for item in events:
                 if not isinstance(item, Event):
                     raise EventError(f"stream '{self.junction.id}': expected Event objects, got {item!r}")
@@ -228,6 +260,8 @@ cdef class InputHandler:
             send(self.junction, &chunk)
         finally:
             chunk_release(&chunk, self.pool)
+            if inside:
+                put_frame_back(self.app, &frame)
             unlock_app(self.app.lock)
 
     def send_batch(self, data, timestamp=None):
@@ -246,7 +280,8 @@ cdef class InputHandler:
         cdef Columns columns
         cdef EventC* block[MAX_BLOCK]
         cdef Py_ssize_t start = 0, made = 0, n, i
-        cdef bint outermost
+        cdef bint inside, outermost = False
+        cdef FrameC frame
         if not self.app.running:
             self.refuse_not_running()
         try:
@@ -254,14 +289,19 @@ cdef class InputHandler:
         except (ValueError, TypeError) as error:
             raise EventError(f"stream '{self.junction.id}': {error}") from error
         lock_app(self.app.lock)
-        outermost = not self.app.in_batch
-        self.app.in_batch = True
-        self.app.batch_epoch += 1
-        self.junction.block_mode = False
-        if self.junction.columnar:
-            self.junction.choose_blocks(self.app.batch_epoch)
-        n = min(<Py_ssize_t> BLOCK, columns.length)
+        inside = self.app.lock.depth > 1
+        if inside:
+            frame = set_frame_aside(self.app)
         try:
+            if not self.app.running:
+                self.refuse_not_running()
+            outermost = not self.app.in_batch
+            self.app.in_batch = True
+            self.app.batch_epoch += 1
+            self.junction.block_mode = False
+            if self.junction.columnar:
+                self.junction.choose_blocks(self.app.batch_epoch)
+            n = min(<Py_ssize_t> BLOCK, columns.length)
             while made < n:
                 block[made] = acquire(self.pool)
                 block[made].flags = BORROWED
@@ -280,10 +320,14 @@ cdef class InputHandler:
         finally:
             for i in range(made):
                 release(self.pool, block[i])
-            if outermost:
-                self.app.in_batch = False
-                self.flush_batch_callbacks()
-            unlock_app(self.app.lock)
+            try:
+                if outermost:
+                    self.app.in_batch = False
+                    self.flush_batch_callbacks()
+            finally:
+                if inside:
+                    put_frame_back(self.app, &frame)
+                unlock_app(self.app.lock)
 
     cdef int send_block(self, EventC** block, Py_ssize_t n) except -1:
         """Send records one by one, each as a chunk of its own; in playback each moves the clock first."""
@@ -330,11 +374,16 @@ cdef class InputHandler:
         # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
         cdef uint64_t read = self.junction.reads() if self.width <= 64 and self.junction.on_error is None else ALL
         cdef uint64_t unread = 0 if self.width > 64 else ~read & (ALL >> (64 - self.width) if self.width else 0)
+        cdef const int64_t* times = NULL if columns.timestamps is NULL else columns.timestamps + start
+        cdef EventC* event
         for i in range(n):
-            block[i].type = CURRENT
-            block[i].group = 0
-            block[i].timestamp = now if columns.timestamps is NULL else columns.timestamps[start + i]
-            for word in range(self.words):
+            event = block[i]
+            event.type = CURRENT
+            event.group = 0
+            event.timestamp = times[i] if times is not NULL else now
+            event.body[0] = unread
+        for word in range(1, self.words):
+            for i in range(n):
                 block[i].body[word] = unread
         for j in range(self.width):
             if self.width <= 64 and not read >> j & 1:

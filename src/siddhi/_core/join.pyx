@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EXPIRED
 from siddhi._core.executor cimport FrameC, now_ms
-from siddhi._core.searchable cimport found_free
+from siddhi._core.searchable cimport found_free, found_release
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 
@@ -67,7 +67,6 @@ cdef class JoinStep(Processor):
         frame.type = event.type
         frame.group = frame.partition
         try:
-            found.size = 0
             self.other.find(frame, &found)
             if found.size == 0:
                 if self.outer:
@@ -79,6 +78,7 @@ cdef class JoinStep(Processor):
                     self.next.process(event)
         finally:
             frame.slots = before
+            found_release(&found, self.other.pool)
             if self.found.events is NULL:
                 self.found = found
             else:

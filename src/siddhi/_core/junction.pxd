@@ -35,19 +35,26 @@ cdef class StreamJunction(FaultSink):
     cdef public object on_error          # fn(exception, events): None = the app's handler
     cdef public bint columnar            # the planner's word
     cdef bint block_mode
+    cdef bint keeps                      # some receiver may keep records of a block: they must be the stream's own
     cdef int epoch                       # of the last choice
     cdef BatchCallback sink              # the only receiver, if it is a batch callback: rows may go into its builder
     cdef public long long events         # that came while `counting`
     cdef bint counts                     # `counting`
     cdef bint plain                      # an event simply goes to every receiver: nothing to count or to pick
-    cdef bint settled                    # `dispatch` fits the receivers
+    cdef bint arranged                   # `plain` and `dispatch` fit the receivers
     cdef Dispatch dispatch               # None: nobody, or too few ask for values
     cdef long long changes               # of the receivers
-    cdef int rebuild(self) except -1
-    cdef int settle(self) except -1
+    cdef int arrange(self) except -1
     cdef int send_special(self, EventChunk* chunk) except -1
+    cdef EventC** failed                 # events of the block at work that some receiver failed with; NULL: not kept
+    cdef Py_ssize_t n_failed
+    cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** rest) noexcept
     cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef bint silent                     # is_silent(), as of the last choice
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
+    cdef int rebuild(self) except -1
+    cdef int retire(self, Receiver receiver) except -1
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint choose_blocks(self, int epoch) except -1
     cdef bint is_silent(self, int epoch) except -1
@@ -55,15 +62,21 @@ cdef class StreamJunction(FaultSink):
     cdef void count(self, EventChunk* chunk) noexcept
     cdef int handle(self, object error, EventChunk* chunk) except -1
     cdef int fail(self, int receiver, EventChunk* chunk) except -1
+    cdef int settle(self, object error, EventChunk* chunk) except -1
+    cdef int dive(self) except -1
 
 cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
     """Deliver a chunk to every receiver."""
     cdef int i = 0
     if not junction.plain:
         return junction.send_special(chunk)
-    # A receiver may subscribe or unsubscribe others while it is called: the bound is read anew each time.
+    junction.app.depth += 1
+    if junction.app.depth > junction.app.deep:
+        junction.dive()
+    # A receiver may subscribe others while it is called: the bound is read anew each time.
     while i < junction.n:
         if junction.array[i].on_chunk(junction.array[i].receiver, chunk) == -1:
             return junction.fail(i, chunk)
         i += 1
+    junction.app.depth -= 1
     return 0

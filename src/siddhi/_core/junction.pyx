@@ -3,7 +3,7 @@
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
-from siddhi._core.context cimport leave
+from siddhi._core.context cimport SHALLOW, leave
 from siddhi._core.dispatch cimport PlacesC
 from siddhi._core.event cimport EventC, acquire, cell_from_python
 from siddhi._core.lock cimport lock_app, unlock_app
@@ -12,6 +12,26 @@ from siddhi._core.user_event cimport make_events
 
 cdef enum:
     FEWEST_ASKING = 8      # below, asking each receiver costs less than a look-up; planner/dispatch.py says the same
+
+
+cdef class Nobody(Receiver):
+    """Holds the place of a receiver that was taken out."""
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return True
+
+    cdef bint keeps(self) noexcept:
+        return False
+
+    cdef uint64_t reads(self) noexcept:
+        return 0
+
+
+cdef Receiver NOBODY = Nobody()
+
 
 cdef class StreamJunction:
     """The junction of one stream.
@@ -42,10 +62,30 @@ cdef class StreamJunction:
 
     def unsubscribe(self, Receiver receiver not None):
         """Take a receiver out; unknown ones are ignored."""
-        if receiver in self.receivers:
-            self.retired.append(receiver)
+        if receiver not in self.receivers:
+            return
+        if self.app.depth == 0:
             self.receivers = [other for other in self.receivers if other is not receiver]
+        else:
+            # A delivery may be on its way to it, or count by places: the place stays until that has ended.
+            self.receivers = [NOBODY if other is receiver else other for other in self.receivers]
+            self.retire(receiver)
+        self.rebuild()
+
+    cdef int retire(self, Receiver receiver) except -1:
+        """Keep a receiver that is called no more until no delivery can be on its way through it."""
+        if self.app.depth:
+            self.retired.append(receiver)
+            self.app.retired.append(self)
+            self.app.deep = 0
+        return 0
+
+    def tidy(self):
+        """Forget the receivers that were taken out while a delivery was on its way."""
+        if self.retired:
+            self.receivers = [other for other in self.receivers if other is not NOBODY]
             self.rebuild()
+            self.retired = []
 
     cdef int rebuild(self) except -1:
         cdef Py_ssize_t i, n = len(self.receivers)
@@ -59,7 +99,7 @@ cdef class StreamJunction:
         self.n = <int> n
         self.changes += 1
         self.dispatch = None
-        self.settled = False
+        self.arranged = False
         self.plain = False
         self.sink = self.receivers[0] if n == 1 and isinstance(self.receivers[0], BatchCallback) else None
         return 0
@@ -73,20 +113,21 @@ cdef class StreamJunction:
     def counting(self, bint counting):
         self.counts = counting
         self.plain = False
-        self.settled = False
+        self.arranged = False
 
     @property
     def dispatches(self):
         """Name of the attribute by whose value events are dispatched; None where every receiver sees every event."""
-        self.settle()
+        self.arrange()
         return None if self.dispatch is None else self.layout.names[self.dispatch.position]
 
-    cdef int settle(self) except -1:
+    cdef int arrange(self) except -1:
         """Find out by which attribute events are dispatched: the one for which most receivers ask."""
         cdef Receiver receiver
-        cdef dict asking = {}
-        if self.settled:
+        cdef dict asking
+        if self.arranged:
             return 0
+        asking = {}
         asks = [receiver.asks for receiver in self.receivers]
         for ask in asks:
             if ask is not None:
@@ -95,7 +136,7 @@ cdef class StreamJunction:
         if position is not None and asking[position] >= FEWEST_ASKING:
             self.dispatch = Dispatch(
                 self.layout, position, [ask[1] if ask is not None and ask[0] == position else None for ask in asks])
-        self.settled = True
+        self.arranged = True
         self.plain = self.dispatch is None and not self.counts
         return 0
 
@@ -105,9 +146,13 @@ cdef class StreamJunction:
         cdef long long changes
         cdef Dispatch dispatch
         cdef PlacesC places
-        self.settle()
+        if not self.arranged:
+            self.arrange()
         if self.counts:
             self.count(chunk)
+        self.app.depth += 1
+        if self.app.depth > self.app.deep:
+            self.dive()
         if self.dispatch is not None and chunk.head.next is NULL:
             dispatch = self.dispatch
             places = dispatch.lists[dispatch.list_of(chunk.head)]
@@ -120,37 +165,80 @@ cdef class StreamJunction:
                 if self.changes != changes:
                     break                  # somebody came or went: those behind are asked one by one
             else:
-                return 0
+                i = self.n
         while i < self.n:
             if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
                 return self.fail(i, chunk)
             i += 1
+        self.app.depth -= 1
         return 0
 
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
         """Send records one by one, each as a chunk of its own; in blocks where that was chosen."""
         cdef EventChunk chunk
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i = 0
+        if self.block_mode and not self.counts and self.app.has_room():
+            if not self.arranged:
+                self.arrange()
+            self.app.depth += 1
+            try:
+                if self.n == 1:
+                    return (<Receiver> self.array[0].receiver).receive_block(events, n)
+                return self.send_shared_block(events, n)
+            finally:
+                self.app.depth -= 1
+        while i < n:
+            try:
+                while i < n:
+                    chunk.head = events[i]
+                    chunk.tail = events[i]
+                    send(self, &chunk)
+                    i += 1
+            except RecursionError as error:
+                self.fault(error, events[i])
+                i += 1
+        return 0
+
+    cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Give a block to one receiver after the other; those behind one that failed with an event do not see it."""
+        cdef EventC* failed[MAX_BLOCK]
+        cdef EventC* rest[MAX_BLOCK]
+        cdef EventC** outer = self.failed
+        cdef Py_ssize_t n_outer = self.n_failed
         cdef int j = 0
-        if self.block_mode and not self.counts:
-            self.settle()
+        self.failed, self.n_failed = failed, 0
+        try:
             if self.dispatch is not None:
                 return self.send_picked_block(events, n)
             while j < self.n:
                 (<Receiver> self.array[j].receiver).receive_block(events, n)
+                if self.n_failed:
+                    n = self.without_failed(events, n, rest)
+                    events = rest
                 j += 1
-            return 0
-        for i in range(n):
-            chunk.head = events[i]
-            chunk.tail = events[i]
-            send(self, &chunk)
+        finally:
+            self.failed, self.n_failed = outer, n_outer
         return 0
+
+    cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** rest) noexcept:
+        cdef Py_ssize_t i, k, m = 0
+        for i in range(n):
+            rest[m] = events[i]
+            m += 1
+            for k in range(self.n_failed):
+                if events[i] is self.failed[k]:
+                    m -= 1
+                    break
+        return m
 
     cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1:
         """Give each receiver the events that concern it."""
         cdef Dispatch dispatch = self.dispatch
         cdef EventC* sorted[MAX_BLOCK]
+        cdef EventC* rest[MAX_BLOCK]
+        cdef EventC** picked
         cdef Py_ssize_t* starts = <Py_ssize_t*> PyMem_Malloc((dispatch.n_lists() + 1) * sizeof(Py_ssize_t))
+        cdef Py_ssize_t m
         cdef int i, asked
         if starts is NULL:
             raise MemoryError
@@ -158,11 +246,13 @@ cdef class StreamJunction:
             dispatch.sort_block(events, n, sorted, starts)
             for i in range(self.n):
                 asked = dispatch.asked[i]
-                if asked == -1:
-                    (<Receiver> self.array[i].receiver).receive_block(events, n)
-                elif starts[asked] < starts[asked + 1]:
-                    (<Receiver> self.array[i].receiver).receive_block(
-                        sorted + starts[asked], starts[asked + 1] - starts[asked])
+                picked = events if asked == -1 else sorted + starts[asked]
+                m = n if asked == -1 else starts[asked + 1] - starts[asked]
+                if self.n_failed:
+                    m = self.without_failed(picked, m, rest)
+                    picked = rest
+                if m:
+                    (<Receiver> self.array[i].receiver).receive_block(picked, m)
         finally:
             PyMem_Free(starts)
         return 0
@@ -170,20 +260,29 @@ cdef class StreamJunction:
     cdef bint choose_blocks(self, int epoch) except -1:
         """Choose for this stream and those its queries feed whether blocks may pass."""
         cdef Receiver receiver
-        if self.epoch != epoch:
-            self.epoch = epoch
-            self.block_mode = False        # also while a cycle of streams is followed
+        if self.epoch == epoch:
+            return self.block_mode
+        self.epoch = epoch
+        self.block_mode = self.silent = False       # also while a cycle of streams is followed
+        self.keeps = True
+        if self.app.depth >= SHALLOW:
+            return False                            # a block wants much of the stack: further down rows go one by one
+        self.app.depth += 1
+        try:
             silent = [receiver.is_silent(epoch) for receiver in self.receivers]
-            self.block_mode = all(silent) or (len(silent) == 1 and not self.app.frame.playback)
+        finally:
+            self.app.depth -= 1
+        self.silent = all(silent)
+        self.block_mode = self.silent or (
+            len(silent) == 1 and not self.app.frame.playback and (<Receiver> self.receivers[0]).takes_blocks())
+        self.keeps = False
+        for receiver in self.receivers:
+            self.keeps = self.keeps or receiver.keeps()
         return self.block_mode
 
     cdef bint is_silent(self, int epoch) except -1:
-        cdef Receiver receiver
         self.choose_blocks(epoch)
-        for receiver in self.receivers:
-            if not receiver.is_silent(epoch):
-                return False
-        return True
+        return self.silent
 
     cdef uint64_t reads(self) noexcept:
         """Attributes that any receiver reads."""
@@ -195,9 +294,17 @@ cdef class StreamJunction:
 
     cdef int fault(self, object error, EventC* event) except -1:
         cdef EventChunk chunk
+        if self.app.passes_on(error):
+            if self.app.lock.depth > 1:
+                raise error
+            # Rows of a block have nothing to do with each other: the next ones may go as deep.
+            self.app.surface()
+        if self.failed is not NULL and self.n_failed < MAX_BLOCK:
+            self.failed[self.n_failed] = event
+            self.n_failed += 1
         chunk.head = event
         chunk.tail = event
-        return self.handle(error, &chunk)
+        return self.settle(error, &chunk)
 
     cdef void count(self, EventChunk* chunk) noexcept:
         cdef EventC* event = chunk.head
@@ -205,13 +312,38 @@ cdef class StreamJunction:
             self.events += 1
             event = event.next
 
+    cdef int dive(self) except -1:
+        """See AppContext.dive; a refusal ends the send."""
+        try:
+            return self.app.dive(self.id)
+        except BaseException:
+            self.app.depth -= 1
+            raise
+
     cdef int fail(self, int receiver, EventChunk* chunk) except -1:
-        """Give the exception that is set to the stream's error handling; other than Exceptions pass through."""
+        """Give the exception that is set to the stream's error handling; other than Exceptions pass through, and what
+        went too deep goes on to the outermost send."""
+        self.app.depth -= 1
         (<Receiver> self.array[receiver].receiver).abort()
         try:
             leave()
         except Exception as error:
-            self.handle(error, chunk)
+            if self.app.passes_on(error):
+                raise error
+            if self.app.depth == 0:
+                self.app.surface()
+            self.settle(error, chunk)
+        return 0
+
+    cdef int settle(self, object error, EventChunk* chunk) except -1:
+        try:
+            return self.handle(error, chunk)
+        except RecursionError as deeper:
+            if self.app.depth or not self.app.overrun:
+                raise
+            # The way through the fault stream has no end either.
+            self.app.surface()
+            self.app.handle(deeper, self.id, make_events(chunk, self.pool, self.layout))
         return 0
 
     cdef int handle(self, object error, EventChunk* chunk) except -1:

@@ -42,9 +42,10 @@ cdef inline int emit_one(OutputStage output, EventC* event) except -1:
     if output.plain and output.app.in_batch and output.target.sink is not None:
         # The batch callback would do no more than this.
         event.type = CURRENT
-        output.target.sink.collect(event)
-        release(output.pool, event)
-        return 0
+        try:
+            return output.target.sink.collect(event)
+        finally:
+            release(output.pool, event)
     chunk.head = event
     chunk.tail = event
     if not output.plain:

@@ -112,5 +112,7 @@ cdef class OutputStage:
             try:
                 callback(last_timestamp, current or None, expired or None)
             except Exception as error:
+                if self.app.passes_on(error):
+                    raise error
                 self.app.handle(error, "query callback", current + expired)
         return 0

@@ -33,6 +33,9 @@ cdef class PatternEntry(Receiver):
     cdef int receive(self, EventChunk* chunk) except -1:
         return receive_checked(self, chunk)
 
+    cdef bint takes_blocks(self) noexcept:
+        return True
+
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef Py_ssize_t i = 0
         cdef PatternIndex index = self.pattern.index_of(self.stream)

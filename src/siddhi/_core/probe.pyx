@@ -52,9 +52,7 @@ cdef class LatencyProbe(Receiver):
 
     def take_out(self):
         """Give the receiver its place back; the app's lock is held."""
-        # A delivery may be on its way through the probe.
-        if self not in self.junction.retired:
-            self.junction.retired.append(self)
+        self.junction.retire(self)
         self.exchange(self, self.inner)
 
     cdef int exchange(self, Receiver old, Receiver new) except -1:
@@ -69,6 +67,9 @@ cdef class LatencyProbe(Receiver):
             return self.inner.receive(chunk)
         finally:
             self.note(perf_counter_ns() - start, before)
+
+    cdef bint takes_blocks(self) noexcept:
+        return self.inner.takes_blocks()
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef int64_t before = self.stopwatch.inside, start

@@ -29,8 +29,11 @@ cdef class Receiver(Timed):
     cdef readonly tuple asks
     cdef int receive(self, EventChunk* chunk) except -1
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef bint takes_blocks(self) noexcept                # receive_block() handles the failure of each row by itself
     # Nothing behind it shows single events to the outside or, in playback, looks at a clock that the rows move.
     cdef bint is_silent(self, int epoch) except -1
+    # It may keep records of the blocks it is given beyond the call. Asked where blocks were chosen, after is_silent().
+    cdef bint keeps(self) noexcept
     cdef uint64_t reads(self) noexcept                   # bit i: it reads attribute i (all, if more than 64)
 
 cdef class Processor(Timed):
@@ -41,6 +44,7 @@ cdef class Processor(Timed):
     # Chunks of one event each; `at` is the one at work, so that a failure can be told from the rest.
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1
     cdef bint is_silent(self, int epoch) except -1
+    cdef bint keeps(self) noexcept                                 # as a receiver's
     cdef int reset(self, int64_t timestamp) except -1
     cdef int finish(self) except -1
     cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition slot

@@ -25,8 +25,14 @@ cdef class Receiver(Timed):
             self.receive(&chunk)
         return 0
 
+    cdef bint takes_blocks(self) noexcept:
+        return False
+
     cdef bint is_silent(self, int epoch) except -1:
         return False
+
+    cdef bint keeps(self) noexcept:
+        return True
 
     cdef uint64_t reads(self) noexcept:
         return <uint64_t> 0 - 1
@@ -51,6 +57,9 @@ cdef class Processor(Timed):
     cdef bint is_silent(self, int epoch) except -1:
         # In playback a block comes before the clock has moved to its rows: steps that know how to do without say so.
         return not self.app.frame.playback and self.next is not None and self.next.is_silent(epoch)
+
+    cdef bint keeps(self) noexcept:
+        return True
 
     cdef int reset(self, int64_t timestamp) except -1:
         return self.next.reset(timestamp)

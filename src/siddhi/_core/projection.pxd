@@ -19,7 +19,10 @@ cdef class Projection(Processor):
     cdef FrameC* frame
     cdef bint forwards             # select * into a stream of the same types
     cdef EventChunk out
+    cdef bint copies               # of plain attributes, nothing is computed
+    cdef bint prefix               # the first attributes in their order: cells and their null bits stay where they are
     cdef bint pure                 # closures without side effects: rows may be evaluated column by column
     cdef bint at_once              # no row of a chunk can fail: each may go to a batch callback before the chunk has ended
     cdef EventC* project(self, EventC* event) except NULL
+    cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1
     cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1

@@ -2,13 +2,14 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Free
+from libc.stdint cimport uint64_t
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from libc.string cimport memset
 
 from siddhi._core.batch cimport BatchBuilder
 from siddhi._core.callback cimport BatchCallback
-from siddhi._core.column_block cimport compute_column, copy_column, write_row
+from siddhi._core.column_block cimport compute_column, copy_column, lend_column, write_row
 from siddhi._core.column_op cimport COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, make_columns, write_columns
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, acquire, release
@@ -45,7 +46,12 @@ cdef class Projection(Processor):
             if self.columns[i].kind > COPY_OBJECT or self.columns[i].source_cell != self.columns[i].cell:
                 self.forwards = False
         self.pure = pure
+        self.copies = self.prefix = True
         for i in range(self.n_columns):
+            if self.columns[i].kind > COPY_OBJECT:
+                self.copies = False
+            if self.columns[i].source_cell != self.columns[i].cell or self.columns[i].cell != i + 1 or i > 62:
+                self.prefix = False
             if self.columns[i].kind == COMPUTE_OBJECT:
                 self.pure = False
         chunk_clear(&self.out)
@@ -94,6 +100,11 @@ cdef class Projection(Processor):
                     return False
         return self.output.is_silent(epoch)
 
+    cdef bint keeps(self) noexcept:
+        # Where it does not forward the record itself, or may lend it only where nobody keeps it, it writes new ones.
+        return self.forwards and not (
+            self.output.plain and self.output.target.block_mode and not self.output.target.keeps)
+
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef EventC* out[MAX_BLOCK]
         cdef Py_ssize_t made = 0, i
@@ -111,6 +122,11 @@ cdef class Projection(Processor):
                     return 0
                 except Exception:
                     pass  # some row fails: which one shows when they are taken one by one, below
+            elif self.output.target.block_mode and self.copies:
+                at[0] = n
+                if self.prefix and not self.output.target.keeps:
+                    return self.output.target.send_block(events, n)
+                return self.lend_block(events, n)
             elif self.output.target.block_mode:
                 try:
                     while at[0] < n:
@@ -129,6 +145,32 @@ cdef class Projection(Processor):
             self.process_one(events[at[0]])
             at[0] += 1
         return 0
+
+    cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Send records with other cells of the same events; objects stay the events', who keeps a record takes them over."""
+        cdef EventC* out[MAX_BLOCK]
+        cdef Py_ssize_t i
+        cdef int k
+        cdef uint64_t mask
+        self.pool.borrow_block(out, n)
+        if self.prefix:
+            mask = (<uint64_t> 1 << self.n_columns) - 1
+            for i in range(n):
+                out[i].timestamp = events[i].timestamp
+                out[i].body[0] = events[i].body[0] & mask
+                for k in range(1, 1 + self.n_columns):
+                    out[i].body[k] = events[i].body[k]
+        else:
+            for i in range(n):
+                out[i].timestamp = events[i].timestamp
+                for k in range(self.pool.layout.words):
+                    out[i].body[k] = 0
+            for k in range(self.n_columns):
+                lend_column(&self.columns[k], events, n, out)
+        try:
+            return self.output.target.send_block(out, n)
+        finally:
+            self.pool.release_block(out, n)
 
     cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:
         """Write rows into the columns of the batch callback behind this query; on failure nothing was collected."""

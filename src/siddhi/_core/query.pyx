@@ -4,8 +4,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
-from libc.string cimport memcpy
-
 from siddhi._core.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, ExecC, Executor, FrameC
 from siddhi._core.junction cimport StreamJunction, send
@@ -171,18 +169,28 @@ cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
     """Lend a chunk of one on, through all queries in a row that would do the same: a loop where sends would nest."""
     cdef EventC* event = chunk.head
     cdef PyObject* entry                   # borrowed from the junction, which keeps it also where it unsubscribes
-    cdef int verdict
-    while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
-        entry = <PyObject*> junction.array[0].receiver
-        verdict = admits(<QueryEntry> entry, event)
-        if verdict != TRUE:
-            return 0 if verdict == 0 else junction.fail(0, chunk)
-        if not lends(<QueryEntry> entry, event):
-            if (<receive_fn> entry_go_on)(entry, chunk) == -1:
+    cdef int verdict, sends = 0            # those that are counted as one inside the other
+    cdef AppContext app = junction.app
+    try:
+        while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
+            entry = <PyObject*> junction.array[0].receiver
+            app.depth += 1
+            if app.depth > app.deep:
+                junction.dive()
+            verdict = admits(<QueryEntry> entry, event)
+            if verdict == TRUE and lends(<QueryEntry> entry, event):
+                sends += 1
+                junction = (<QueryEntry> entry).forward.target
+                continue
+            if verdict == TRUE:
+                verdict = (<receive_fn> entry_go_on)(entry, chunk)
+            if verdict == -1:
                 return junction.fail(0, chunk)
+            app.depth -= 1
             return 0
-        junction = (<QueryEntry> entry).forward.target
-    return send(junction, chunk)
+        return send(junction, chunk)
+    finally:
+        app.depth -= sends
 
 
 cdef int entry_go_on(QueryEntry entry, EventChunk* chunk) except -1:
@@ -236,26 +244,37 @@ cdef class QueryEntry(Receiver):
     cdef bint is_silent(self, int epoch) except -1:
         return (self.selects or not self.app.frame.playback) and self.next.is_silent(epoch)
 
+    cdef bint keeps(self) noexcept:
+        # Conditions that have a form for blocks only read.
+        return not self.selects or (self.copier is None and self.next.keeps())
+
     cdef uint64_t reads(self) noexcept:
         return self.read_mask
+
+    cdef bint takes_blocks(self) noexcept:
+        return True
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* passed[MAX_BLOCK]
         cdef EventC* staged[MAX_BLOCK]
-        cdef EventC** rows = passed
-        cdef Py_ssize_t i, at = 0, made = 0
-        cdef Py_ssize_t m = self.filter_block(events, n, passed)
+        cdef EventC** rows = events
+        cdef Py_ssize_t i, at = 0, made = 0, m = n
+        if self.n_conditions:
+            m = self.filter_block(events, n, passed)
+            events = rows = passed
         try:
             if self.copier is not None:
                 rows = staged
-                self.copier.copy_block(passed, m, staged)
+                self.copier.copy_block(events, m, staged)
                 made = m
             while at < m:
                 try:
                     self.next.process_block(rows, m, &at)
                 except Exception as error:
                     self.next.abort()
-                    self.source.fault(error, passed[at])
+                    if at == m:
+                        raise            # of rows that went on: nothing of this query's
+                    self.source.fault(error, events[at])
                     at += 1
         finally:
             for i in range(made):
@@ -266,9 +285,9 @@ cdef class QueryEntry(Receiver):
         """Collect the events that pass the filters; returns how many."""
         cdef Py_ssize_t i = 0, m = 0
         if self.selects:
-            memcpy(passed, events, n * sizeof(EventC*))
             for i in range(self.n_conditions):
-                n = self.conditions[i].select(self.conditions[i], passed, n, passed)
+                n = self.conditions[i].select(self.conditions[i], events, n, passed)
+                events = passed
             return n
         while i < n:
             try:

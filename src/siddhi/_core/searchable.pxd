@@ -5,22 +5,38 @@
 # searched ones into their slots, and sets FrameC.partition. While it looks, find() may write into its own slot of that
 # array, no other.
 
-from siddhi._core.event cimport EventC
+from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport FrameC
 
 cdef struct FoundC:                # what a search found; the caller's, used again from search to search
-    EventC** events                # [capacity], in the order they are stored; lent: good until the content changes
+    EventC** events                # [capacity], in the order they are stored
     Py_ssize_t size
     Py_ssize_t capacity
 
 cdef class Searchable:
     cdef readonly int slot         # where the condition reads the searched event
-    cdef int find(self, FrameC* frame, FoundC* found) except -1      # adds what matches, in order
+    cdef readonly EventPool pool   # of what it finds; None: it never finds anything
+    # Adds what matches, in order, also where it fails. The caller owns what is in `found` (found_release): whoever works
+    # on it may call Python, which may send, and let the content go.
+    cdef int find(self, FrameC* frame, FoundC* found) except -1
 
 cdef int found_grow(FoundC* found) except -1
 cdef void found_free(FoundC* found) noexcept
 
+cdef inline void found_release(FoundC* found, EventPool pool) noexcept:
+    """Give up what a find() found."""
+    while found.size:
+        found.size -= 1
+        release(pool, found.events[found.size])
+
+cdef inline int found_keep(FoundC* found, EventPool pool, EventC* event) except -1:
+    """Add an event for the caller to own."""
+    found_add(found, event)
+    retain(pool, event)
+    return 0
+
 cdef inline int found_add(FoundC* found, EventC* event) except -1:
+    """Add an event that stays somebody else's."""
     if found.size == found.capacity:
         found_grow(found)
     found.events[found.size] = event

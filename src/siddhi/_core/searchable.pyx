@@ -15,7 +15,7 @@ cdef int found_grow(FoundC* found) except -1:
 
 
 cdef void found_free(FoundC* found) noexcept:
-    """Give the buffer up; the events in it were only lent."""
+    """Give the buffer up; the events in it are not its own."""
     PyMem_Free(found.events)
     found.events = NULL
     found.size = 0

@@ -62,4 +62,6 @@ cdef class IndexProbe(Searchable):
     cdef EventIndex index
     cdef tuple probe               # executors of the key looked for, over the other slots
     cdef Executor rest             # what else must hold, or None
+    cdef bint calls_python         # `rest` does
+    cdef int select(self, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1
     cdef int refresh(self, FrameC* frame) except -1

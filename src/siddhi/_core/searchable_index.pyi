@@ -24,5 +24,11 @@ class HeldEvents:
 @final
 class IndexProbe(Searchable):
     def __init__(
-        self, held: HeldEvents, index: EventIndex, probe: tuple[Any, ...], slot: int, rest: Executor | None = None
+        self,
+        held: HeldEvents,
+        index: EventIndex,
+        probe: tuple[Any, ...],
+        slot: int,
+        rest: Executor | None = None,
+        calls_python: bool = False,
     ) -> None: ...

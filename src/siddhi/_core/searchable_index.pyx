@@ -3,10 +3,10 @@
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
-from siddhi._core.event cimport BOOL, CURRENT, INT, CellC
+from siddhi._core.event cimport BOOL, CURRENT, INT, CellC, release
 from siddhi._core.executor cimport NULL_VALUE, TRUE, ExecC
 from siddhi._core.keymap cimport NO_SLOT
-from siddhi._core.searchable cimport found_add, found_free
+from siddhi._core.searchable cimport found_free, found_keep
 
 cdef enum:
     MAX_PARTS = 16
@@ -274,11 +274,14 @@ cdef class IndexProbe(Searchable):
         probe: executors of the key looked for; they read other slots than this one.
         slot: where the rest of the condition reads the searched event.
         rest: the rest of the condition, or None.
+        calls_python: it does; what is held may change while it is looked through.
     """
 
     def __init__(self, HeldEvents held not None, EventIndex index not None, tuple probe not None, int slot,
-                 Executor rest=None):
+                 Executor rest=None, bint calls_python=False):
         self.held = held
+        self.pool = held.window.pool
+        self.calls_python = calls_python
         self.index = index
         self.probe = probe
         self.rest = rest
@@ -289,6 +292,7 @@ cdef class IndexProbe(Searchable):
         cdef const ExecC* rest = NULL
         cdef CellC key[MAX_PARTS]
         cdef uint32_t slot, number
+        cdef Py_ssize_t before = found.size
         cdef EventC* event
         if self.held.stale:
             self.refresh(frame)
@@ -302,7 +306,7 @@ cdef class IndexProbe(Searchable):
         slot = index.keys.find(key, 0)
         if slot == NO_SLOT:
             return 0
-        if self.rest is not None:
+        if self.rest is not None and not self.calls_python:
             rest = &self.rest.c
         number = index.lists[slot].head
         while number != NO_SLOT:
@@ -312,8 +316,31 @@ cdef class IndexProbe(Searchable):
                 if rest.fn(rest, event, frame, NULL) != TRUE:
                     number = index.entries[number].next
                     continue
-            found_add(found, event)
+            found_keep(found, self.pool, event)
             number = index.entries[number].next
+        return 0 if self.rest is None or not self.calls_python else self.select(frame, found, before)
+
+    cdef int select(self, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1:
+        """Keep those from `kept` on for which the rest of the condition holds."""
+        cdef Py_ssize_t i = kept, n = found.size
+        cdef EventC* event
+        cdef bint passed
+        found.size = kept
+        try:
+            while i < n:
+                event = found.events[i]
+                frame.slots[self.slot] = event
+                passed = self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
+                i += 1
+                if passed:
+                    found.events[found.size] = event
+                    found.size += 1
+                else:
+                    release(self.pool, event)
+        finally:
+            while i < n:
+                release(self.pool, found.events[i])
+                i += 1
         return 0
 
     cdef int refresh(self, FrameC* frame) except -1:

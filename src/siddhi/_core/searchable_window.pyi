@@ -13,4 +13,5 @@ class WindowScan(Searchable):
         condition: Executor | None = None,
         shared: bool = False,
         tells: bool = False,
+        calls_python: bool = False,
     ) -> None: ...

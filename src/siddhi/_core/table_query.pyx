@@ -4,12 +4,12 @@ cimport cython
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport CURRENT, EventC, EventPool, Layout, acquire, event_to_tuple, release, retain
+from siddhi._core.event cimport CURRENT, EventC, EventPool, Layout, acquire, event_to_tuple, release
 from siddhi._core.executor cimport FrameC
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.output cimport OutputStage
 from siddhi._core.processor cimport Processor
-from siddhi._core.searchable cimport FoundC, Searchable, found_free
+from siddhi._core.searchable cimport FoundC, Searchable, found_free, found_release
 from siddhi._core.user_event cimport Event
 
 cdef enum:
@@ -122,20 +122,15 @@ cdef class OnDemandFind(OnDemand):
 
     cdef object answer(self):
         cdef FoundC found
-        cdef Py_ssize_t i, kept = 0
+        cdef Py_ssize_t i, n
         cdef int type
         found.events = NULL
         found.size = found.capacity = 0
         self.stage.events = []
         try:
             self.source.find(&self.app.frame, &found)
-            if 0 <= self.enough < found.size:
-                found.size = self.enough
-            # Selecting may run anything, a change of the table included.
-            while kept < found.size:
-                retain(self.pool, found.events[kept])
-                kept += 1
-            for i in range(kept):
+            n = min(self.enough, found.size) if self.enough >= 0 else found.size
+            for i in range(n):
                 type = found.events[i].type
                 found.events[i].type = CURRENT
                 try:
@@ -146,8 +141,7 @@ cdef class OnDemandFind(OnDemand):
             return self.stage.events
         finally:
             self.stage.events = []
-            for i in range(kept):
-                release(self.pool, found.events[i])
+            found_release(&found, self.pool)
             found_free(&found)
 
 

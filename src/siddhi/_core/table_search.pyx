@@ -7,7 +7,7 @@ from libc.stdlib cimport qsort
 
 from siddhi._core.event cimport BOOL
 from siddhi._core.executor cimport TRUE, ExecC, eval_fn, new_executor
-from siddhi._core.searchable cimport FoundC, found_add
+from siddhi._core.searchable cimport FoundC, found_keep
 from siddhi._core.table cimport RowC
 from siddhi._core.table_access cimport numbers_add
 from siddhi._core.table_index cimport NO_ROW, ChainC
@@ -260,6 +260,7 @@ cdef class TableSearchable(Searchable):
 
     def __cinit__(self, TableSearch search not None, int slot):
         self.search = search
+        self.pool = search.table.pool
         self.slot = slot
         self.nobody = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
         if self.nobody is NULL:
@@ -280,13 +281,13 @@ cdef class TableSearchable(Searchable):
         if self.search.key is not None:
             number = self.search.find_one(event, frame)
             if number != NO_ROW:
-                found_add(found, table.rows[number].event)
+                found_keep(found, self.pool, table.rows[number].event)
             return 0
         numbers = self.search.borrow()
         try:
             self.search.find(event, frame, &numbers)
             for i in range(numbers.n):
-                found_add(found, table.rows[numbers.at[i]].event)
+                found_keep(found, self.pool, table.rows[numbers.at[i]].event)
         finally:
             self.search.give_back(numbers)
         return 0

@@ -141,22 +141,21 @@ cdef class Window(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i, n, partition, before = self.app.frame.partition
-        cdef set missing = {i for i in range(self.capacity) if self.states[i] is not NULL}
-        for i in missing:
-            self.drop(i)
+        # The partition's keys were read first: states are there for all of them, and nobody looks for others.
+        cdef set expected = {i for i in range(self.capacity) if self.states[i] is not NULL}
+        n = reader.get_u32()
+        if n != len(expected):
+            raise ValueError("snapshot is damaged: a window of other keys than the partition's")
         try:
-            n = reader.get_u32()
             for _ in range(n):
                 partition = reader.get_u32()
-                # The keys there are have been read before: every one has a state, and nobody else has.
-                if partition not in missing:
-                    raise ValueError(f"snapshot is damaged: a window of no partition key ({partition})")
-                missing.discard(partition)
+                if partition not in expected:
+                    raise ValueError("snapshot is damaged: a window of a key that is not there")
+                expected.remove(partition)
+                self.drop(partition)
                 self.ensure(partition)
                 self.app.frame.partition = partition
                 self.read_state(self.states[partition], reader)
         finally:
             self.app.frame.partition = before
-            for i in missing:
-                self.ensure(i)
         return 0

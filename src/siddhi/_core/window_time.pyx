@@ -1,7 +1,7 @@
 """``time(t)``: the events of the last t milliseconds of the app's clock."""
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, retain
@@ -107,13 +107,19 @@ cdef class ExternalTimeWindow(Window):
     """
 
     cdef int64_t duration
+    cdef str attribute
     cdef int cell
+    cdef int word
+    cdef uint64_t bit
 
     def __init__(self, AppContext app not None, EventPool pool not None, int position, int64_t duration_ms,
                  bint stamps=True):
         Window.__init__(self, app, pool, stamps)
         self.duration = duration_ms
+        self.attribute = pool.layout.names[position]
         self.cell = pool.layout.cell(position)
+        self.word = pool.layout.null_word(position)
+        self.bit = (<uint64_t> 1) << (position & 63)
         self.setup(sizeof(TimeStateC))
 
     def __dealloc__(self):
@@ -123,6 +129,8 @@ cdef class ExternalTimeWindow(Window):
         """What is due by the event's own time expires, the event is held."""
         cdef TimeStateC* state = <TimeStateC*> state_of(self)
         cdef int64_t now = <int64_t> event.body[self.cell]
+        if event.body[self.word] & self.bit:
+            raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
         while state.held.size and <int64_t> queue_first(&state.held).body[self.cell] + self.duration <= now:
             self.expire(queue_pop(&state.held), now)
         retain(self.pool, event)

@@ -12,6 +12,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import click
@@ -45,6 +47,25 @@ class ProcessingFailed(click.ClickException):
     """The app raised errors while events flowed."""
 
     exit_code = 5
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C came where nothing was under way."""
+
+    exit_code = INTERRUPTED
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the one word; nobody did anything wrong."""
+        click.echo(self.message, file=file, err=True)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Make a Ctrl-C that nobody else hears the end that the exit codes promise."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted") from None
 
 
 def reason(error: OSError) -> str:

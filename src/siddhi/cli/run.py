@@ -13,7 +13,7 @@ from siddhi.errors import DefinitionNotExistError, SiddhiError, did_you_mean
 
 from .app_text import read_app
 from .endpoints import STANDARD, Endpoint, read_inputs, read_outputs
-from .failures import AppRefused
+from .failures import AppRefused, interruptible
 from .outlet import Outlet
 from .session import Session, log_to_stderr
 from .source import BadLines, open_source
@@ -100,8 +100,9 @@ def run(
 ) -> None:
     """Run APP (a file, or - for standard input) over input files and write the streams that come out."""
     _refuse_clashes(app, inputs, outputs)
-    text = read_app(app)
     with ExitStack() as stack:
+        stack.enter_context(interruptible())  # what comes before the first event may wait for input, too
+        text = read_app(app)
         manager = SiddhiManager()
         stack.callback(manager.shutdown)
         try:

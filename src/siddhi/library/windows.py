@@ -45,6 +45,11 @@ def _check_batch(_types: Types, constants: Constants) -> None:
         raise ValueError(f"a batch cannot hold {constants[0]} events")
 
 
+def _check_time_batch(_types: Types, constants: Constants) -> None:
+    if constants and constants[0] <= 0:
+        raise ValueError(f"a batch cannot last {constants[0]} ms", "write how long a batch lasts, such as 1 sec")
+
+
 def _check_lossy(_types: Types, constants: Constants) -> None:
     names = ("support.threshold", "error.bound")
     for name, value in zip(names, constants, strict=False):
@@ -219,6 +224,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
     WindowMetadata(
         name="timeBatch",
         native="timeBatch",
+        check=_check_time_batch,
         overloads=(
             Overload((_T,)),
             Overload((_T, _START)),

@@ -11,6 +11,9 @@ from siddhi.query_compiler import parse_time
 __all__ = ["boolean", "duration_ms", "only", "positive", "required"]
 
 
+_MOST_DIGITS = 18  # of a long; Python refuses to read thousands
+
+
 def only(annotations: tuple[Annotation, ...], name: str) -> Annotation | None:
     """The annotation of this name (any case), or None.
 
@@ -66,7 +69,7 @@ def positive(annotation: Annotation, key: str, value: str, at: Node) -> int:
         SiddhiAppCreationError: it is something else.
     """
     text = value.strip()
-    number = int(text) if text.isascii() and text.isdigit() else 0
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
     if number <= 0:
         raise creation_error(
             "E315", f"'{key}' of @{annotation.name} must be a positive number, not '{value}'", _place(annotation, at)

@@ -156,6 +156,8 @@ def _add_trigger(catalog: Catalog, definition: TriggerDefinition) -> None:
     stream = catalog.streams.get(id_)
     if stream is not None and not same_schema(stream.attributes, _TRIGGERED):
         raise _other_definition("stream", id_, stream.attributes, definition)
+    if definition.every_ms is not None and definition.every_ms <= 0:
+        raise creation_error("E305", f"trigger '{id_}' cannot fire every {definition.every_ms} ms", definition)
     at = None if definition.at is None else definition.at.strip()
     starts = at is not None and at.lower() == "start"
     if at is not None and not starts:

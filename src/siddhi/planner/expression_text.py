@@ -49,11 +49,30 @@ _SUFFIX = {AttributeType.LONG: "L", AttributeType.FLOAT: "f"}
 
 def expression_text(expression: TypedExpression, labels: Mapping[int, str]) -> str:
     """The expression as it would be written; ``labels`` name the events of slots that need a name."""
+    # Chains of operators group to the left; they may be thousands long, so they are walked in a loop.
+    behind: list[str] = []
+    opening = 0
+    while isinstance(expression, (Widen, Arithmetic, Comparison, And, Or)):
+        if isinstance(expression, Widen):
+            expression = expression.operand
+        else:
+            behind.append(f" {_sign(expression)} {_operand_text(expression.right, labels)}")
+            expression = expression.left
+        if isinstance(expression, (Arithmetic, Comparison, And, Or)):
+            behind.append(")")
+            opening += 1
+    text = _operand_text(expression, labels) if behind else _plain_text(expression, labels)
+    return "(" * opening + text + "".join(reversed(behind))
 
-    def text(node: TypedExpression) -> str:
-        written = expression_text(node, labels)
-        return f"({written})" if isinstance(node, (Arithmetic, Comparison, And, Or, InTable)) else written
 
+def _operand_text(expression: TypedExpression, labels: Mapping[int, str]) -> str:
+    written = expression_text(expression, labels)
+    needs_help = isinstance(expression, (Arithmetic, Comparison, And, Or, InTable))
+    return f"({written})" if needs_help else written
+
+
+def _plain_text(expression: TypedExpression, labels: Mapping[int, str]) -> str:
+    """The text of anything but an operator with two operands."""
     if isinstance(expression, Attr):
         label = labels.get(expression.slot)
         if label is None and expression.index is None:
@@ -61,16 +80,10 @@ def expression_text(expression: TypedExpression, labels: Mapping[int, str]) -> s
         return f"{label or 'event'}{_index(expression.index)}.{expression.name}"
     if isinstance(expression, Const):
         return _literal(expression)
-    if isinstance(expression, Widen):
-        return text(expression.operand)
-    if isinstance(expression, (Arithmetic, Comparison)):
-        return f"{text(expression.left)} {expression.operator.value} {text(expression.right)}"
-    if isinstance(expression, (And, Or)):
-        return f"{text(expression.left)} {'and' if isinstance(expression, And) else 'or'} {text(expression.right)}"
     if isinstance(expression, Not):
-        return f"not {text(expression.operand)}"
+        return f"not {_operand_text(expression.operand, labels)}"
     if isinstance(expression, IsNull):
-        return f"{text(expression.operand)} is null"
+        return f"{_operand_text(expression.operand, labels)} is null"
     if isinstance(expression, IsNullEvent):
         return f"{labels.get(expression.slot, 'event')}{_index(expression.index)} is null"
     if isinstance(expression, EventReference):
@@ -78,34 +91,58 @@ def expression_text(expression: TypedExpression, labels: Mapping[int, str]) -> s
     if isinstance(expression, InTable):
         condition = expression_text(expression.condition, {**labels, TABLE_SLOT: expression.table})
         return f"({condition}) in {expression.table}"
-    name = _callee(expression)
-    return f"{name}({', '.join(expression_text(argument, labels) for argument in children(expression))})"
+    arguments = [expression_text(argument, labels) for argument in children(expression)]
+    return f"{_callee(expression)}({', '.join(arguments)})"
 
 
 def executor_text(expression: TypedExpression) -> str:
     """The executor: its operation, the type it computes in, and the kinds of its operands."""
-    if isinstance(expression, (Attr, EventReference, IsNullEvent)):
-        return "event test" if isinstance(expression, IsNullEvent) else "var"
+    front: list[str] = []
+    behind: list[str] = []
+    while isinstance(expression, (Widen, Arithmetic, Comparison, And, Or)):
+        front.append(f"{_operation(expression)}(")
+        if isinstance(expression, Widen):
+            behind.append(")")
+            expression = expression.operand
+        else:
+            behind.append(f", {executor_text(expression.right)})")
+            expression = expression.left
+    return "".join(front) + _plain_executor(expression) + "".join(reversed(behind))
+
+
+def _plain_executor(expression: TypedExpression) -> str:
+    if isinstance(expression, (Attr, EventReference)):
+        return "var"
+    if isinstance(expression, IsNullEvent):
+        return "event test"
     if isinstance(expression, Const):
         return "const"
-    operands = ", ".join(executor_text(operand) for operand in children(expression))
+    operands = [executor_text(operand) for operand in children(expression)]
+    return f"{_operation(expression)}({', '.join(operands)})"
+
+
+def _sign(expression: Arithmetic | Comparison | And | Or) -> str:
+    if isinstance(expression, (Arithmetic, Comparison)):
+        return str(expression.operator.value)
+    return "and" if isinstance(expression, And) else "or"
+
+
+def _operation(expression: TypedExpression) -> str:
     if isinstance(expression, Widen):
-        return f"to {expression.type}({operands})"
+        return f"to {expression.type}"
     if isinstance(expression, Arithmetic):
-        return f"{_MATH_WORDS[expression.operator]} {expression.type}({operands})"
+        return f"{_MATH_WORDS[expression.operator]} {expression.type}"
     if isinstance(expression, Comparison):
-        return f"{_COMPARE_WORDS[expression.operator]} {expression.operand_type}({operands})"
-    if isinstance(expression, And):
-        return f"and({operands})"
-    if isinstance(expression, Or):
-        return f"or({operands})"
+        return f"{_COMPARE_WORDS[expression.operator]} {expression.operand_type}"
+    if isinstance(expression, (And, Or)):
+        return _sign(expression)
     if isinstance(expression, Not):
-        return f"not({operands})"
+        return "not"
     if isinstance(expression, IsNull):
-        return f"is null {expression.operand.type}({operands})"
+        return f"is null {expression.operand.type}"
     if isinstance(expression, InTable):
-        return f"in {expression.table}({operands})"
-    return f"{_callee(expression)} {expression.type}({operands})"
+        return f"in {expression.table}"
+    return f"{_callee(expression)} {expression.type}"
 
 
 def _callee(expression: TypedExpression) -> str:

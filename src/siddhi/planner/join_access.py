@@ -9,6 +9,7 @@ from functools import reduce
 
 from siddhi.planner.expressions import And, Attr, Comparison, Const, TypedExpression, Widen
 from siddhi.planner.nodes import JoinPlan, NamedWindowPlan, SourceKind, WindowPlan
+from siddhi.planner.walk import conjuncts
 from siddhi.query_api.expression import CompareOperator
 from siddhi.query_api.input import Trigger
 from siddhi.types import AttributeType
@@ -51,7 +52,7 @@ def equality_lookup(on: TypedExpression | None, slot: int) -> Lookup | None:
     key: list[TypedExpression] = []
     probe: list[TypedExpression] = []
     rest: list[TypedExpression] = []
-    for condition in _conjuncts(on):
+    for condition in conjuncts(on):
         pair = _equality(condition, slot) if len(key) < _MAX_PARTS else None
         if pair is None:
             rest.append(condition)
@@ -95,12 +96,6 @@ def triggers(input_: JoinPlan, slot: int) -> bool:
     if slot == 1 and side.kind is SourceKind.WINDOW and side.source == other.source:
         return False  # a named window joined with itself is triggered by its left occurrence only
     return input_.trigger in (Trigger.BOTH, (Trigger.LEFT, Trigger.RIGHT)[slot])
-
-
-def _conjuncts(condition: TypedExpression) -> list[TypedExpression]:
-    if isinstance(condition, And):
-        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
-    return [condition]
 
 
 def _equality(condition: TypedExpression, slot: int) -> tuple[TypedExpression, TypedExpression] | None:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from siddhi.planner.expressions import (
-    Aggregate,
-    And,
     Attr,
     Call,
     Comparison,
     EventReference,
     IsNullEvent,
-    ScriptCall,
     TypedExpression,
 )
 from siddhi.planner.patterns_plan import KeyPlan
-from siddhi.planner.walk import walk
+from siddhi.planner.walk import calls_python, conjuncts, has_aggregate, walk
 from siddhi.query_api.expression import CompareOperator
 
 __all__ = ["Conditions", "split_conditions"]
@@ -44,29 +41,14 @@ def split_conditions(
         fixed: slots whose event no longer changes while a partial match waits here.
         wants_keys: equalities may become keys.
     """
-    conjuncts = [conjunct for condition in filters for conjunct in _conjuncts(condition)]
-    if any(_calls_python(conjunct) for conjunct in conjuncts):
+    parts = [part for condition in filters for part in conjuncts(condition)]
+    if any(calls_python(part) or has_aggregate(part) for part in parts):
         # What Python functions see and when is part of the answer: order and number of evaluations stay as written.
-        return Conditions(others=tuple(conjuncts))
-    alone = tuple(conjunct for conjunct in conjuncts if _slots(conjunct) <= {own} and not _reads_collected(conjunct))
-    others = tuple(conjunct for conjunct in conjuncts if conjunct not in alone)
-    keys = tuple(key for conjunct in others if (key := _key(conjunct, own, fixed))) if wants_keys else ()
+        return Conditions(others=tuple(parts))
+    alone = tuple(part for part in parts if _slots(part) <= {own} and not _reads_collected(part))
+    others = tuple(part for part in parts if not any(part is other for other in alone))
+    keys = tuple(key for part in others if (key := _key(part, own, fixed))) if wants_keys else ()
     return Conditions(alone, others, keys)
-
-
-def _conjuncts(condition: TypedExpression) -> Iterator[TypedExpression]:
-    if isinstance(condition, And):
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
-
-
-def _calls_python(expression: TypedExpression) -> bool:
-    return any(
-        isinstance(node, (ScriptCall, Aggregate)) or (isinstance(node, Call) and node.function.native is None)
-        for node in walk(expression)
-    )
 
 
 def _slots(expression: TypedExpression) -> set[int]:

@@ -15,7 +15,7 @@ E326 option of a source or sink refused
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from siddhi.errors import (
     AttributeNotExistError,
@@ -89,14 +89,17 @@ def unknown_attribute(
     )
 
 
-def ambiguous_attribute(name: str, sources: Iterable[str], at: Node | None) -> SiddhiAppError:
-    sources = list(sources)
-    return SiddhiAppValidationError(
-        f"attribute '{name}' is ambiguous: {' and '.join(sources)} have it",
-        code="E201",
-        span=_span(at),
-        hint=f"write {' or '.join(f'{source}.{name}' for source in sources)}",
-    )
+def ambiguous_attribute(name: str, sources: Sequence[str], at: Node | None) -> SiddhiAppError:
+    """An attribute of several sources; sources without a name of their own are ''."""
+    message = f"attribute '{name}' is ambiguous: {' and '.join(sources)} have it"
+    hint = f"write {' or '.join(f'{source}.{name}' for source in sources)}"
+    if len(set(sources)) == 1:
+        message = f"attribute '{name}' is ambiguous: several events of '{sources[0]}' have it"
+        hint = f"name them, {sources[0]} as l join {sources[0]} as r, and write l.{name} or r.{name}"
+    if not all(sources):
+        message = f"attribute '{name}' is ambiguous: several events have it"
+        hint = f"name them, e1=... -> e2=..., and write e1.{name} or e2.{name}"
+    return SiddhiAppValidationError(message, code="E201", span=_span(at), hint=hint)
 
 
 def out_of_scope(name: str, known: Iterable[str], at: Node | None) -> SiddhiAppError:

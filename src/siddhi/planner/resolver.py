@@ -46,7 +46,16 @@ class Resolver:
         Raises:
             SiddhiAppError: a name is unknown, or types do not fit.
         """
-        return _RULES[type(expression)](self, expression)
+        # Operators group to the left: their chains, which people generate by the thousand, are walked in a loop.
+        chain: list[api.Expression] = []
+        while isinstance(expression, (api.Math, api.Compare, api.And, api.Or)):
+            chain.append(expression)
+            expression = expression.left
+        typed = _RULES[type(expression)](self, expression)
+        while chain:
+            node = chain.pop()
+            typed = _OPERATORS[type(node)](self, node, typed)
+        return typed
 
     def condition(self, what: str, expression: api.Expression, at: Node | None = None) -> TypedExpression:
         """The typed expression, which must be a bool; ``what`` starts the message where it is not."""
@@ -57,9 +66,9 @@ def _variable(resolve: Resolver, node: api.Variable) -> TypedExpression:
     return resolve.scope.attribute(node)
 
 
-def _math(resolve: Resolver, node: api.Math) -> TypedExpression:
+def _math(resolve: Resolver, node: api.Math, left: TypedExpression) -> TypedExpression:
     """Arithmetic; an object next to a number is taken for a number of that type."""
-    left, right = resolve(node.left), resolve(node.right)
+    right = resolve(node.right)
     if left.type is AttributeType.OBJECT and right.type.is_numeric:
         left = _taken_for(resolve, left, right.type)
     elif right.type is AttributeType.OBJECT and left.type.is_numeric:
@@ -72,16 +81,16 @@ def _taken_for(resolve: Resolver, operand: TypedExpression, type_: AttributeType
     return operand if cast is None else Call(type_, cast, (operand, Const(AttributeType.STRING, type_.value)))
 
 
-def _compare(resolve: Resolver, node: api.Compare) -> TypedExpression:
-    return comparison(node, resolve(node.left), resolve(node.right))
+def _compare(resolve: Resolver, node: api.Compare, left: TypedExpression) -> TypedExpression:
+    return comparison(node, left, resolve(node.right))
 
 
-def _and(resolve: Resolver, node: api.And) -> TypedExpression:
-    return conjunction(node, resolve(node.left), resolve(node.right))
+def _and(resolve: Resolver, node: api.And, left: TypedExpression) -> TypedExpression:
+    return conjunction(node, left, resolve(node.right))
 
 
-def _or(resolve: Resolver, node: api.Or) -> TypedExpression:
-    return disjunction(node, resolve(node.left), resolve(node.right))
+def _or(resolve: Resolver, node: api.Or, left: TypedExpression) -> TypedExpression:
+    return disjunction(node, left, resolve(node.right))
 
 
 def _not(resolve: Resolver, node: api.Not) -> TypedExpression:
@@ -122,13 +131,17 @@ def _in(resolve: Resolver, node: api.In) -> TypedExpression:
 _RULES: dict[type[api.Expression], Callable[[Resolver, Any], TypedExpression]] = {
     api.Constant: lambda _resolve, node: constant(node),
     api.Variable: _variable,
-    api.Math: _math,
-    api.Compare: _compare,
-    api.And: _and,
-    api.Or: _or,
     api.Not: _not,
     api.IsNull: _is_null,
     api.IsNullStream: _is_null_stream,
     api.In: _in,
     api.FunctionCall: call,
 }
+
+_OPERATORS: dict[type[api.Expression], Callable[[Resolver, Any, TypedExpression], TypedExpression]] = {
+    api.Math: _math,
+    api.Compare: _compare,
+    api.And: _and,
+    api.Or: _or,
+}
+"""Rules that are given the left operand, resolved."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from siddhi.planner.expressions import TABLE_SLOT, And, Attr, Comparison, InTable, Or, TypedExpression, Widen
+from siddhi.planner.expressions import TABLE_SLOT, Attr, Comparison, InTable, Or, TypedExpression, Widen
 from siddhi.planner.nodes import TablePlan
-from siddhi.planner.walk import children
+from siddhi.planner.walk import children, conjuncts, disjuncts
 from siddhi.query_api.expression import CompareOperator
 from siddhi.types import AttributeType
 
@@ -128,7 +128,7 @@ def plan_table_access(table: TablePlan, condition: TypedExpression | None, row_s
     """
     gates: list[TypedExpression] = []
     parts: list[TypedExpression] = []
-    for part in _conjuncts(condition):
+    for part in conjuncts(condition):
         (parts if _reads_row(part, row_slot) else gates).append(part)
     lookup, answered = _choose(table, parts, row_slot)
     rest = tuple(part for part in parts if not any(part is other for other in answered))
@@ -187,7 +187,7 @@ def _any_of(table: TablePlan, parts: Sequence[TypedExpression], row_slot: int) -
     """Where a part is an ``or`` and every side of it has a lookup of its own."""
     for part in parts:
         if isinstance(part, Or):
-            sides = [_choose(table, _conjuncts(side), row_slot)[0] for side in _disjuncts(part)]
+            sides = [_choose(table, conjuncts(side), row_slot)[0] for side in disjuncts(part)]
             found = tuple(side for side in sides if side is not None)
             if len(found) == len(sides):
                 return AnyLookup(found)
@@ -214,20 +214,11 @@ def _test(part: TypedExpression, row_slot: int) -> _Test | None:
 
 def _reads_row(expression: TypedExpression, row_slot: int) -> bool:
     """Whether an expression reads the row. Inside ``in``, TABLE_SLOT is the row of that other table."""
-    if isinstance(expression, Attr):
-        return expression.slot == row_slot
-    if isinstance(expression, InTable) and row_slot == TABLE_SLOT:
-        return False
-    return any(_reads_row(child, row_slot) for child in children(expression))
-
-
-def _conjuncts(condition: TypedExpression | None) -> list[TypedExpression]:
-    if isinstance(condition, And):
-        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
-    return [] if condition is None else [condition]
-
-
-def _disjuncts(condition: TypedExpression) -> list[TypedExpression]:
-    if isinstance(condition, Or):
-        return [*_disjuncts(condition.left), *_disjuncts(condition.right)]
-    return [condition]
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Attr) and node.slot == row_slot:
+            return True
+        if not (isinstance(node, InTable) and row_slot == TABLE_SLOT):
+            pending += children(node)
+    return False

@@ -20,7 +20,7 @@ from siddhi.planner.expressions import (
     Widen,
 )
 
-__all__ = ["children", "has_aggregate", "read_positions", "walk"]
+__all__ = ["calls_python", "children", "conjuncts", "disjuncts", "has_aggregate", "read_positions", "walk"]
 
 
 def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
@@ -45,9 +45,39 @@ def walk(expression: TypedExpression) -> Iterator[TypedExpression]:
         pending.extend(reversed(children(node)))
 
 
+def conjuncts(condition: TypedExpression | None) -> list[TypedExpression]:
+    """The operands of all the ``and`` at the top of a condition, as written; none where there is no condition."""
+    return _operands(condition, And)
+
+
+def disjuncts(condition: TypedExpression | None) -> list[TypedExpression]:
+    """The operands of all the ``or`` at the top of a condition."""
+    return _operands(condition, Or)
+
+
+def _operands(condition: TypedExpression | None, kind: type[And | Or]) -> list[TypedExpression]:
+    found: list[TypedExpression] = []
+    pending = [] if condition is None else [condition]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, kind):
+            pending += (node.right, node.left)
+        else:
+            found.append(node)
+    return found
+
+
 def has_aggregate(expression: TypedExpression) -> bool:
     """Whether an aggregator is called in it."""
     return any(isinstance(node, Aggregate) for node in walk(expression))
+
+
+def calls_python(expression: TypedExpression) -> bool:
+    """Whether a function written in Python is called in it, which may do anything, sending events included."""
+    return any(
+        isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native is None)
+        for node in walk(expression)
+    )
 
 
 def read_positions(expressions: Iterable[TypedExpression], slot: int) -> set[int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
 
 from siddhi.errors import SiddhiParserError
 from siddhi.query_api import (
@@ -29,8 +30,14 @@ from siddhi.query_compiler.source import Source
 from siddhi.query_compiler.time_units import MILLISECONDS, WORDS
 from siddhi.types import AttributeType
 
-__all__ = ["ExpressionBuilder"]
+__all__ = ["MOST_CHAINED", "MOST_NESTED", "ExpressionBuilder"]
 
+MOST_NESTED = 100
+"""Levels of calls, ``not`` and right operands, one inside another. What is walked level by level stays within the
+depth that Python allows everywhere; chains such as ``a or b or ...`` are one level, parentheses alone are none."""
+MOST_CHAINED = 10_000
+"""Operators in a row. Each calls the one before it where it runs, on the stack of the thread."""
+N = TypeVar("N")
 INT_LIMIT = 1 << 31
 LONG_LIMIT = 1 << 63
 COMPARE = {operator.value: operator for operator in CompareOperator}
@@ -58,6 +65,8 @@ class ExpressionBuilder:
         self.source = source
         self.begin = 0
         self.end = 0
+        # (height, operators in a row) of what has any, by identity; the node is kept, or its identity could come again
+        self._sizes: dict[int, tuple[int, int, object]] = {}
 
     @property
     def here(self) -> Span:
@@ -82,25 +91,54 @@ class ExpressionBuilder:
     # ---- operators
 
     def or_(self, left: Expression, right: Expression) -> Expression:
-        return Or(left, right, span=self.here)
+        return self._chained(Or(left, right, span=self.here), left, right)
 
     def and_(self, left: Expression, right: Expression) -> Expression:
-        return And(left, right, span=self.here)
+        return self._chained(And(left, right, span=self.here), left, right)
 
     def in_(self, expression: Expression, table: str) -> Expression:
-        return In(expression, table, span=self.here)
+        return self.above(In(expression, table, span=self.here), (expression,))
 
     def compare(self, left: Expression, operator: str, right: Expression) -> Expression:
-        return Compare(COMPARE[operator], left, right, span=self.here)
+        return self._chained(Compare(COMPARE[operator], left, right, span=self.here), left, right)
 
     def math(self, left: Expression, operator: str, right: Expression) -> Expression:
-        return Math(MATH[operator], left, right, span=self.here)
+        return self._chained(Math(MATH[operator], left, right, span=self.here), left, right)
 
     def not_(self, expression: Expression) -> Expression:
-        return Not(expression, span=self.here)
+        return self.above(Not(expression, span=self.here), (expression,))
 
     def is_null(self, expression: Expression) -> Expression:
-        return IsNull(expression, span=self.here)
+        return self.above(IsNull(expression, span=self.here), (expression,))
+
+    def _chained(self, node: Expression, left: Expression, right: Expression) -> Expression:
+        """An operator with two operands: it stands as high as its left one, with which it makes a chain."""
+        height, length, _ = self._sizes.get(id(left), (0, 0, left))
+        below = self._sizes.get(id(right))
+        return self._sized(node, height if below is None else max(height, below[0] + 1), length + 1)
+
+    def above(self, node: N, parts: Sequence[object]) -> N:
+        """What stands one level above its parts.
+
+        Raises:
+            SiddhiParserError: there are too many levels.
+        """
+        height = 0
+        for part in parts:
+            below = self._sizes.get(id(part))
+            if below is not None and below[0] > height:
+                height = below[0]
+        return self._sized(node, height + 1, 0)
+
+    def _sized(self, node: N, height: int, length: int) -> N:
+        if height > MOST_NESTED:
+            hint = "do the inner part in a query before this one"
+            raise self.error(f"more than {MOST_NESTED} levels, one inside another", code="E116", hint=hint)
+        if length > MOST_CHAINED:
+            hint = "look values up in a table (... in T), or spread the operands over several queries"
+            raise self.error(f"more than {MOST_CHAINED:,} operators in a row", code="E116", hint=hint)
+        self._sizes[id(node)] = (height, length, node)
+        return node
 
     def is_null_stream(self, slot: Slot) -> Expression:
         return IsNullStream(slot.source, slot.at, slot.is_inner, slot.is_fault, span=self.here)
@@ -182,7 +220,7 @@ class ExpressionBuilder:
         span = self.here
         if arguments is None:
             return FunctionCall(name, (), namespace, star=True, span=span)
-        return FunctionCall(name, arguments, namespace, span=span)
+        return self.above(FunctionCall(name, arguments, namespace, span=span), arguments)
 
     def arguments(self, *expressions: Expression) -> tuple[Expression, ...]:
         return expressions

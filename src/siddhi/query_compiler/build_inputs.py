@@ -131,13 +131,13 @@ class InputBuilder(ExpressionBuilder):
         if len(signs) > 1:
             raise self.mixed(self.here)
         elements = tuple(part for part in parts if not isinstance(part, str))
-        return Chain(elements, signs.pop() if signs else None, self.here)
+        return self.above(Chain(elements, signs.pop() if signs else None, self.here), elements)
 
     def group(self, chain: Chain) -> Chain:
         return chain
 
     def every_state(self, element: Element) -> Every:
-        return Every(element, self.here)
+        return self.above(Every(element, self.here), (element,))
 
     def mixed(self, span: Span) -> SiddhiParserError:
         hint = "'->' means some time later, ',' means the very next event; feed the output of one query to the other"
@@ -318,10 +318,10 @@ class InputBuilder(ExpressionBuilder):
         span = self.here
         output = ReturnOutput(event_type, span=span)
         query = Query(input=source, selector=selector or Selector(), rate=rate, output=output, span=span)
-        return AnonymousInput(query, span=span)
+        return self.above(AnonymousInput(query, span=span), (source,))
 
     def anonymous_group(self, inner: AnonymousInput, handlers: tuple[Handler, ...]) -> AnonymousInput:
-        return replace(inner, handlers=inner.handlers + handlers, span=self.here)
+        return self.above(replace(inner, handlers=inner.handlers + handlers, span=self.here), (inner,))
 
 
 def _is_absence(state: State) -> bool:

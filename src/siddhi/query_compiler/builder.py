@@ -37,6 +37,7 @@ from siddhi.query_api import (
 from siddhi.query_compiler.build_inputs import SourceName
 from siddhi.query_compiler.build_queries import QueryBuilder
 from siddhi.query_compiler.checks import check_names
+from siddhi.query_compiler.hints import unclosed_comment
 from siddhi.query_compiler.source import Source
 from siddhi.query_compiler.time_units import DURATIONS, WORDS
 from siddhi.query_compiler.words import KEYWORDS
@@ -81,7 +82,8 @@ class Builder(QueryBuilder):
                 definitions.append(statement)
         if not definitions:
             span = executions[0].span if executions else self.source.span(0, 0)
-            hint = "an app starts with at least one definition: define stream S (price double);"
+            example = "an app starts with at least one definition: define stream S (price double);"
+            hint = unclosed_comment(self.source) or example
             message = "nothing is defined that this could read" if executions else "the app is empty"
             raise self.error(message, code="E104", hint=hint, span=span)
         app = SiddhiApp(
@@ -132,7 +134,7 @@ class Builder(QueryBuilder):
                     "annotations of the app can't be nested and hold no others", code="E104", span=inner.span
                 )
         if space is None:
-            return Annotation(local, elements, nested, span=span)
+            return self.above(Annotation(local, elements, nested, span=span), nested)
         if space.lower() != "app":
             hint = f"only annotations of the app have a prefix: @app:{local}"
             raise self.error(f"unknown prefix '{space}' of an annotation", code="E104", hint=hint)

@@ -80,7 +80,11 @@ def _(source: AnonymousInput) -> str:
 
 @node_text.register
 def _(pattern: Pattern) -> str:
-    return _chain(pattern.state, " -> ") + _within_time(pattern.within_ms)
+    state = pattern.state
+    text = _chain(state, " -> ")
+    if isinstance(state, StreamState) and state.reference is None:
+        text = f"({text})"  # without parentheses it would read as the stream itself
+    return text + _within_time(pattern.within_ms)
 
 
 @node_text.register

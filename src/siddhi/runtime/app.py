@@ -163,7 +163,7 @@ class SiddhiAppRuntime:
         if self._heartbeat is not None:
             self._heartbeat.stop()
         self._timers.stop()
-        self._context.cancel_timers()
+        self._context.close()
         self._on_shutdown(self)
 
     def __enter__(self) -> SiddhiAppRuntime:
@@ -441,7 +441,8 @@ class SiddhiAppRuntime:
         """Replace the state by that of a snapshot of the same app.
 
         Raises:
-            CannotRestoreStateError: it is damaged, of an unknown version or of another app; the state stays as it was.
+            CannotRestoreStateError: it is damaged, of an unknown version or of another app, or a callback or function of
+                the app asks while its event is at work; the state stays as it was.
         """
         with self._paused_sources():
             self._state.restore(snapshot)

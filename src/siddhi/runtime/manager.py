@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from siddhi.runtime.connectors.retry import RetryScheduler
 
 __all__ = ["SiddhiManager"]
+
+logger = logging.getLogger("siddhi")
 
 
 class SiddhiManager:
@@ -50,6 +53,8 @@ class SiddhiManager:
             SiddhiParserError: the text is not SiddhiQL.
             SiddhiAppValidationError: it contradicts itself.
             SiddhiAppCreationError: the engine can't build it. All three show place, line and a hint.
+
+        What has no effect, such as a misspelt element of an annotation, is logged as a warning (logger ``siddhi``).
         """
         runtime = self._create(app)
         self._runtimes[runtime.name] = runtime
@@ -146,6 +151,7 @@ class SiddhiManager:
 
     def _create(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
         # Imported with the first app: a program that only imports siddhi should not wait for compiler and planner.
+        from siddhi.planner.advice import advice
         from siddhi.planner.app import plan as make_plan
         from siddhi.query_compiler.parser import parse
         from siddhi.runtime.assembly.app import Assembly
@@ -162,13 +168,16 @@ class SiddhiManager:
                     scripts[name] = compile_script(
                         definition, trusted=self._allow_scripts, language=language, source=model.source
                     )
-            return SiddhiAppRuntime(
+            runtime = SiddhiAppRuntime(
                 Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store),
                 persistence_store=lambda: self._persistence_store,
                 on_shutdown=self._forget,
             )
         except SiddhiAppError as error:
             raise error.located(source=model.source, app=model.name) from error.__cause__
+        for line in advice(model):
+            logger.warning("app '%s': %s", runtime.name, line)
+        return runtime
 
     @property
     def _extensions(self) -> Registry:

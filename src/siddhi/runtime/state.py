@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from siddhi._core.context import AppContext
@@ -25,8 +26,37 @@ class Stateful(Protocol):
 
 def fingerprint_of(app: SiddhiApp) -> str:
     """Identifies what an app says: state fits apps of the same fingerprint."""
-    said = repr((app.annotations, app.definitions, app.executions))
+    said = _said((app.annotations, app.definitions, app.executions))
     return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+class _Text(str):
+    """Text to put out as it is."""
+
+    __slots__ = ()
+
+
+def _said(app: object) -> str:
+    """What ``repr`` would say, in a loop: a chain of operators is a tree as deep as it is long."""
+    pieces: list[str] = []
+    pending = [app]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, _Text):
+            pieces.append(item)
+        elif isinstance(item, tuple):
+            pending.append(_Text(",)" if len(item) == 1 else ")"))
+            for place, part in reversed(list(enumerate(item))):
+                pending += (part, _Text(", " if place else ""))
+            pending.append(_Text("("))
+        elif is_dataclass(item):
+            pending.append(_Text(")"))
+            for place, part in reversed(list(enumerate(part for part in fields(item) if part.repr))):
+                pending += (getattr(item, part.name), _Text(f"{', ' if place else ''}{part.name}="))
+            pending.append(_Text(f"{type(item).__qualname__}("))
+        else:
+            pieces.append(repr(item))
+    return "".join(pieces)
 
 
 class SnapshotService:
@@ -60,8 +90,13 @@ class SnapshotService:
 
         Raises:
             CannotRestoreStateError: the snapshot is damaged, of an unknown version, or of another app; or what the app
-                holds now is no data, so that it could not be put back.
+                holds now is no data, so that it could not be put back; or an event is at work in the app that asks.
         """
+        if self._context.lock.is_mine:
+            raise CannotRestoreStateError(
+                f"the state of app '{self._context.name}' was not restored: a callback or function of the app asked for it, "
+                "and the event it was called for is still at work; restore when the send has returned"
+            )
         with self._context.lock:
             try:
                 before = self.take()

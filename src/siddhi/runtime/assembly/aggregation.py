@@ -18,7 +18,8 @@ from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry
 from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPlan, BaseKind, OutputKind
 from siddhi.planner.aggregations_time import duration_named, kept_duration, time_range
-from siddhi.planner.expressions import OUTPUT_SLOT, And, Attr, Comparison, Const, TypedExpression
+from siddhi.planner.expressions import OUTPUT_SLOT, Attr, Comparison, Const, TypedExpression
+from siddhi.planner.walk import conjuncts
 from siddhi.query_api.definition import Duration
 from siddhi.query_api.expression import CompareOperator
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters
@@ -90,12 +91,6 @@ def bounds_in_zone(name: str) -> Callable[[int, int], tuple[int, int]] | None:
         return _ms(first), _ms(following)
 
     return bounds
-
-
-def _conjuncts(condition: TypedExpression | None) -> list[TypedExpression]:
-    if isinstance(condition, And):
-        return [*_conjuncts(condition.left), *_conjuncts(condition.right)]
-    return [] if condition is None else [condition]
 
 
 def _ms(time: datetime) -> int:
@@ -208,7 +203,7 @@ class BuiltAggregation:
         group_at = {
             1 + number: output.position - self.plan.first_group for number, output in enumerate(self.plan.outputs)
         }
-        for part in _conjuncts(condition):
+        for part in conjuncts(condition):
             if not isinstance(part, Comparison) or part.operator is not CompareOperator.EQUAL:
                 continue
             for key, value in ((part.left, part.right), (part.right, part.left)):

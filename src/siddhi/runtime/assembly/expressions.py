@@ -38,6 +38,7 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
+from siddhi.planner.walk import conjuncts, disjuncts
 from siddhi.query_api.definition import FunctionDefinition
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.types import type_code
@@ -85,21 +86,32 @@ class ExpressionBuilder:
 
     def build(self, node: TypedExpression) -> Executor:
         """The executor of an expression."""
+        chain: list[Widen | Arithmetic | Comparison] = []
+        while isinstance(node, (Widen, Arithmetic, Comparison)):  # thousands of operands are no depth
+            chain.append(node)
+            node = node.operand if isinstance(node, Widen) else node.left
+        made = self._build(node)
+        while chain:
+            step = chain.pop()
+            if isinstance(step, Widen):
+                made = make_widen(made, type_code(step.type))
+            elif isinstance(step, Arithmetic):
+                made = make_arithmetic(step.operator.value, made, self.build(step.right))
+            else:
+                made = make_comparison(step.operator.value, made, self.build(step.right))
+        return made
+
+    def _build(self, node: TypedExpression) -> Executor:
+        """The executor of anything but arithmetic and comparisons."""
         match node:
             case Const():
                 return make_constant(node.value, type_code(node.type))
             case Attr():
                 return self._attribute(node)
-            case Widen():
-                return make_widen(self.build(node.operand), type_code(node.type))
-            case Arithmetic():
-                return make_arithmetic(node.operator.value, self.build(node.left), self.build(node.right))
-            case Comparison():
-                return make_comparison(node.operator.value, self.build(node.left), self.build(node.right))
             case And():
-                return make_and(self.build(node.left), self.build(node.right))
+                return _joined(make_and, [self.build(part) for part in conjuncts(node)])
             case Or():
-                return make_or(self.build(node.left), self.build(node.right))
+                return _joined(make_or, [self.build(part) for part in disjuncts(node)])
             case Not():
                 return make_not(self.build(node.operand))
             case IsNull():
@@ -120,7 +132,10 @@ class ExpressionBuilder:
 
     def build_all(self, nodes: Sequence[TypedExpression]) -> tuple[Executor, ...]:
         """Executors of several expressions, in order."""
-        return tuple(self.build(node) for node in nodes)
+        built = []
+        for node in nodes:
+            built.append(self.build(node))  # noqa: PERF401 - a loop, not one more frame for each nested call
+        return tuple(built)
 
     def with_slots(self, slots: Mapping[int, Cells]) -> ExpressionBuilder:
         """A builder that sees other slots besides these; aggregators are collected together."""
@@ -167,3 +182,20 @@ class ExpressionBuilder:
             )
         self.aggregators.append(made)
         return made
+
+
+_FEW = 16
+
+
+def _joined(join: Callable[[Executor, Executor], Executor], parts: list[Executor]) -> Executor:
+    """One executor of many operands, asked from left to right as written; long chains become trees.
+
+    Each executor calls those below it, and where blocks are asked, each ``or`` takes 4 KB of the stack.
+    """
+    if len(parts) > _FEW:
+        middle = len(parts) // 2
+        return join(_joined(join, parts[:middle]), _joined(join, parts[middle:]))
+    made = parts[0]
+    for part in parts[1:]:
+        made = join(made, part)
+    return made

@@ -47,7 +47,7 @@ from siddhi.planner.nodes import (
     SingleInputPlan,
     SourceKind,
 )
-from siddhi.planner.walk import walk
+from siddhi.planner.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
@@ -365,12 +365,15 @@ def _search(on: TypedExpression | None, side: _Side, builder: ExpressionBuilder)
     lookup = equality_lookup(on, side.slot) if holds_what_came_out(side.plan.window) else None
     if lookup is None:
         condition = None if on is None else builder.build(on)
-        return WindowScan(side.window, side.slot, condition, tells=isinstance(side.window, BatchWindow))
+        python = on is not None and (calls_python(on) or has_aggregate(on))
+        tells = isinstance(side.window, BatchWindow)
+        return WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
     index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
     side.held = HeldEvents(side.window, isinstance(side.window, BatchWindow))
     side.held.add_index(index)
     rest = None if lookup.rest is None else builder.build(lookup.rest)
-    return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest)
+    python = lookup.rest is not None and (calls_python(lookup.rest) or has_aggregate(lookup.rest))
+    return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest, python)
 
 
 def _entry(plan: QueryPlan, input_: JoinPlan, side: _Side) -> QueryEntry | None:

@@ -19,6 +19,7 @@ from siddhi._core.window_batch import BatchWindow
 from siddhi.planner.expressions import TypedExpression
 from siddhi.planner.join_access import attribute_of, equality_lookup, holds_what_came_out
 from siddhi.planner.nodes import NamedWindowPlan
+from siddhi.planner.walk import calls_python
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
@@ -113,10 +114,12 @@ class BuiltNamedWindow:
         if rest is not None:
             conditions.insert(0, builder.build(rest))
         condition = reduce(make_and, conditions) if conditions else None
+        python = any(calls_python(part) for part in (rest, *filters) if part is not None)
         if lookup is None:
-            return WindowScan(self._window, place, condition, True, isinstance(self._window, BatchWindow))
+            tells = isinstance(self._window, BatchWindow)
+            return WindowScan(self._window, place, condition, shared=True, tells=tells, calls_python=python)
         held, index = self._index(lookup.key)
-        return IndexProbe(held, index, builder.build_all(lookup.probe), place, condition)
+        return IndexProbe(held, index, builder.build_all(lookup.probe), place, condition, python)
 
     def _index(self, key: tuple[TypedExpression, ...]) -> tuple[HeldEvents, EventIndex]:
         """The index by this key; those who search by the same one share it."""

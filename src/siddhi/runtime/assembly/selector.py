@@ -13,10 +13,10 @@ from siddhi._core.order import ChunkOrder
 from siddhi._core.output import OutputStage
 from siddhi._core.projection import Projection
 from siddhi._core.selector import Selector
-from siddhi.planner.expressions import OUTPUT_SLOT, Aggregate, Call, ScriptCall, TypedExpression
+from siddhi.planner.expressions import OUTPUT_SLOT, Aggregate
 from siddhi.planner.liveness import selection_expressions
 from siddhi.planner.nodes import QueryPlan, SelectMode, SelectorPlan
-from siddhi.planner.walk import has_aggregate, walk
+from siddhi.planner.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.selection import Order, OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.ratelimit import build_limiter
@@ -169,11 +169,4 @@ def _group_by(
 
 def has_side_effects(selection: SelectorPlan) -> bool:
     """Whether the selection calls Python, so that it must be evaluated even if nobody listens."""
-    return any(_calls_python(expression) for expression in selection_expressions(selection))
-
-
-def _calls_python(expression: TypedExpression) -> bool:
-    return any(
-        isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native is None)
-        for node in walk(expression)
-    )
+    return any(calls_python(expression) for expression in selection_expressions(selection))
