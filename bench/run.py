@@ -22,7 +22,7 @@ from typing import Any
 
 import driver
 from scenarios import MODES, Scenario, load
-from subjects import Engine, Loop, NotSupportedError
+from subjects import Engine, Loop, NotSupportedError, has_loop
 
 
 @dataclass
@@ -56,7 +56,7 @@ def measure(
     scenario: Scenario, mode: str, *, events: int | None, repeat: int, engine: bool, limit: bool, clock: driver.Clock
 ) -> Result:
     """Check the answers of one scenario in one mode, then time it *repeat* times."""
-    kinds = [kind for kind, wanted in ((Engine, engine), (Loop, limit)) if wanted]
+    kinds = [kind for kind, wanted in ((Engine, engine), (Loop, limit and has_loop(scenario))) if wanted]
     if mode == "latency":
         return _measure_latency(scenario, kinds, events or 100_000, repeat)
     n = events or scenario.events

@@ -22,7 +22,7 @@ PUBLIC = PLAN | ENGINE - {"_core"} | {"io", "stores", "temporal", "testing"}
 ALLOWED = {
     "_version": set(),
     "types": set(),
-    "event": {"types"},
+    "event": {"_core"},
     "errors": {"types"},
     "_core": {"errors"},  # a row is refused at the door, in the words its sender sees
     "query_api": {"errors", "types"},

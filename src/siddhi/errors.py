@@ -15,7 +15,10 @@
     ├── SiddhiRuntimeError                 while events flow
     │   ├── EventError                     a row that does not fit its stream (also a ValueError)
     │   ├── NotRunningError                the app has not been started, or is shut down
-    │   └── DefinitionNotExistError        no stream, query or table of that name
+    │   ├── DefinitionNotExistError        no stream, query or table of that name
+    │   ├── ConnectionUnavailableError     a source, sink or store can't be reached now
+    │   │   └── SubscriberUnavailableError nobody has subscribed to a topic
+    │   └── MappingFailedError             a payload that no event can be made of
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
     │   └── CannotRestoreStateError
@@ -210,6 +213,18 @@ class DefinitionNotExistError(SiddhiRuntimeError, KeyError):
     __str__ = Exception.__str__
 
 
+class ConnectionUnavailableError(SiddhiRuntimeError):
+    """A source, sink or store can't be reached now; it is tried again."""
+
+
+class SubscriberUnavailableError(ConnectionUnavailableError):
+    """Nobody has subscribed to a topic."""
+
+
+class MappingFailedError(SiddhiRuntimeError):
+    """A payload can't be made into events, or the other way round."""
+
+
 class PersistenceError(SiddhiError):
     """State could not be saved or loaded."""
 
@@ -238,6 +253,9 @@ UnsupportedAttributeTypeException = UnsupportedAttributeTypeError
 ExtensionNotFoundException = ExtensionNotFoundError
 OnDemandQueryCreationException = OnDemandQueryCreationError
 DefinitionNotExistException = DefinitionNotExistError
+ConnectionUnavailableException = ConnectionUnavailableError
+SubscriberUnAvailableException = SubscriberUnavailableError
+MappingFailedException = MappingFailedError
 NoPersistenceStoreException = NoPersistenceStoreError
 CannotRestoreSiddhiAppStateException = CannotRestoreStateError
 

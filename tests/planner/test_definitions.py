@@ -168,8 +168,7 @@ def test_named_windows() -> None:
 @pytest.mark.parametrize(
     "definition",
     [
-        "@source(type='inMemory', topic='t') define stream A (x int);",
-        "@sink(type='inMemory', topic='t') define stream A (x int);",
+        "@source(type='inMemory', topic='t', ref='r') define stream A (x int);",
         "define stream A (x int); @store(type='db') define aggregation G from A select x aggregate every sec ... day;",
     ],
 )

@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from siddhi import Event
+from siddhi import Event, SiddhiManager
+from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore
 from tests.runtime.running import collect, collect_events, running
 
 FAILING = "define function f[python] return int { if v == 13: raise ArithmeticError('unlucky')\nreturn v };"
@@ -104,3 +105,78 @@ def test_a_failing_timer_is_handled_and_time_goes_on():
             runtime.input_handler("S").send((value,), time)
         assert failures == ["timer"]
         assert rows == [(1,), (2,)]
+
+
+# --- the error store
+
+STORING = f"@app:name('A') {SCRIPT} @OnError(action = 'store') {STREAM} {QUERY}"
+
+
+@pytest.fixture
+def stored():
+    manager = SiddhiManager()
+    store = InMemoryErrorStore()
+    manager.set_error_store(store)
+    with running(STORING, manager=manager) as runtime:
+        yield runtime, store
+
+
+def test_what_failed_is_stored_however_it_was_sent(stored):
+    runtime, store = stored
+    handler = runtime.input_handler("S")
+    handler.send((13,), 1000)
+    handler.send((13,))
+    handler.send(Event(1001, (13,)))
+    handler.send_events([Event(1002, (1,)), Event(1003, (13,))])
+    handler.send_batch({"v": [13]})
+    entries = store.load_error_entries("A", name="S")
+    assert [[event.data for event in entry.events] for entry in entries] == [
+        [(13,)],
+        [(13,)],
+        [(13,)],
+        [(1,), (13,)],
+        [(13,)],
+    ]
+    assert entries[0].events[0].timestamp == 1000
+    assert {entry.occurrence for entry in entries} == {ErrorOccurrence.STORE_ON_STREAM_ERROR}
+    assert "unlucky" in entries[0].stack_trace
+
+
+def test_a_stored_event_can_be_sent_again(stored):
+    runtime, store = stored
+    rows = collect(runtime, "Out")
+    runtime.input_handler("S").send((13,), 1000)
+    (entry,) = store.load_error_entries("A")
+    runtime.input_handler(entry.name).send_events([Event(event.timestamp, (7,)) for event in entry.events])
+    store.discard_error_entry(entry.id)
+    assert [row[0] for row in rows] == [7]
+    assert store.count() == 0
+
+
+def test_without_error_store_failures_are_logged(caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"), running(STORING) as runtime:
+        runtime.input_handler("S").send((13,), 1000)
+    assert "unlucky" in caplog.text
+
+
+@pytest.mark.parametrize("action", ["stream", "store"])
+def test_a_handler_is_told_before_anything_else_happens(action):
+    manager = SiddhiManager()
+    manager.set_error_store(InMemoryErrorStore())
+    with running(STORING.replace("'store'", f"'{action}'"), manager=manager) as runtime:
+        told = []
+        runtime.handle_exception_with(lambda error, origin, events: told.append((origin, events)))
+        if action == "stream":
+            runtime.add_callback("!S", lambda events: told.append("fault stream"))
+        runtime.input_handler("S").send((13,), 1000)
+    assert told[0] == ("S", [Event(1000, (13,))])
+    assert told[1:] == (["fault stream"] if action == "stream" else [])
+
+
+def test_an_async_stream_stores_what_failed():
+    manager = SiddhiManager()
+    store = InMemoryErrorStore()
+    manager.set_error_store(store)
+    with running(STORING.replace("@OnError", "@async(buffer.size = '16') @OnError"), manager=manager) as runtime:
+        runtime.input_handler("S").send((13,), 1000)
+    assert [event.data for entry in store.load_error_entries("A") for event in entry.events] == [(13,)]

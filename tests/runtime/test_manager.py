@@ -15,6 +15,7 @@ from siddhi.errors import (
     SiddhiAppValidationError,
     SiddhiParserError,
 )
+from siddhi.io import InMemoryBroker
 from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.query_compiler import parse
 from tests.runtime.running import TRADES, collect
@@ -149,3 +150,36 @@ def test_the_log_is_that_of_the_package(caplog):
     assert record.name == "siddhi"
     assert "RuntimeError: no" in record.getMessage()
     assert "'A'" in record.getMessage()
+
+
+SANDBOXED = """@app:name('A')
+@source(type='inMemory', topic='sandbox-test') @source(type='kafka', topic='t') @source(ref='r') define stream S (v int);
+@sink(type='http', url='x') @sink(type='inMemory', topic='sandbox-out') define stream Out (v int);
+@store(type='rdbms', jdbc.url='x') @primaryKey('v') define table T (v int);
+from S select v insert into Out;
+from S select v insert into T;
+"""
+
+
+def test_a_sandbox_leaves_the_outside_out():
+    manager = SiddhiManager()
+    with pytest.raises(SiddhiAppCreationError):
+        manager.create_siddhi_app_runtime(SANDBOXED)
+    with manager.create_sandbox_siddhi_app_runtime(SANDBOXED) as runtime:
+        assert {stream: len(sources) for stream, sources in runtime.sources.items()} == {"S": 1}
+        assert {stream: len(sinks) for stream, sinks in runtime.sinks.items()} == {"Out": 1}
+        InMemoryBroker.publish("sandbox-test", (1,))
+        assert [event.data for event in runtime.query("from T select v")] == [(1,)]
+    with manager.create_sandbox_siddhi_app_runtime(parse(SANDBOXED)) as runtime:
+        assert runtime.table_definitions["T"].annotations[0].name.lower() == "primarykey"
+
+
+def test_a_runtime_tells_its_definitions_and_warnings():
+    app = """@sink(type='log', prefx='x') define stream S (v int);
+    define window W (v int) length(5);
+    define aggregation G from S select sum(v) as total aggregate every sec ... min;
+    """
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    assert list(runtime.window_definitions) == ["W"]
+    assert list(runtime.aggregation_definitions) == ["G"]
+    assert runtime.warnings == ("sink 'log' knows no option 'prefx': did you mean 'prefix'?",)

@@ -11,6 +11,7 @@ import pytest
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import SiddhiAppCreationError
+from siddhi.io import InMemoryBroker
 from siddhi.runtime.statistics import StatisticsLevel
 
 APP = """
@@ -249,3 +250,38 @@ def test_prometheus_is_told(manager: SiddhiManager, runtime: SiddhiAppRuntime) -
     assert registry.get_sample_value("siddhi_query_events_total", {"app": "measured", "query": "sums"}) == 5
     assert registry.get_sample_value("siddhi_query_seconds_count", {"app": "measured", "query": "sums"}) == 6
     assert registry.get_sample_value("siddhi_state_bytes", {"app": "measured", "kind": "Tables", "name": "T"}) > 0
+
+
+CONNECTED = """@app:name('connected')
+@source(type='inMemory', topic='statistics-test') define stream S (a string);
+@sink(type='log') @sink(type='inMemory', topic='statistics-out') define stream T (a string);
+from S select a insert into T;
+"""
+
+
+def test_sources_and_sinks_are_counted(manager: SiddhiManager) -> None:
+    with manager.create_siddhi_app_runtime(CONNECTED) as runtime:
+        InMemoryBroker.publish("statistics-test", ("before",))
+        assert runtime.statistics.connectors == {}
+        runtime.enable_statistics("BASIC")
+        InMemoryBroker.publish("statistics-test", ("x",))
+        InMemoryBroker.publish("statistics-test", 7)
+        found = runtime.statistics
+        counts = {key: (connector.payloads, connector.connected) for key, connector in found.connectors.items()}
+        # Nobody subscribes to what the second sink publishes.
+        assert counts == {("Sources", "S"): (2, True), ("Sinks", "T"): (1, True), ("Sinks", "T.2"): (0, True)}
+        assert "io.siddhi.SiddhiApps.connected.Siddhi.Sources.S.throughput" in found.metrics()
+
+
+def test_prometheus_is_told_of_connectors(manager: SiddhiManager) -> None:
+    prometheus_client = pytest.importorskip("prometheus_client")
+    from siddhi.runtime.prometheus import SiddhiCollector
+
+    registry = prometheus_client.CollectorRegistry()
+    registry.register(SiddhiCollector(manager))
+    with manager.create_siddhi_app_runtime(CONNECTED) as runtime:
+        runtime.enable_statistics("BASIC")
+        InMemoryBroker.publish("statistics-test", ("x",))
+        text = prometheus_client.generate_latest(registry).decode()
+    assert 'siddhi_connector_payloads_total{app="connected",kind="Sources",name="S"} 1.0' in text
+    assert 'siddhi_connector_connected{app="connected",kind="Sinks",name="T"} 1.0' in text

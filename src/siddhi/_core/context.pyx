@@ -68,6 +68,10 @@ cdef class AppContext:
                 self.frame.clock = 0
             self.frame.playback = playback
 
+    def share_lock(self, AppLock lock not None):
+        """Use another app's lock: the two send to each other. To be called before anything else uses this one's."""
+        self.lock = lock
+
     def set_running(self, bint running):
         self.running = running
 

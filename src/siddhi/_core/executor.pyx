@@ -24,7 +24,6 @@ cdef extern from "siddhi/single.h":
 
 
 cdef object index_of = operator.index      # C's conversion would cut a float
-
 MOST_TOLD = 2000  # characters of a description: each holds those of its operands, which adds up in long chains
 
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")

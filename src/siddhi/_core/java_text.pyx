@@ -6,6 +6,7 @@ from libc.math cimport fabs, isinf, isnan, signbit
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy, memset, strlen
 
+from siddhi._core.event cimport DOUBLE, FLOAT
 from siddhi._core.java_number cimport parse_float, round_to_float
 
 cdef extern from "Python.h":
@@ -15,6 +16,24 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_DIGITS = 17              # of a double; a float has up to 9
+
+
+def text_of(value, int code):
+    """The text of an attribute's value, as ``convert(value, 'string')`` gives it; ``null`` for None.
+
+    Args:
+        value: of the attribute.
+        code: the attribute's type code.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if code == DOUBLE:
+        return text_of_double(value)
+    if code == FLOAT:
+        return text_of_float(value)
+    return text_of_object(value)
 
 
 # --- numbers to text

@@ -46,6 +46,10 @@ cdef class StreamJunction(FaultSink):
     cdef long long changes               # of the receivers
     cdef int arrange(self) except -1
     cdef int send_special(self, EventChunk* chunk) except -1
+    cdef EventC** failed                 # events of the block at work that some receiver failed with; NULL: not kept
+    cdef Py_ssize_t n_failed
+    cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** rest) noexcept
     cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint silent                     # is_silent(), as of the last choice
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them

@@ -177,20 +177,16 @@ cdef class StreamJunction:
         """Send records one by one, each as a chunk of its own; in blocks where that was chosen."""
         cdef EventChunk chunk
         cdef Py_ssize_t i = 0
-        cdef int j = 0
         if self.block_mode and not self.counts and self.app.has_room():
             if not self.arranged:
                 self.arrange()
             self.app.depth += 1
             try:
-                if self.dispatch is not None:
-                    return self.send_picked_block(events, n)
-                while j < self.n:
-                    (<Receiver> self.array[j].receiver).receive_block(events, n)
-                    j += 1
+                if self.n == 1:
+                    return (<Receiver> self.array[0].receiver).receive_block(events, n)
+                return self.send_shared_block(events, n)
             finally:
                 self.app.depth -= 1
-            return 0
         while i < n:
             try:
                 while i < n:
@@ -203,11 +199,46 @@ cdef class StreamJunction:
                 i += 1
         return 0
 
+    cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Give a block to one receiver after the other; those behind one that failed with an event do not see it."""
+        cdef EventC* failed[MAX_BLOCK]
+        cdef EventC* rest[MAX_BLOCK]
+        cdef EventC** outer = self.failed
+        cdef Py_ssize_t n_outer = self.n_failed
+        cdef int j = 0
+        self.failed, self.n_failed = failed, 0
+        try:
+            if self.dispatch is not None:
+                return self.send_picked_block(events, n)
+            while j < self.n:
+                (<Receiver> self.array[j].receiver).receive_block(events, n)
+                if self.n_failed:
+                    n = self.without_failed(events, n, rest)
+                    events = rest
+                j += 1
+        finally:
+            self.failed, self.n_failed = outer, n_outer
+        return 0
+
+    cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** rest) noexcept:
+        cdef Py_ssize_t i, k, m = 0
+        for i in range(n):
+            rest[m] = events[i]
+            m += 1
+            for k in range(self.n_failed):
+                if events[i] is self.failed[k]:
+                    m -= 1
+                    break
+        return m
+
     cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1:
         """Give each receiver the events that concern it."""
         cdef Dispatch dispatch = self.dispatch
         cdef EventC* sorted[MAX_BLOCK]
+        cdef EventC* rest[MAX_BLOCK]
+        cdef EventC** picked
         cdef Py_ssize_t* starts = <Py_ssize_t*> PyMem_Malloc((dispatch.n_lists() + 1) * sizeof(Py_ssize_t))
+        cdef Py_ssize_t m
         cdef int i, asked
         if starts is NULL:
             raise MemoryError
@@ -215,11 +246,13 @@ cdef class StreamJunction:
             dispatch.sort_block(events, n, sorted, starts)
             for i in range(self.n):
                 asked = dispatch.asked[i]
-                if asked == -1:
-                    (<Receiver> self.array[i].receiver).receive_block(events, n)
-                elif starts[asked] < starts[asked + 1]:
-                    (<Receiver> self.array[i].receiver).receive_block(
-                        sorted + starts[asked], starts[asked + 1] - starts[asked])
+                picked = events if asked == -1 else sorted + starts[asked]
+                m = n if asked == -1 else starts[asked + 1] - starts[asked]
+                if self.n_failed:
+                    m = self.without_failed(picked, m, rest)
+                    picked = rest
+                if m:
+                    (<Receiver> self.array[i].receiver).receive_block(picked, m)
         finally:
             PyMem_Free(starts)
         return 0
@@ -266,6 +299,9 @@ cdef class StreamJunction:
                 raise error
             # Rows of a block have nothing to do with each other: the next ones may go as deep.
             self.app.surface()
+        if self.failed is not NULL and self.n_failed < MAX_BLOCK:
+            self.failed[self.n_failed] = event
+            self.n_failed += 1
         chunk.head = event
         chunk.tail = event
         return self.settle(error, &chunk)

@@ -6,6 +6,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport ceil
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from siddhi._core.context cimport AppContext
@@ -31,6 +32,20 @@ cdef struct FrequentStateC:
     int64_t arrivals               # of keys
 
 
+cdef struct GoneC:
+    int64_t order                  # of its arrival
+    uint32_t bucket                # of its text in a hash map
+    uint32_t slot
+
+
+cdef int in_order(const void* left, const void* right) noexcept nogil:
+    cdef const GoneC* a = <const GoneC*> left
+    cdef const GoneC* b = <const GoneC*> right
+    if a.bucket != b.bucket:
+        return 1 if a.bucket > b.bucket else -1
+    return (a.order > b.order) - (a.order < b.order)
+
+
 cdef class CountingWindow(Window):
     """What the two share: the latest event and the count of each key.
 
@@ -39,6 +54,9 @@ cdef class CountingWindow(Window):
     """
 
     cdef tuple positions
+    cdef GoneC* gone               # keys that have to go, found one by one
+    cdef Py_ssize_t n_gone
+    cdef Py_ssize_t room
 
     def __init__(self, AppContext app not None, EventPool pool not None, positions, bint stamps):
         Window.__init__(self, app, pool, stamps)
@@ -126,20 +144,42 @@ cdef class CountingWindow(Window):
         (<KeyMap> state.keys).remove(slot)
         return event
 
-    cdef int expire_keys(self, FrequentStateC* state, list slots) except -1:
+    cdef int leave(self, FrequentStateC* state, uint32_t slot) except -1:
+        """A key has to go, with the next :meth:`expire_keys`."""
+        cdef GoneC* gone
+        if self.n_gone == self.room:
+            gone = <GoneC*> PyMem_Realloc(self.gone, max(16, 2 * self.room) * sizeof(GoneC))
+            if gone is NULL:
+                raise MemoryError
+            self.gone = gone
+            self.room = max(16, 2 * self.room)
+        self.gone[self.n_gone].slot = slot
+        self.gone[self.n_gone].order = state.counted[slot].order
+        self.n_gone += 1
+        return 0
+
+    cdef int expire_keys(self, FrequentStateC* state) except -1:
         """Take keys out and let their latest events expire, in the order a hash map of their texts would have."""
-        cdef uint32_t slot, mask
+        cdef uint32_t mask
+        cdef Py_ssize_t i, n = self.n_gone
         cdef int64_t now = self.expiry_time()
-        if len(slots) > 1:
+        cdef GoneC* gone = self.gone
+        self.n_gone = 0
+        if n > 1:
             mask = table_size(state.most) - 1
-            order = []
-            for slot in slots:
-                hash = hash_of_key(state.counted[slot].event, self.pool.layout, self.positions)
-                order.append((hash & mask, state.counted[slot].order, slot))
-            order.sort()
-            slots = [slot for _, _, slot in order]
-        for slot in slots:
-            self.expire(self.forget(state, slot), now)
+            for i in range(n):
+                gone[i].bucket = mask & hash_of_key(state.counted[gone[i].slot].event, self.pool.layout, self.positions)
+            qsort(gone, n, sizeof(GoneC), in_order)
+        # What expires may send into this window again: the keys to go are its own from now on.
+        self.gone, self.room = NULL, 0
+        try:
+            for i in range(n):
+                self.expire(self.forget(state, gone[i].slot), now)
+        finally:
+            if self.gone is NULL:
+                self.gone, self.room = gone, n
+            else:
+                PyMem_Free(gone)
         return 0
 
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
@@ -197,6 +237,7 @@ cdef class FrequentWindow(CountingWindow):
         self.length = length
 
     def __dealloc__(self):
+        PyMem_Free(self.gone)
         self.close_all()
 
     cdef int process(self, EventC* event) except -1:
@@ -221,14 +262,15 @@ cdef class FrequentWindow(CountingWindow):
         """One less for every key; returns whether keys had to go."""
         cdef KeyMap keys = <KeyMap> state.keys
         cdef uint32_t slot
-        cdef list gone = []
+        cdef bint any_gone
         for slot in range(keys.slots()):
             if keys.is_live(slot):
                 state.counted[slot].count -= 1
                 if state.counted[slot].count == 0:
-                    gone.append(slot)
-        self.expire_keys(state, gone)
-        return len(gone) > 0
+                    self.leave(state, slot)
+        any_gone = self.n_gone > 0
+        self.expire_keys(state)
+        return any_gone
 
 
 @cython.final
@@ -260,6 +302,7 @@ cdef class LossyFrequentWindow(CountingWindow):
         self.width = <int64_t> ceil(1 / error)
 
     def __dealloc__(self):
+        PyMem_Free(self.gone)
         self.close_all()
 
     cdef int process(self, EventC* event) except -1:
@@ -286,8 +329,7 @@ cdef class LossyFrequentWindow(CountingWindow):
     cdef int prune(self, FrequentStateC* state, int64_t bucket) except -1:
         cdef KeyMap keys = <KeyMap> state.keys
         cdef uint32_t slot
-        cdef list gone = []
         for slot in range(keys.slots()):
             if keys.is_live(slot) and state.counted[slot].count + state.counted[slot].delta <= bucket:
-                gone.append(slot)
-        return self.expire_keys(state, gone)
+                self.leave(state, slot)
+        return self.expire_keys(state)

@@ -12,6 +12,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from siddhi.errors import ExtensionError
+from siddhi.extension.connectors import (
+    ConnectorOption,
+    DistributionStrategyMetadata,
+    SinkMapperMetadata,
+    SinkMetadata,
+    SourceMapperMetadata,
+    SourceMetadata,
+    declare,
+)
 from siddhi.extension.metadata import (
     AggregatorMetadata,
     ExtensionMetadata,
@@ -26,7 +35,17 @@ from siddhi.extension.registry import Registry, shared_registry
 from siddhi.query_api.definition import Attribute
 from siddhi.types import AttributeType
 
-__all__ = ["ArgumentSpec", "aggregator", "function", "stream_function"]
+__all__ = [
+    "ArgumentSpec",
+    "aggregator",
+    "distribution_strategy",
+    "function",
+    "sink",
+    "sink_mapper",
+    "source",
+    "source_mapper",
+    "stream_function",
+]
 
 ArgumentSpec = AttributeType | Parameter | Iterable[AttributeType]
 """One argument: a type, a set of types, or a whole :class:`Parameter`."""
@@ -144,6 +163,95 @@ def stream_function(
         return _register(metadata, implementation, registry)
 
     return declare
+
+
+def source(
+    name: str,
+    *,
+    options: Sequence[ConnectorOption] = (),
+    description: str | None = None,
+    example: str = "",
+    registry: Registry | None = None,
+) -> Callable[[_C], _C]:
+    """Declare a :class:`siddhi.io.Source`, used as ``@source(type = 'name')``.
+
+    Raises:
+        ExtensionError: name, options or methods are wrong, or the name is taken.
+    """
+    return declare(SourceMetadata, name, options, description, example, _registering(registry))
+
+
+def source_mapper(
+    name: str,
+    *,
+    options: Sequence[ConnectorOption] = (),
+    description: str | None = None,
+    example: str = "",
+    registry: Registry | None = None,
+) -> Callable[[_C], _C]:
+    """Declare a :class:`siddhi.io.SourceMapper`, used as ``@map(type = 'name')`` in a source.
+
+    Raises:
+        ExtensionError: as :func:`source`.
+    """
+    return declare(SourceMapperMetadata, name, options, description, example, _registering(registry))
+
+
+def sink(
+    name: str,
+    *,
+    options: Sequence[ConnectorOption] = (),
+    description: str | None = None,
+    example: str = "",
+    registry: Registry | None = None,
+) -> Callable[[_C], _C]:
+    """Declare a :class:`siddhi.io.Sink`, used as ``@sink(type = 'name')``.
+
+    Raises:
+        ExtensionError: as :func:`source`.
+    """
+    return declare(SinkMetadata, name, options, description, example, _registering(registry))
+
+
+def sink_mapper(
+    name: str,
+    *,
+    options: Sequence[ConnectorOption] = (),
+    description: str | None = None,
+    example: str = "",
+    registry: Registry | None = None,
+) -> Callable[[_C], _C]:
+    """Declare a :class:`siddhi.io.SinkMapper`, used as ``@map(type = 'name')`` in a sink.
+
+    Raises:
+        ExtensionError: as :func:`source`.
+    """
+    return declare(SinkMapperMetadata, name, options, description, example, _registering(registry))
+
+
+def distribution_strategy(
+    name: str,
+    *,
+    options: Sequence[ConnectorOption] = (),
+    keyed: bool = False,
+    description: str | None = None,
+    example: str = "",
+    registry: Registry | None = None,
+) -> Callable[[_C], _C]:
+    """Declare a :class:`siddhi.io.DistributionStrategy`, used as ``@distribution(strategy = 'name')``.
+
+    ``keyed``: it needs a ``partitionKey``, and events sent together are split by the destination their key names.
+
+    Raises:
+        ExtensionError: as :func:`source`.
+    """
+    return declare(
+        DistributionStrategyMetadata, name, options, description, example, _registering(registry), keyed=keyed
+    )
+
+
+def _registering(registry: Registry | None) -> Callable[[ExtensionMetadata, _T], _T]:
+    return lambda metadata, implementation: _register(metadata, implementation, registry)
 
 
 def _register(metadata: ExtensionMetadata, implementation: _T, registry: Registry | None) -> _T:

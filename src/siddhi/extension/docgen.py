@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from siddhi.extension.connectors import (
+    ConnectorMetadata,
+    ConnectorOption,
+    DistributionStrategyMetadata,
+    SinkMapperMetadata,
+    SinkMetadata,
+    SourceMapperMetadata,
+    SourceMetadata,
+)
 from siddhi.extension.metadata import (
     AggregatorMetadata,
     ExtensionMetadata,
@@ -26,6 +35,11 @@ _CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
     ("Stream functions", StreamFunctionMetadata),
     ("Windows", WindowMetadata),
     ("Script languages", ScriptLanguageMetadata),
+    ("Sources", SourceMetadata),
+    ("Source mappers", SourceMapperMetadata),
+    ("Sinks", SinkMetadata),
+    ("Sink mappers", SinkMapperMetadata),
+    ("Distribution strategies", DistributionStrategyMetadata),
 )
 
 
@@ -67,11 +81,20 @@ def _section(metadata: ExtensionMetadata) -> Iterator[str]:
         yield ""
     for name, note in notes.items():
         yield f"`{name}`: {note}  "
+    if isinstance(metadata, ConnectorMetadata) and metadata.options:
+        yield ""
+        yield from map(_option_line, metadata.options)
     if metadata.example:
         yield ""
         yield "```sql"
         yield metadata.example
         yield "```"
+
+
+def _option_line(option: ConnectorOption) -> str:
+    notes = [note for note, holds in (("required", option.required), ("dynamic", option.dynamic)) if holds]
+    said = "; ".join(part for part in (option.description, *notes) if part)
+    return f"- `{option.name}`{f': {said}' if said else ''}"
 
 
 def _returns_text(metadata: ExtensionMetadata) -> str:

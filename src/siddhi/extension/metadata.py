@@ -88,6 +88,11 @@ class ExtensionMetadata:
         """``namespace:name``, or the name alone."""
         return self.name if self.namespace is None else f"{self.namespace}:{self.name}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names it may be registered by."""
+        return (self.full_name,)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FunctionMetadata(ExtensionMetadata):

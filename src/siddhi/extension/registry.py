@@ -14,6 +14,14 @@ from functools import cache
 from typing import Any, TypeVar
 
 from siddhi.errors import ExtensionError
+from siddhi.extension.connectors import (
+    ConnectorMetadata,
+    DistributionStrategyMetadata,
+    SinkMapperMetadata,
+    SinkMetadata,
+    SourceMapperMetadata,
+    SourceMetadata,
+)
 from siddhi.extension.metadata import (
     AggregatorMetadata,
     ExtensionMetadata,
@@ -32,12 +40,18 @@ ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
     StreamFunctionMetadata: "siddhi.stream_functions",
     WindowMetadata: "siddhi.windows",
     ScriptLanguageMetadata: "siddhi.script_languages",
+    SourceMetadata: "siddhi.sources",
+    SourceMapperMetadata: "siddhi.source_mappers",
+    SinkMetadata: "siddhi.sinks",
+    SinkMapperMetadata: "siddhi.sink_mappers",
+    DistributionStrategyMetadata: "siddhi.distribution_strategies",
 }
 """The entry point group of each kind of extension."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CALLED_ALIKE: tuple[type[ExtensionMetadata], ...] = (FunctionMetadata, AggregatorMetadata)
 _M = TypeVar("_M", bound=ExtensionMetadata)
+_K = TypeVar("_K", bound=ConnectorMetadata)
 
 
 class Registry:
@@ -104,6 +118,11 @@ class Registry:
     def script_language(self, name: str) -> ScriptLanguageMetadata | None:
         """The script language of this name, or None; languages alone are found in any case (``[Python]``)."""
         return self.find(ScriptLanguageMetadata, None, name) or self.find(ScriptLanguageMetadata, None, name.lower())
+
+    def connector(self, kind: type[_K], name: str) -> _K | None:
+        """The source, sink, mapper or strategy called ``name`` or ``namespace:name``, or None."""
+        namespace, _, plain = name.rpartition(":")
+        return self.find(kind, namespace if namespace not in ("", kind.default_namespace) else None, plain)
 
     def all(self, kind: type[_M]) -> Iterator[_M]:
         """Every extension of this kind that is registered here or in a base (entry points only once loaded)."""
@@ -206,7 +225,11 @@ def _check(metadata: ExtensionMetadata) -> None:
         isinstance(metadata.returns, AttributeType) or callable(metadata.returns)
     ):
         raise ExtensionError(f"{what}: returns must be an attribute type or a function, not {metadata.returns!r}")
-    if not metadata.overloads and not isinstance(metadata, ScriptLanguageMetadata):
+    if isinstance(metadata, ConnectorMetadata) and metadata.implementation is not None:
+        missing = [name for name in metadata.methods if not hasattr(metadata.implementation, name)]
+        if missing:
+            raise ExtensionError(f"{what}: {metadata.implementation!r} lacks {', '.join(missing)}()")
+    if not metadata.overloads and not isinstance(metadata, (ScriptLanguageMetadata, ConnectorMetadata)):
         raise ExtensionError(f"{what} declares no overload (use an empty Overload() for no parameters)")
     for overload in metadata.overloads:
         names = [parameter.name for parameter in overload.parameters]

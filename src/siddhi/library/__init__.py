@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from siddhi.extension.metadata import ExtensionMetadata
 from siddhi.library.aggregators import AGGREGATORS
+from siddhi.library.connectors import CONNECTORS
 from siddhi.library.functions import FUNCTIONS
 from siddhi.library.scripts import SCRIPT_LANGUAGES
 from siddhi.library.stream_functions import STREAM_FUNCTIONS
@@ -21,3 +22,4 @@ def built_in() -> Iterator[ExtensionMetadata]:
     yield from STREAM_FUNCTIONS
     yield from WINDOWS
     yield from SCRIPT_LANGUAGES
+    yield from CONNECTORS

@@ -77,12 +77,24 @@ def plan_batches(
         reason = ""
         if label not in clean:
             reached = _reach([label], readers)
-            reason = (_moving_clock(reached) if playback else "") or _meeting(label, reached, timers)
+            reason = (
+                _leading_outside(catalog, label, reached)
+                or (_moving_clock(reached) if playback else "")
+                or _meeting(label, reached, timers)
+            )
             if not reason:
                 # What is downstream of a stream without obstacle has none either.
                 clean.update(target for unit in reached for target in unit.writes)
         plans.append(BatchPlan(label, not reason, reason))
     return tuple(plans)
+
+
+def _leading_outside(catalog: Catalog, label: str, reached: list[_Unit]) -> str:
+    """Where events leave the app: what takes them may send into any stream before the next row comes."""
+    for name in dict.fromkeys([label, *(target for unit in reached for target in unit.writes)]):
+        if name in catalog.streams and catalog.streams[name].sinks:
+            return f"stream '{name}' has a sink"
+    return ""
 
 
 def _moving_clock(reached: list[_Unit]) -> str:

@@ -70,9 +70,12 @@ class Catalog:
     def note_use(self, metadata: ExtensionMetadata) -> None:
         """Remember a warning where an extension is deprecated."""
         if metadata.deprecated is not None:
-            warning = f"{metadata.title} '{metadata.full_name}' is deprecated: {metadata.deprecated}"
-            if warning not in self.warnings:
-                self.warnings.append(warning)
+            self.note(f"{metadata.title} '{metadata.full_name}' is deprecated: {metadata.deprecated}")
+
+    def note(self, warning: str) -> None:
+        """Remember a warning, once."""
+        if warning not in self.warnings:
+            self.warnings.append(warning)
 
     def source(self, name: str, at: Node, *, is_inner: bool = False, is_fault: bool = False) -> Source:
         """What ``from name`` means: a window, else a stream, else a table.

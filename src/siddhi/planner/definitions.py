@@ -8,6 +8,7 @@ from siddhi.extension.metadata import ScriptLanguageMetadata
 from siddhi.planner.aggregations import plan_aggregation
 from siddhi.planner.annotations import only, positive, required
 from siddhi.planner.catalog import Catalog, same_schema
+from siddhi.planner.connectors import plan_sinks, plan_sources
 from siddhi.planner.handlers import check_cron, plan_window
 from siddhi.planner.nodes import (
     AsyncSettings,
@@ -23,11 +24,10 @@ from siddhi.planner.problems import (
     duplicate_definition,
     schema_text,
     unknown_extension,
-    unsupported,
 )
 from siddhi.planner.scope import SourceScope
 from siddhi.planner.tables import plan_table
-from siddhi.query_api.annotation import Annotation, find_annotation
+from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.definition import (
     AggregationDefinition,
@@ -89,13 +89,14 @@ def _add_stream(catalog: Catalog, definition: StreamDefinition) -> None:
             return
         if not same_schema(taken.attributes, definition.attributes):
             raise _other_definition("stream", id_, taken.attributes, definition)
-    _refuse_connectors(definition)
     on_error = _on_error(definition)
     catalog.streams[id_] = StreamPlan(
         id=id_,
         attributes=definition.attributes,
         on_error=on_error,
         async_settings=_async_settings(definition),
+        sources=plan_sources(catalog, definition),
+        sinks=plan_sinks(catalog, definition),
         annotations=definition.annotations,
         span=definition.span,
     )
@@ -200,14 +201,6 @@ def _other_definition(
     kind: str, id_: str, has: Iterable[Attribute], definition: Definition | TriggerDefinition
 ) -> Exception:
     return duplicate_definition(f"{kind} '{id_}' is already defined as {schema_text(has)}", definition)
-
-
-def _refuse_connectors(definition: StreamDefinition) -> None:
-    for name in ("source", "sink"):
-        annotation = find_annotation(definition.annotations, name)
-        if annotation is not None:
-            place = annotation if annotation.span is not None else definition
-            raise unsupported(f"{name}s (@{name})", place, "send events and take outputs through the runtime")
 
 
 def _on_error(definition: StreamDefinition) -> OnErrorAction:

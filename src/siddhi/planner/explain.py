@@ -87,6 +87,10 @@ def _stream_line(stream: StreamPlan, looked_up: tuple[str, int] | None = None) -
         notes.append(
             f"async buffer {settings.buffer_size}, workers {settings.workers}, batch {settings.batch_size_max}"
         )
+    notes += [f"source {source.source.full_name} by {source.mapper.full_name}" for source in stream.sources]
+    for sink in stream.sinks:
+        spread = "" if sink.distribution is None else f", {sink.distribution.strategy.full_name}"
+        notes.append(f"sink {sink.sink.full_name} by {sink.mapper.full_name}{spread}, on error {sink.on_error.value}")
     return f"stream {stream.id} {schema_text(stream.attributes)} [{'; '.join(notes)}]"
 
 

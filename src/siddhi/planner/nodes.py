@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi.planner.connectors_plan import SinkPlan, SourcePlan
 from siddhi.planner.expressions import Attr, TypedExpression
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import Attribute, FunctionDefinition
@@ -76,6 +77,8 @@ class StreamPlan:
     origin: StreamOrigin = StreamOrigin.DEFINED
     on_error: OnErrorAction = OnErrorAction.LOG
     async_settings: AsyncSettings | None = None
+    sources: tuple[SourcePlan, ...] = ()
+    sinks: tuple[SinkPlan, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 

@@ -10,6 +10,7 @@ E314 window on a named window       E315 wrong annotation            E316 wrong 
 E317 join that cannot work          E318 partition that cannot work  E319 wrong limit or offset
 E320 not supported yet              E321 wrong output                E322 wrong window condition
 E323 wrong cron text                E324 pattern that cannot be     E325 aggregation that cannot be
+E326 option of a source or sink refused
 """
 
 from __future__ import annotations

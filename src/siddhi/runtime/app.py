@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from siddhi._core.batch import BatchBuilder
 from siddhi._core.callback import BatchCallback, StreamCallback
 from siddhi._core.event import Layout
-from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.processor import Receiver
 from siddhi._core.user_event import Event
 from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
+from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
 from siddhi.runtime.clock import Heartbeat, TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
 from siddhi.runtime.on_demand import OnDemandQueries
@@ -24,6 +25,9 @@ from siddhi.runtime.statistics import Statistics, StatisticsLevel, StatisticsSer
 
 if TYPE_CHECKING:
     from siddhi._core.batch import EventBatch
+    from siddhi._core.input import InputHandler
+    from siddhi.io.sink import Sink
+    from siddhi.io.source import Source
     from siddhi.persistence import PersistenceStore
     from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
@@ -67,7 +71,6 @@ class SiddhiAppRuntime:
         self._context.wake = self._timers.wake
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_settings: tuple[int, int] | None = None
-        self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
         self._state = SnapshotService(self._context, fingerprint_of(assembly.plan.app), self._assembly.stateful_steps())
         self._on_demand = OnDemandQueries(assembly)
@@ -96,21 +99,47 @@ class SiddhiAppRuntime:
         return self._context.running
 
     def start(self) -> None:
-        """Open the input handlers and start the clock. Starting twice changes nothing.
+        """Connect the sinks, open the input handlers, start the clock, connect the sources. Starting twice changes nothing.
+
+        A source or sink that can't be reached now does not stop the start: it is tried again.
 
         Raises:
             NotRunningError: the app was shut down; create it again.
+            Exception: what else a source or sink raised when it connected; the app is shut down.
+        """
+        self.start_without_sources()
+        self.start_sources()
+
+    def start_without_sources(self) -> None:
+        """What :meth:`start` does, but for the sources: events are taken from input handlers only.
+
+        Raises:
+            NotRunningError: the app was shut down; create it again.
+            Exception: what a sink raised when it connected; the app is shut down.
         """
         with self._state_lock:
             if self._shut_down:
                 raise NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again")
             if self._context.running:
                 return
+            self._connecting(self._assembly.connectors.connect_sinks)
             with self._context.lock:
                 self._context.set_running(True)
                 self._assembly.start()
             self._statistics.start()
             self._start_heartbeat()
+
+    def start_sources(self) -> None:
+        """Connect the sources of an app that runs without; those that are connected stay so.
+
+        Raises:
+            NotRunningError: the app does not run.
+            Exception: what a source raised when it connected; the app is shut down.
+        """
+        with self._state_lock:
+            if not self._context.running:
+                raise NotRunningError(f"Siddhi app '{self.name}' is not running")
+            self._connecting(self._assembly.connectors.connect_sources)
 
     def shutdown(self) -> None:
         """Stop. What windows hold is not flushed; what buffers of ``@async`` streams hold is delivered first.
@@ -121,10 +150,15 @@ class SiddhiAppRuntime:
             if self._shut_down:
                 return
             self._shut_down = True
+        self._stop()
+
+    def _stop(self) -> None:
+        self._assembly.connectors.stop_sources()
         if self._context.running:
             self._assembly.drain()
             self._context.set_running(False)
             self._assembly.stop()
+        self._assembly.connectors.stop_sinks()
         self._statistics.stop()
         if self._heartbeat is not None:
             self._heartbeat.stop()
@@ -149,19 +183,28 @@ class SiddhiAppRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
         """
-        handler = self._input_handlers.get(stream)
-        if handler is None:
-            if stream in self._assembly.windows:
-                raise DefinitionNotExistError(
-                    f"'{stream}' is a window: a query inserts into it, events are sent to streams"
-                )
-            buffered = self._assembly.async_streams.get(stream)
-            if buffered is not None:
-                handler = buffered.input_handler
-            else:
-                handler = InputHandler(self._context, self._junction(stream))
-            self._input_handlers[stream] = handler
-        return handler
+        if stream in self._assembly.windows:
+            raise DefinitionNotExistError(
+                f"'{stream}' is a window: a query inserts into it, events are sent to streams"
+            )
+        self._junction(stream)
+        return self._assembly.input_handler(stream)
+
+    # --- connectors
+
+    @property
+    def sources(self) -> Mapping[str, tuple[Source, ...]]:
+        """The sources by stream, in text order, to be paused and resumed."""
+        built = self._assembly.connectors.sources
+        return MappingProxyType(
+            {stream: tuple(one.source for one in found) for stream, found in built.items() if found}
+        )
+
+    @property
+    def sinks(self) -> Mapping[str, tuple[Sink, ...]]:
+        """The sinks by stream, in text order."""
+        built = self._assembly.connectors.sinks
+        return MappingProxyType({stream: tuple(one.sink for one in found) for stream, found in built.items() if found})
 
     # --- on-demand queries
 
@@ -260,8 +303,12 @@ class SiddhiAppRuntime:
         self._callbacks = [(added, remove) for added, remove in self._callbacks if added != function]
 
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
-        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log."""
+        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log.
+
+        It is also told of those whose events go on to a fault stream or into the error store, before they do.
+        """
         self._context.on_error = handler
+        self._assembly.faults.listener = handler
 
     # --- clock
 
@@ -321,6 +368,25 @@ class SiddhiAppRuntime:
         return MappingProxyType(self._assembly.table_definitions)
 
     @property
+    def window_definitions(self) -> Mapping[str, WindowDefinition]:
+        """Definitions of all named windows, by name."""
+        return MappingProxyType(
+            {found.id: found for found in self.plan.app.definitions if isinstance(found, WindowDefinition)}
+        )
+
+    @property
+    def aggregation_definitions(self) -> Mapping[str, AggregationDefinition]:
+        """Definitions of all incremental aggregations, by name."""
+        return MappingProxyType(
+            {found.id: found for found in self.plan.app.definitions if isinstance(found, AggregationDefinition)}
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the app uses although it should not: deprecated extensions, options that nobody knows."""
+        return self.plan.warnings
+
+    @property
     def query_names(self) -> tuple[str, ...]:
         """Names of the queries outside partitions, in text order."""
         return tuple(self._assembly.queries)
@@ -364,8 +430,12 @@ class SiddhiAppRuntime:
     # --- state
 
     def snapshot(self) -> bytes:
-        """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code."""
-        return self._state.take()
+        """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code.
+
+        Sources are paused meanwhile.
+        """
+        with self._paused_sources():
+            return self._state.take()
 
     def restore(self, snapshot: bytes) -> None:
         """Replace the state by that of a snapshot of the same app.
@@ -374,7 +444,8 @@ class SiddhiAppRuntime:
             CannotRestoreStateError: it is damaged, of an unknown version or of another app, or a callback or function of
                 the app asks while its event is at work; the state stays as it was.
         """
-        self._state.restore(snapshot)
+        with self._paused_sources():
+            self._state.restore(snapshot)
 
     def persist(self) -> str:
         """Save a snapshot in the manager's persistence store; returns its revision.
@@ -443,6 +514,22 @@ class SiddhiAppRuntime:
         with self._context.lock:
             junction.subscribe(receiver)
         self._callbacks.append((function, lambda: junction.unsubscribe(receiver)))
+
+    def _connecting(self, connect: Callable[[], None]) -> None:
+        try:
+            connect()
+        except BaseException:
+            self._shut_down = True
+            self._stop()
+            raise
+
+    @contextmanager
+    def _paused_sources(self) -> Iterator[None]:
+        self._assembly.connectors.pause()
+        try:
+            yield
+        finally:
+            self._assembly.connectors.resume()
 
     def _start_heartbeat(self) -> None:
         if self._heartbeat_settings is not None and self._heartbeat is None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import time
+import traceback
 from collections.abc import Callable, Sequence
 
+from siddhi._core.context import AppContext
 from siddhi._core.junction import StreamJunction
 from siddhi._core.user_event import Event
+from siddhi.persistence.error_store import ErrorEntry, ErrorOccurrence, ErrorStore
 
-__all__ = ["ExceptionHandler", "forward_to_fault_stream", "log_error"]
+__all__ = ["ExceptionHandler", "FaultHandling", "log_error"]
 
 logger = logging.getLogger("siddhi")
 
@@ -34,10 +38,76 @@ def log_error(app: str) -> ExceptionHandler:
     return handle
 
 
-def forward_to_fault_stream(fault: StreamJunction) -> Callable[[Exception, Sequence[Event]], None]:
-    """A junction's error handling that sends the failed events, with the exception as ``_error``, to its fault stream."""
+class FaultHandling:
+    """What the streams of an app do with events that failed.
 
-    def handle(error: Exception, events: Sequence[Event]) -> None:
-        fault.send_rows([(event.timestamp, (*event.data, error)) for event in events])
+    Args:
+        context: of the app.
+        store: the error store of the moment, or None.
 
-    return handle
+    Attributes:
+        listener: the user's handler, told of every failure before anything else happens; None: there is none.
+    """
+
+    def __init__(self, context: AppContext, store: Callable[[], ErrorStore | None]) -> None:
+        self._context = context
+        self._store = store
+        self.listener: ExceptionHandler | None = None
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is an error store at the moment."""
+        return self._store() is not None
+
+    def forward(self, stream: str, fault: StreamJunction) -> Callable[[Exception, Sequence[Event]], None]:
+        """Error handling that sends the failed events, with the exception as ``_error``, to a fault stream."""
+
+        def handle(error: Exception, events: Sequence[Event]) -> None:
+            self._tell(error, stream, events)
+            fault.send_rows([(event.timestamp, (*event.data, error)) for event in events])
+
+        return handle
+
+    def keep(self, stream: str) -> Callable[[Exception, Sequence[Event]], None]:
+        """Error handling that saves the failed events in the error store; without one, as if there were no annotation."""
+
+        def handle(error: Exception, events: Sequence[Event]) -> None:
+            if not self.has_store:
+                self._context.handle(error, stream, list(events))
+                return
+            self._tell(error, stream, events)
+            self.save(error, stream, events, ErrorOccurrence.STORE_ON_STREAM_ERROR)
+
+        return handle
+
+    def save(
+        self,
+        error: Exception,
+        stream: str,
+        events: Sequence[Event],
+        occurrence: ErrorOccurrence,
+        payload: object = None,
+    ) -> bool:
+        """Save events or a payload in the error store; whether there is one."""
+        store = self._store()
+        if store is None:
+            return False
+        store.save(
+            ErrorEntry(
+                id=0,
+                timestamp=int(time.time() * 1000),
+                app=self._context.name,
+                name=stream,
+                occurrence=occurrence,
+                # Copies: those of the engine hold on to its records.
+                events=tuple(Event(event.timestamp, event.data, event.is_expired) for event in events),
+                cause=f"{type(error).__name__}: {error}",
+                stack_trace="".join(traceback.format_exception(error)),
+                payload=payload,
+            )
+        )
+        return True
+
+    def _tell(self, error: Exception, stream: str, events: Sequence[Event]) -> None:
+        if self.listener is not None:
+            self.listener(error, stream, events)

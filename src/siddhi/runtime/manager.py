@@ -12,8 +12,9 @@ from siddhi.runtime.app import SiddhiAppRuntime
 
 if TYPE_CHECKING:
     from siddhi.extension.registry import Registry
-    from siddhi.persistence import PersistenceStore
+    from siddhi.persistence import ErrorStore, PersistenceStore
     from siddhi.query_api.app import SiddhiApp
+    from siddhi.runtime.connectors.retry import RetryScheduler
 
 __all__ = ["SiddhiManager"]
 
@@ -26,13 +27,17 @@ class SiddhiManager:
     Args:
         allow_scripts: whether apps may hold ``define function f[python]`` bodies, which run with all the rights of this
             process. Give False where the text of apps comes from people you don't trust.
+        retries: when lost connections of sources and sinks are tried again; None: after 5, 10, 15, 30, 60, 60, 120
+            seconds, then every 5 minutes. Tests give one that needs no time.
     """
 
-    def __init__(self, *, allow_scripts: bool = True) -> None:
+    def __init__(self, *, allow_scripts: bool = True, retries: RetryScheduler | None = None) -> None:
         self._allow_scripts = allow_scripts
+        self._retries = retries
         self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
         self._persistence_store: PersistenceStore | None = None
+        self._error_store: ErrorStore | None = None
 
     def create_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
         """Compile, plan and build an app.
@@ -54,6 +59,19 @@ class SiddhiManager:
         runtime = self._create(app)
         self._runtimes[runtime.name] = runtime
         return runtime
+
+    def create_sandbox_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
+        """As :meth:`create_siddhi_app_runtime`, but cut off from the outside, to try an app out.
+
+        Sources and sinks other than those of type ``inMemory`` are left out, and tables are kept in memory.
+
+        Raises:
+            SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
+        """
+        from siddhi.query_compiler.parser import parse
+        from siddhi.runtime.sandbox import sandboxed
+
+        return self.create_siddhi_app_runtime(sandboxed(parse(app) if isinstance(app, str) else app))
 
     def validate_siddhi_app(self, app: str | SiddhiApp) -> None:
         """Create an app, start it and shut it down again.
@@ -77,7 +95,7 @@ class SiddhiManager:
         """Make an extension known to the apps created from now on; one of the same name is replaced.
 
         Args:
-            name: ``namespace:name`` or ``name``, as apps write it.
+            name: ``namespace:name`` or ``name``, as apps write it; sources, sinks and the like also as ``sink:name``.
             extension: a function or class declared with a decorator of :mod:`siddhi.extension`.
 
         Raises:
@@ -86,16 +104,20 @@ class SiddhiManager:
         from siddhi.extension.registry import metadata_of
 
         declared = tuple(metadata_of(extension))
-        if not any(metadata.full_name == name for metadata in declared):
+        meant = [metadata for metadata in declared if name in metadata.names]
+        if not meant:
             names = ", ".join(metadata.full_name for metadata in declared) or "nothing"
             raise ExtensionError(f"{extension!r} declares {names}, not '{name}'")
-        for metadata in declared:
-            if metadata.full_name == name:
-                self._extensions.register(metadata, replace=True)
+        for metadata in meant:
+            self._extensions.register(metadata, replace=True)
 
     def set_persistence_store(self, store: PersistenceStore | None) -> None:
         """Where apps save their state; None takes it away."""
         self._persistence_store = store
+
+    def set_error_store(self, store: ErrorStore | None) -> None:
+        """Where apps save events that failed, as ``@OnError(action = 'store')`` and ``on.error = 'STORE'`` say."""
+        self._error_store = store
 
     def persist(self) -> dict[str, str]:
         """Save the state of every app; returns revisions by app name.
@@ -147,7 +169,7 @@ class SiddhiManager:
                         definition, trusted=self._allow_scripts, language=language, source=model.source
                     )
             runtime = SiddhiAppRuntime(
-                Assembly(plan, scripts, self._extensions),
+                Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store),
                 persistence_store=lambda: self._persistence_store,
                 on_shutdown=self._forget,
             )

@@ -44,6 +44,12 @@ class SiddhiCollector:
         memory = GaugeMetricFamily(
             "siddhi_state_bytes", "Size of the state, as in a snapshot", labels=["app", "kind", "name"]
         )
+        payloads = CounterMetricFamily(
+            "siddhi_connector_payloads", "Payloads of a source or sink", labels=["app", "kind", "name"]
+        )
+        connected = GaugeMetricFamily(
+            "siddhi_connector_connected", "1 where a source or sink is connected", labels=["app", "kind", "name"]
+        )
         for runtime in self._manager.runtimes:
             read = runtime.statistics
             if read.level is StatisticsLevel.OFF:
@@ -55,6 +61,9 @@ class SiddhiCollector:
             for name, query in read.queries.items():
                 queries.add_metric([read.app, name], query.events)
                 latency.add_metric([read.app, name], count_value=query.chunks, sum_value=query.seconds)
+            for (kind, name), connector in read.connectors.items():
+                payloads.add_metric([read.app, kind, name], connector.payloads)
+                connected.add_metric([read.app, kind, name], int(connector.connected))
             for (kind, name), size in read.memory.items():
                 memory.add_metric([read.app, kind, name], size)
-        yield from (streams, buffered, queries, latency, memory)
+        yield from (streams, buffered, queries, latency, memory, payloads, connected)

@@ -5,17 +5,23 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from siddhi._core.context import AppContext
-from siddhi._core.processor import Processor
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, seal, unseal
 from siddhi.errors import CannotRestoreStateError
 
 if TYPE_CHECKING:
     from siddhi.query_api.app import SiddhiApp
 
-__all__ = ["SnapshotService", "fingerprint_of"]
+__all__ = ["SnapshotService", "Stateful", "fingerprint_of"]
+
+
+class Stateful(Protocol):
+    """Something whose state is part of snapshots."""
+
+    def save(self, writer: SnapshotWriter, /) -> None: ...
+    def load(self, reader: SnapshotReader, /) -> None: ...
 
 
 def fingerprint_of(app: SiddhiApp) -> str:
@@ -62,7 +68,7 @@ class SnapshotService:
         steps: the stateful steps by stable name.
     """
 
-    def __init__(self, context: AppContext, fingerprint: str, steps: Mapping[str, Processor]) -> None:
+    def __init__(self, context: AppContext, fingerprint: str, steps: Mapping[str, Stateful]) -> None:
         self._context = context
         self._fingerprint = fingerprint
         self._steps = dict(steps)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from siddhi.runtime.assembly.app import Assembly
 
 __all__ = [
+    "ConnectorStatistics",
     "QueryStatistics",
     "Statistics",
     "StatisticsLevel",
@@ -100,6 +101,21 @@ class QueryStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectorStatistics:
+    """A source or sink.
+
+    Attributes:
+        payloads: that came in, or were published, since measuring began.
+        throughput: payloads per second since then.
+        connected: whether it is connected now.
+    """
+
+    payloads: int
+    throughput: float
+    connected: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """What was measured until now.
 
@@ -109,6 +125,7 @@ class Statistics:
         seconds: since measuring began.
         streams: by name.
         queries: by name; those of partitions as ``partition/query``.
+        connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second one on.
         memory: bytes of state by kind and name, as in a snapshot; with DETAIL only.
     """
 
@@ -118,6 +135,7 @@ class Statistics:
     streams: Mapping[str, StreamStatistics] = field(default_factory=dict)
     queries: Mapping[str, QueryStatistics] = field(default_factory=dict)
     memory: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    connectors: Mapping[tuple[str, str], ConnectorStatistics] = field(default_factory=dict)
 
     def metrics(self, include: str = "*.*") -> dict[str, float]:
         """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>.<metric>``.
@@ -137,6 +155,8 @@ class Statistics:
             found[f"{prefix}.Queries.{name}.throughput"] = query.throughput
             if query.latency is not None:
                 found[f"{prefix}.Queries.{name}.latency"] = query.latency * 1000
+        for (kind, name), connector in self.connectors.items():
+            found[f"{prefix}.{kind}.{name}.throughput"] = connector.throughput
         for (kind, name), size in self.memory.items():
             found[f"{prefix}.{kind}.{name}.memory"] = size
         patterns = [pattern.strip() for pattern in include.split(",")]
@@ -158,6 +178,7 @@ class StatisticsService:
         self._assembly = assembly
         self._level = StatisticsLevel.OFF
         self._since = 0.0
+        self._before: dict[tuple[str, str], int] = {}
         self._probes: dict[str, list[LatencyProbe]] = {}
         self._reporter: _Reporter | None = None
 
@@ -174,6 +195,7 @@ class StatisticsService:
                 return
             on = level is not StatisticsLevel.OFF
             self._since = time.monotonic()
+            self._before = {key: payloads for key, payloads, _ in self._assembly.connectors.counts()}
             for junction in self._assembly.junctions.values():
                 junction.events = 0
                 junction.counting = on
@@ -204,6 +226,7 @@ class StatisticsService:
                 MappingProxyType(self._streams(seconds)),
                 MappingProxyType(self._queries(seconds)),
                 MappingProxyType(self._memory() if self._level is StatisticsLevel.DETAIL else {}),
+                MappingProxyType(self._connectors(seconds)),
             )
 
     def start(self) -> None:
@@ -244,6 +267,13 @@ class StatisticsService:
                 sum(probe.nanoseconds for probe in probes) / 1e9,
                 max((probe.slowest for probe in probes), default=0) / 1e9,
             )
+        return found
+
+    def _connectors(self, seconds: float) -> dict[tuple[str, str], ConnectorStatistics]:
+        found = {}
+        for key, payloads, connected in self._assembly.connectors.counts():
+            number = payloads - self._before.get(key, 0)
+            found[key] = ConnectorStatistics(number, number / seconds, connected)
         return found
 
     def _memory(self) -> dict[tuple[str, str], int]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
+from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor, Receiver
 from siddhi._core.table_query import OnDemand
 from siddhi.extension.registry import Registry
+from siddhi.persistence.error_store import ErrorStore
 from siddhi.planner.nodes import (
     Action,
     JoinPlan,
@@ -31,7 +34,8 @@ from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefini
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
 from siddhi.runtime.assembly.aggregation import AggregationContent, BuiltAggregation
-from siddhi.runtime.assembly.async_stream import AsyncStream, drain
+from siddhi.runtime.assembly.async_stream import AsyncInputHandler, AsyncStream, drain
+from siddhi.runtime.assembly.broker_lock import share_broker_lock
 from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.on_demand import build_on_demand
@@ -44,7 +48,14 @@ from siddhi.runtime.assembly.table_output import build_table_output
 from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.trigger import build_trigger
 from siddhi.runtime.assembly.types import layout_of
-from siddhi.runtime.faults import forward_to_fault_stream
+from siddhi.runtime.connectors.retry import RetryScheduler, ThreadedRetries
+from siddhi.runtime.connectors.service import Connectors
+from siddhi.runtime.faults import FaultHandling
+from siddhi.runtime.state import Stateful
+
+if TYPE_CHECKING:
+    from siddhi.runtime.connectors.sink import SinkRuntime
+    from siddhi.runtime.connectors.source import SourceRuntime
 
 __all__ = ["Assembly", "Plan"]
 
@@ -56,6 +67,8 @@ class Assembly:
         plan: the app's plan.
         scripts: compiled ``define function`` bodies by name.
         registry: extensions that on-demand queries may use; None: those that every app may.
+        retries: when lost connections are tried again; None: by the system's clock.
+        error_store: where events are saved that failed.
 
     Attributes:
         plan: as given.
@@ -68,15 +81,27 @@ class Assembly:
         partitions: by name.
         windows: named windows by id; their output junctions are among the junctions.
         aggregations: by id.
+        connectors: sources and sinks.
+        faults: what is done with events that failed.
 
     Raises:
         SiddhiAppCreationError: the plan needs something that this engine does not run.
     """
 
-    def __init__(self, plan: Plan, scripts: dict[str, Callable[..., object]], registry: Registry | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        scripts: dict[str, Callable[..., object]],
+        registry: Registry | None = None,
+        retries: RetryScheduler | None = None,
+        error_store: Callable[[], ErrorStore | None] = lambda: None,
+    ) -> None:
         self.plan = plan
         self._registry = registry
         self.context = context = AppContext(plan.name)
+        share_broker_lock(plan, context)  # before anything takes the lock for its own
+        self.faults = FaultHandling(context, error_store)
+        self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
         self.junctions: dict[str, StreamJunction] = {}
         self.async_streams: dict[str, AsyncStream] = {}
         self._pools: dict[tuple[int, ...], EventPool] = {}
@@ -109,6 +134,7 @@ class Assembly:
             else:
                 self._add_query(execution, None)
         self._connect_faults()
+        self.connectors = self._build_connectors(ThreadedRetries() if retries is None else retries)
         for batch in plan.batches:
             if batch.stream in self.junctions:
                 self.junctions[batch.stream].columnar = batch.columnar
@@ -130,9 +156,18 @@ class Assembly:
             for table in self.plan.tables.values()
         }
 
-    def stateful_steps(self) -> dict[str, Processor]:
+    def input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
+        """What sends into a stream from outside; the same one for every call."""
+        handler = self._input_handlers.get(stream)
+        if handler is None:
+            buffered = self.async_streams.get(stream)
+            handler = InputHandler(self.context, self.junctions[stream]) if buffered is None else buffered.input_handler
+            self._input_handlers[stream] = handler
+        return handler
+
+    def stateful_steps(self) -> dict[str, Stateful]:
         """Every step that holds state, by a name that is the same whenever the app is built."""
-        steps: dict[str, Processor] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
+        steps: dict[str, Stateful] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
         steps |= {f"table {id_}": state for id_, state in self.tables.states().items()}
         steps |= {f"buffer {id_}": stream.buffer for id_, stream in self.async_streams.items()}
         steps |= {f"trigger {id_}": trigger for id_, trigger in self._triggers.items()}
@@ -142,7 +177,7 @@ class Assembly:
             steps |= {f"aggregation {id_}/{step}": processor for step, processor in aggregation.stateful.items()}
         for path, query in self._built:
             steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
-        return steps
+        return steps | self.connectors.states()
 
     def built_queries(self) -> dict[str, BuiltQuery]:
         """All queries, those of partitions as ``partition/query``."""
@@ -206,10 +241,33 @@ class Assembly:
         with self.context.lock:
             return build_on_demand(plan, self._site, self._pool)
 
+    def _build_connectors(self, retries: RetryScheduler) -> Connectors:
+        sources: dict[str, list[SourceRuntime]] = {}
+        sinks: dict[str, list[SinkRuntime]] = {}
+        connected = [stream for stream in self.plan.streams.values() if stream.sources or stream.sinks]
+        if connected:
+            # Imported where there is something to connect: most apps need none of it.
+            from siddhi.runtime.assembly.connectors import build_sink, build_source
+
+        for stream in connected:
+            handler = self.input_handler(stream.id)
+            junction = self.junctions[stream.id]
+            sources[stream.id] = [
+                build_source(plan, stream, self.context, handler, self.faults, retries) for plan in stream.sources
+            ]
+            built = [build_sink(plan, stream, self.context, junction, self.faults, retries) for plan in stream.sinks]
+            for _, receiver in built:
+                junction.subscribe(receiver)
+            sinks[stream.id] = [sink for sink, _ in built]
+        return Connectors(sources, sinks)
+
     def _connect_faults(self) -> None:
         for stream in self.plan.streams.values():
             if stream.on_error is OnErrorAction.STREAM:
-                self.junctions[stream.id].on_error = forward_to_fault_stream(self.junctions[f"!{stream.id}"])
+                fault = self.junctions[f"!{stream.id}"]
+                self.junctions[stream.id].on_error = self.faults.forward(stream.id, fault)
+            elif stream.on_error is OnErrorAction.STORE:
+                self.junctions[stream.id].on_error = self.faults.keep(stream.id)
 
     def _add_stream(self, stream: StreamPlan, junctions: dict[str, StreamJunction]) -> None:
         layout = layout_of(stream.attributes)

@@ -1,0 +1,176 @@
+"""What an event costs as its window grows: ``python bench/window_growth.py``.
+
+Every built-in window is filled until it holds 10, 100, ... 1,000,000 events; then events go on coming, and the time is taken.
+Nanoseconds per event, best of R rounds of N events sent as tables; the query adds up a double by group, and a batch
+callback counts. A window whose cost does not depend on what it holds has one figure in every column, but for the caches
+of the processor, which hold a hundred thousand events and not a million.
+
+Exit code 1 where a window of a million events costs more than ``--factor`` times what it costs with a thousand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+
+SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
+ROWS = 10_000
+"""Events per table."""
+START_MS = 1_500_000_000_000
+
+Column = Callable[[int, np.ndarray], np.ndarray]
+"""``fn(size, numbers of events)``: the values of a column."""
+
+
+def one_a_millisecond(size: int, number: np.ndarray) -> np.ndarray:
+    return START_MS + number
+
+
+def one_window_a_second(size: int, number: np.ndarray) -> np.ndarray:
+    return START_MS + number * 1000 // size
+
+
+def sixteen_groups(size: int, number: np.ndarray) -> np.ndarray:
+    return number * 7 % 16
+
+
+def as_many_as_fit_twice(size: int, number: np.ndarray) -> np.ndarray:
+    """Every key is new to a window that counts ``size`` of them."""
+    return number % (2 * size)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One window. ``text`` holds ``{n}``, the size; ``fill`` is how many times its size it takes to be full.
+
+    ``allowance``: what its nature adds to the growth that is allowed. An ordered structure grows with the logarithm; a table
+    of a million keys lies outside of the caches, and every event looks its key up there.
+    """
+
+    text: str
+    playback: bool = False
+    times: Column = one_a_millisecond
+    keys: Column = sixteen_groups
+    fill: float = 1.0
+    allowance: float = 1.0
+
+
+CASES = {
+    "length": Case("length({n})"),
+    "lengthBatch": Case("lengthBatch({n})"),
+    "time": Case("time({n})", playback=True),
+    "timeBatch": Case("timeBatch({n})", playback=True),
+    "timeLength": Case("timeLength({n}, {n})", playback=True),
+    "externalTime": Case("externalTime(ts, {n})"),
+    "externalTimeBatch": Case("externalTimeBatch(ts, {n})"),
+    "session": Case("session({n} milliseconds, name)", playback=True, keys=as_many_as_fit_twice, allowance=2.0),
+    "batch": Case("batch({n})"),
+    "sort": Case("sort({n}, price)", allowance=2.0),
+    "frequent": Case("frequent({n}, name)", keys=as_many_as_fit_twice, allowance=2.0),
+    "lossyFrequent": Case("lossyFrequent(0.5, {error}, name)", keys=as_many_as_fit_twice, allowance=2.0),
+    "cron": Case("cron('* * * * * ?')", playback=True, times=one_window_a_second),
+    "delay": Case("delay({n})", playback=True),
+    "expression": Case("expression('count() <= {n}')"),
+    "expressionBatch": Case("expressionBatch('count() <= {n}')"),
+}
+
+
+def app_of(case: Case, size: int) -> str:
+    """The app: a sum by group, behind the window."""
+    window = case.text.format(n=size, error=f"{1 / size:.9f}")
+    return (
+        f"{'@app:playback ' if case.playback else ''}"
+        "define stream S (name string, key int, price double, ts long);"
+        f"from S#window.{window} select key, sum(price) as total group by key insert into Out;"
+    )
+
+
+def tables(case: Case, size: int, start: int, count: int) -> Iterator[Any]:
+    """Events start, start + 1, ... in tables; their prices are neither sorted nor random."""
+    import pyarrow as pa
+
+    for first in range(start, start + count, ROWS):
+        number = np.arange(first, min(first + ROWS, start + count), dtype=np.int64)
+        keys = case.keys(size, number)
+        yield pa.table(
+            {
+                "name": pa.array(keys.astype(str).tolist()),
+                "key": pa.array(sixteen_groups(size, number).astype(np.int32)),
+                "price": pa.array((number * 2_654_435_761 % 1_000_003).astype(np.float64) / 1000),
+                "ts": pa.array(case.times(size, number)),
+            }
+        )
+
+
+def nanoseconds(case: Case, size: int, events: int, rounds: int, clock: Callable[[], float]) -> float:
+    """Time per event of a full window of a size."""
+    from siddhi import SiddhiManager
+
+    with SiddhiManager().create_siddhi_app_runtime(app_of(case, size)) as runtime:
+        count = 0
+
+        def add(batch: Any) -> None:
+            nonlocal count
+            count += len(batch)
+
+        runtime.add_batch_callback("Out", add)
+        send = runtime.input_handler("S").send_batch
+        sent = int(size * (case.fill + 1))
+        for table in tables(case, size, 0, sent):
+            send(table, timestamp="ts")
+        best = float("inf")
+        # Batches come out once per window: a round has room for one of them, at least.
+        per_round = max(events, size)
+        for _ in range(rounds):
+            ready = list(tables(case, size, sent, per_round))
+            sent += per_round
+            gc.collect()
+            started = clock()
+            for table in ready:
+                send(table, timestamp="ts")
+            best = min(best, (clock() - started) / per_round)
+    return best * 1e9
+
+
+def label(size: int) -> str:
+    return f"{size:,}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--window", nargs="+", default=list(CASES), choices=list(CASES), metavar="NAME", help="all")
+    parser.add_argument("--events", type=int, default=200_000, help="per round (default: 200,000)")
+    parser.add_argument("--rounds", type=int, default=3, help="the best counts (default: 3)")
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="leave larger windows out")
+    parser.add_argument("--cpu", action="store_true", help="count processor time, for a machine that is busy otherwise")
+    parser.add_argument("--factor", type=float, default=4.0, help="growth from 1,000 events on that is too much")
+    options = parser.parse_args(arguments)
+    sizes = [size for size in SIZES if size <= options.largest]
+    print("ns per event, by events in the window")
+    print(f"{'window':<20}" + "".join(f"{label(size):>11}" for size in sizes) + f"{'growth':>9}")
+    grown = []
+    for name in options.window:
+        case = CASES[name]
+        found = [
+            nanoseconds(case, size, options.events, options.rounds, process_time if options.cpu else perf_counter)
+            for size in sizes
+        ]
+        base = found[sizes.index(1_000)] if 1_000 in sizes else found[0]
+        growth = found[-1] / base
+        if growth > options.factor * case.allowance:
+            grown.append(name)
+        print(f"{name:<20}" + "".join(f"{ns:>11.0f}" for ns in found) + f"{growth:>9.1f}", flush=True)
+    if grown:
+        print(f"grow with what they hold: {', '.join(grown)}")
+    return 1 if grown else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

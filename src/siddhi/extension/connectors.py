@@ -1,0 +1,145 @@
+"""Extensions that lead outside: sources, sinks, their mappers, and strategies that distribute over several destinations.
+
+    @extension.sink("mail", options=(ConnectorOption("to", required=True, dynamic=True),))
+    class MailSink(siddhi.io.Sink): ...
+
+They are classes of :mod:`siddhi.io`; an app gets an instance per annotation, made without arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from siddhi.errors import ExtensionError
+from siddhi.extension.metadata import ExtensionMetadata
+
+__all__ = [
+    "ConnectorMetadata",
+    "ConnectorOption",
+    "DistributionStrategyMetadata",
+    "SinkMapperMetadata",
+    "SinkMetadata",
+    "SourceMapperMetadata",
+    "SourceMetadata",
+]
+
+_C = TypeVar("_C", bound=type)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorOption:
+    """An option of an annotation. ``dynamic``: attributes of the events may stand in it, as ``{{name}}``."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+    dynamic: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ConnectorMetadata(ExtensionMetadata):
+    """Base. ``options`` are those it knows; others are given to it as well, with a warning where it names any."""
+
+    default_namespace: ClassVar[str] = ""
+    methods: ClassVar[tuple[str, ...]] = ()
+
+    options: tuple[ConnectorOption, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Also with the namespace that is that of its kind: ``sink:log``."""
+        return (self.full_name,) if self.namespace is not None else (self.name, f"{self.default_namespace}:{self.name}")
+
+    def option(self, name: str) -> ConnectorOption | None:
+        """The option of this name (any case), or None."""
+        lowered = name.lower()
+        for option in self.options:
+            if option.name.lower() == lowered:
+                return option
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SourceMetadata(ConnectorMetadata):
+    """``@source(type = 'name')``."""
+
+    title: ClassVar[str] = "source"
+    default_namespace: ClassVar[str] = "source"
+    methods: ClassVar[tuple[str, ...]] = ("init", "connect", "disconnect", "pause", "resume")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SourceMapperMetadata(ConnectorMetadata):
+    """``@map(type = 'name')`` of a source."""
+
+    title: ClassVar[str] = "source mapper"
+    default_namespace: ClassVar[str] = "sourceMapper"
+    methods: ClassVar[tuple[str, ...]] = ("init", "map")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SinkMetadata(ConnectorMetadata):
+    """``@sink(type = 'name')``."""
+
+    title: ClassVar[str] = "sink"
+    default_namespace: ClassVar[str] = "sink"
+    methods: ClassVar[tuple[str, ...]] = ("init", "connect", "publish", "disconnect")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SinkMapperMetadata(ConnectorMetadata):
+    """``@map(type = 'name')`` of a sink."""
+
+    title: ClassVar[str] = "sink mapper"
+    default_namespace: ClassVar[str] = "sinkMapper"
+    methods: ClassVar[tuple[str, ...]] = ("init", "map_event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class DistributionStrategyMetadata(ConnectorMetadata):
+    """``@distribution(strategy = 'name')``. ``keyed``: it wants ``partitionKey``, and batches split by it."""
+
+    title: ClassVar[str] = "distribution strategy"
+    default_namespace: ClassVar[str] = "distributionStrategy"
+    methods: ClassVar[tuple[str, ...]] = ("init", "destinations_to_publish")
+
+    keyed: bool = False
+
+
+def declare(
+    kind: type[ConnectorMetadata],
+    name: str,
+    options: Sequence[ConnectorOption],
+    description: str | None,
+    example: str,
+    register: Callable[[ExtensionMetadata, _C], _C],
+    **more: Any,
+) -> Callable[[_C], _C]:
+    """The decorator that declares a class as an extension of this kind.
+
+    Raises:
+        ExtensionError: an option comes twice.
+    """
+    names = [option.name.lower() for option in options]
+    if len(set(names)) != len(names):
+        raise ExtensionError(f"{kind.title} '{name}' has an option twice")
+    namespace, colon, plain = name.rpartition(":")
+    if colon and not namespace:
+        raise ExtensionError(f"'{name}' has an empty namespace")
+
+    def decorate(implementation: _C) -> _C:
+        said = implementation.__doc__ or ""
+        metadata = kind(
+            name=plain,
+            namespace=namespace if namespace not in ("", kind.default_namespace) else None,
+            options=tuple(options),
+            implementation=implementation,
+            description=said.strip() if description is None else description,
+            example=example,
+            **more,
+        )
+        return register(metadata, implementation)
+
+    return decorate

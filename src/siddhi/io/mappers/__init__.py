@@ -1,0 +1,1 @@
+"""Mappers that are built in."""

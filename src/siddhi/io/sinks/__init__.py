@@ -1,0 +1,1 @@
+"""Sinks that are built in."""

@@ -1,0 +1,197 @@
+"""Where events are kept whose processing failed, until somebody sends them again or lets them go."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from siddhi.event import Event
+
+__all__ = ["ErrorEntry", "ErrorOccurrence", "ErrorStore", "InMemoryErrorStore"]
+
+logger = logging.getLogger("siddhi")
+
+BUFFER_SIZE = 1024
+"""Entries that wait to be written; more are dropped."""
+
+
+class ErrorOccurrence(Enum):
+    """Where an event failed."""
+
+    BEFORE_SOURCE_MAPPING = "BEFORE_SOURCE_MAPPING"
+    """A source's mapper could not make an event of the payload."""
+    STORE_ON_SINK_ERROR = "STORE_ON_SINK_ERROR"
+    """A sink with ``on.error = 'STORE'`` could not publish it."""
+    STORE_ON_STREAM_ERROR = "STORE_ON_STREAM_ERROR"
+    """A reader of a stream with ``@OnError(action = 'store')`` failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEntry:
+    """One failure.
+
+    Attributes:
+        id: given by the store; 0 before.
+        timestamp: system time of the failure, ms since the epoch.
+        app: name of the app.
+        name: of the stream.
+        occurrence: where it failed.
+        events: those that failed; none where there was no event yet.
+        cause: the error in a line.
+        stack_trace: of the error.
+        payload: what the source received, or the sink was to publish; None otherwise.
+    """
+
+    id: int
+    timestamp: int
+    app: str
+    name: str
+    occurrence: ErrorOccurrence
+    events: tuple[Event, ...]
+    cause: str
+    stack_trace: str
+    payload: object = None
+
+    @property
+    def error_type(self) -> str:
+        """``MAPPING`` for what failed before it was an event, else ``TRANSPORT``."""
+        return "MAPPING" if self.occurrence is ErrorOccurrence.BEFORE_SOURCE_MAPPING else "TRANSPORT"
+
+
+class ErrorStore(ABC):
+    """Takes entries from apps without holding them up; a thread of its own writes them.
+
+    Args:
+        buffer_size: entries that may wait; what comes then is dropped, with a log.
+    """
+
+    def __init__(self, *, buffer_size: int = BUFFER_SIZE) -> None:
+        self._waiting: queue.Queue[ErrorEntry] = queue.Queue(buffer_size)
+        self._writer: threading.Thread | None = None
+        self._guard = threading.Lock()
+        self.dropped = 0
+
+    def save(self, entry: ErrorEntry) -> None:
+        """Have an entry written; returns at once."""
+        with self._guard:
+            if self._writer is None:
+                self._writer = threading.Thread(target=self._write_all, name="siddhi-error-store", daemon=True)
+                self._writer.start()
+        try:
+            self._waiting.put_nowait(entry)
+        except queue.Full:
+            self.dropped += 1
+            logger.error("the error store can't keep up: %d entries dropped; the last: %r", self.dropped, entry)
+
+    def flush(self) -> None:
+        """Return when everything saved until now is written."""
+        self._waiting.join()
+
+    def _write_all(self) -> None:
+        while True:
+            entry = self._waiting.get()
+            try:
+                self.write(entry)
+            except Exception:
+                logger.exception("the error store could not write %r", entry)
+            finally:
+                self._waiting.task_done()
+
+    @abstractmethod
+    def write(self, entry: ErrorEntry) -> None:
+        """Keep an entry under a new id; called by one thread at a time."""
+
+    @abstractmethod
+    def load_error_entries(
+        self,
+        app: str,
+        *,
+        name: str | None = None,
+        occurrence: ErrorOccurrence | None = None,
+        limit: int | None = None,
+    ) -> list[ErrorEntry]:
+        """The entries of an app, oldest first; of one stream or occurrence only, ``limit`` of them at the most."""
+
+    @abstractmethod
+    def load_error_entry(self, entry_id: int) -> ErrorEntry | None:
+        """The entry of an id, or None."""
+
+    @abstractmethod
+    def discard_error_entry(self, entry_id: int) -> bool:
+        """Let an entry go; whether there was one."""
+
+    @abstractmethod
+    def discard_error_entries(self, app: str) -> int:
+        """Let all entries of an app go; how many there were."""
+
+    @abstractmethod
+    def count(self, app: str | None = None) -> int:
+        """How many entries there are, of an app or in all."""
+
+    @abstractmethod
+    def purge(self, before: int) -> int:
+        """Let entries from before a time (ms since the epoch) go; how many those were."""
+
+
+class InMemoryErrorStore(ErrorStore):
+    """Keeps entries as long as the process lives."""
+
+    def __init__(self, *, buffer_size: int = BUFFER_SIZE) -> None:
+        super().__init__(buffer_size=buffer_size)
+        self._entries: dict[int, ErrorEntry] = {}
+        self._last_id = 0
+        self._lock = threading.Lock()
+
+    def write(self, entry: ErrorEntry) -> None:
+        with self._lock:
+            self._last_id += 1
+            self._entries[self._last_id] = replace(entry, id=self._last_id)
+
+    def load_error_entries(
+        self,
+        app: str,
+        *,
+        name: str | None = None,
+        occurrence: ErrorOccurrence | None = None,
+        limit: int | None = None,
+    ) -> list[ErrorEntry]:
+        found = [
+            entry
+            for entry in self._all()
+            if entry.app == app and name in (None, entry.name) and occurrence in (None, entry.occurrence)
+        ]
+        return found[:limit]
+
+    def load_error_entry(self, entry_id: int) -> ErrorEntry | None:
+        self.flush()
+        with self._lock:
+            return self._entries.get(entry_id)
+
+    def discard_error_entry(self, entry_id: int) -> bool:
+        self.flush()
+        with self._lock:
+            return self._entries.pop(entry_id, None) is not None
+
+    def discard_error_entries(self, app: str) -> int:
+        return self._discard(entry for entry in self._all() if entry.app == app)
+
+    def count(self, app: str | None = None) -> int:
+        return sum(1 for entry in self._all() if app in (None, entry.app))
+
+    def purge(self, before: int) -> int:
+        return self._discard(entry for entry in self._all() if entry.timestamp < before)
+
+    def _all(self) -> list[ErrorEntry]:
+        self.flush()
+        with self._lock:
+            return list(self._entries.values())
+
+    def _discard(self, entries: Iterable[ErrorEntry]) -> int:
+        gone = [entry.id for entry in entries]
+        with self._lock:
+            return sum(1 for entry_id in gone if self._entries.pop(entry_id, None) is not None)

@@ -1,0 +1,100 @@
+"""The plan of sources and sinks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from siddhi.extension.connectors import (
+    DistributionStrategyMetadata,
+    SinkMapperMetadata,
+    SinkMetadata,
+    SourceMapperMetadata,
+    SourceMetadata,
+)
+from siddhi.query_api.span import Span
+
+__all__ = [
+    "AttributeMappingPlan",
+    "DistributionPlan",
+    "OptionPlan",
+    "SinkErrorAction",
+    "SinkPlan",
+    "SourcePlan",
+    "TemplatePlan",
+]
+
+
+class SinkErrorAction(Enum):
+    """``on.error`` of a sink."""
+
+    LOG = "LOG"
+    WAIT = "WAIT"
+    STREAM = "STREAM"
+    STORE = "STORE"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatePlan:
+    """Texts, and positions of attributes whose text stands between them."""
+
+    parts: tuple[str | int, ...]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether there is no attribute in it."""
+        return not any(isinstance(part, int) for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionPlan:
+    """``name = 'text'``. ``templates``: one, or one per destination of a sink that serves them all by itself."""
+
+    name: str
+    templates: tuple[TemplatePlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeMappingPlan:
+    """One element of ``@attributes``; ``transport`` is the property behind ``trp:``, None for what the mapper reads."""
+
+    name: str
+    position: int
+    mapping: str
+    transport: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePlan:
+    """``@source``."""
+
+    source: SourceMetadata
+    options: tuple[OptionPlan, ...]
+    mapper: SourceMapperMetadata
+    mapper_options: tuple[OptionPlan, ...] = ()
+    mappings: tuple[AttributeMappingPlan, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistributionPlan:
+    """``@distribution``. ``destinations``: the options of each; one list in all where one client serves them all."""
+
+    strategy: DistributionStrategyMetadata
+    options: tuple[OptionPlan, ...]
+    destinations: int
+    clients: tuple[tuple[OptionPlan, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkPlan:
+    """``@sink``."""
+
+    sink: SinkMetadata
+    options: tuple[OptionPlan, ...]
+    mapper: SinkMapperMetadata
+    mapper_options: tuple[OptionPlan, ...] = ()
+    payloads: tuple[tuple[str, TemplatePlan], ...] = ()
+    on_error: SinkErrorAction = SinkErrorAction.LOG
+    distribution: DistributionPlan | None = None
+    span: Span | None = None

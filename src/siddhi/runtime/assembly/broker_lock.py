@@ -1,0 +1,23 @@
+"""One lock for apps that send to each other through the in-memory broker."""
+
+from __future__ import annotations
+
+from siddhi._core.context import AppContext
+from siddhi._core.lock import AppLock
+from siddhi.planner.nodes import Plan
+
+__all__ = ["share_broker_lock"]
+
+_BROKER_LOCK = AppLock()
+
+
+def share_broker_lock(plan: Plan, context: AppContext) -> None:
+    """Give apps that both publish to the in-memory broker and subscribe to it one lock.
+
+    Two of them that send to each other from two threads would else wait for each other for ever.
+    """
+    streams = plan.streams.values()
+    publishes = any(sink.sink.native == "inMemory" for stream in streams for sink in stream.sinks)
+    subscribes = any(source.source.native == "inMemory" for stream in streams for source in stream.sources)
+    if publishes and subscribes:
+        context.share_lock(_BROKER_LOCK)

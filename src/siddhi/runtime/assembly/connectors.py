@@ -1,0 +1,236 @@
+"""Planned sources and sinks → the ones at work."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from siddhi._core.callback import StreamCallback
+from siddhi._core.context import AppContext
+from siddhi._core.java_text import text_of
+from siddhi._core.junction import StreamJunction
+from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
+from siddhi.event import Event
+from siddhi.io.built_in import class_of
+from siddhi.io.connector import ConnectorContext
+from siddhi.io.options import DynamicOptions, Option, OptionHolder, Template
+from siddhi.io.sink import Sink
+from siddhi.io.source import AttributeMapping
+from siddhi.persistence.error_store import ErrorOccurrence
+from siddhi.planner.connectors_plan import DistributionPlan, OptionPlan, SinkErrorAction, SinkPlan, SourcePlan
+from siddhi.planner.nodes import StreamPlan
+from siddhi.runtime.assembly.types import type_code
+from siddhi.runtime.connectors.distributed import DistributedSink
+from siddhi.runtime.connectors.retry import RetryScheduler
+from siddhi.runtime.connectors.sink import OnError, SinkRuntime
+from siddhi.runtime.connectors.source import EventInput, SourceRuntime, TransportMapping
+from siddhi.runtime.faults import FaultHandling
+from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from siddhi.extension.connectors import ConnectorMetadata
+    from siddhi.query_api.span import Span
+
+__all__ = ["build_sink", "build_source"]
+
+logger = logging.getLogger("siddhi")
+
+
+def build_source(
+    plan: SourcePlan,
+    stream: StreamPlan,
+    context: AppContext,
+    input_: EventInput,
+    faults: FaultHandling,
+    retries: RetryScheduler,
+) -> SourceRuntime:
+    """A source at work on a stream.
+
+    Raises:
+        SiddhiAppError: its class or that of its mapper refuses the options, or the two do not fit.
+    """
+    source, mapper = class_of(plan.source)(), class_of(plan.mapper)()
+    _check_fit(plan.source, source.output_event_classes, plan.mapper, mapper.supported_input_event_classes, plan.span)
+    about = _context_of(stream, context)
+    runtime = SourceRuntime(
+        source,
+        mapper,
+        f"app '{context.name}', source '{plan.source.full_name}' of stream '{stream.id}'",
+        input_,
+        lambda: context.now,
+        [
+            TransportMapping(mapping.transport, mapping.position, _READERS[stream.attributes[mapping.position].type])
+            for mapping in plan.mappings
+            if mapping.transport is not None
+        ],
+        retries,
+        lambda error, payload: faults.save(error, stream.id, (), ErrorOccurrence.BEFORE_SOURCE_MAPPING, payload),
+    )
+    mappings = tuple(
+        AttributeMapping(mapping.name, mapping.position, mapping.mapping)
+        for mapping in plan.mappings
+        if mapping.transport is None
+    )
+    _init(plan.mapper, plan.span, mapper.init, _holder(plan.mapper, plan.mapper_options, about), mappings, about)
+    options = _holder(plan.source, plan.options, about)
+    _init(plan.source, plan.span, source.init, runtime, options, runtime.transport_properties, about)
+    return runtime
+
+
+def build_sink(
+    plan: SinkPlan,
+    stream: StreamPlan,
+    context: AppContext,
+    junction: StreamJunction,
+    faults: FaultHandling,
+    retries: RetryScheduler,
+) -> tuple[SinkRuntime, StreamCallback]:
+    """A sink at work on a stream, and the receiver to subscribe.
+
+    Raises:
+        SiddhiAppError: as :func:`build_source`.
+    """
+    about = _context_of(stream, context)
+    label = f"app '{context.name}', sink '{plan.sink.full_name}' of stream '{stream.id}'"
+    if plan.on_error is SinkErrorAction.STORE and not faults.has_store:
+        logger.error("%s: on.error is STORE, but the manager has no error store: set_error_store(...)", label)
+    group: Callable[[Event], object] | None = None
+    if plan.distribution is None:
+        sink = _client(plan, plan.options, about)
+    else:
+        sink, group = _distributed(plan, plan.distribution, about, label, retries)
+    mapper = class_of(plan.mapper)()
+    _check_fit(plan.mapper, mapper.output_event_classes, plan.sink, sink.supported_input_event_classes, plan.span)
+    payloads = {key: _template(template.parts, about) for key, template in plan.payloads}
+    mapper_options = _holder(plan.mapper, plan.mapper_options, about)
+    _init(plan.mapper, plan.span, mapper.init, mapper_options, payloads, about)
+    runtime = SinkRuntime(
+        sink,
+        mapper,
+        label,
+        OnError(plan.on_error.value),
+        _fault_of(junction),
+        retries,
+        store=lambda error, events, payload: faults.save(
+            error, stream.id, events, ErrorOccurrence.STORE_ON_SINK_ERROR, payload
+        ),
+        group=group if group is not None else _splitting(_holder(plan.sink, plan.options, about), mapper_options),
+    )
+    return runtime, StreamCallback(context, junction.pool, junction.layout, stream.id, runtime.receive)
+
+
+def _distributed(
+    plan: SinkPlan, distribution: DistributionPlan, about: ConnectorContext, label: str, retries: RetryScheduler
+) -> tuple[Sink, Callable[[Event], object] | None]:
+    strategy = class_of(distribution.strategy)()
+    options = _holder(distribution.strategy, distribution.options, about)
+    _init(distribution.strategy, plan.span, strategy.init, distribution.destinations, options, about)
+    clients = [_client(plan, own, about) for own in distribution.clients]
+    sink = DistributedSink(clients, distribution.destinations, strategy, label, retries)
+    return sink, strategy.group if distribution.strategy.keyed else None
+
+
+def _client(plan: SinkPlan, options: Sequence[OptionPlan], about: ConnectorContext) -> Sink:
+    sink: Sink = class_of(plan.sink)()
+    _init(plan.sink, plan.span, sink.init, _holder(plan.sink, options, about), about)
+    return sink
+
+
+def _splitting(*holders: OptionHolder) -> Callable[[Event], object] | None:
+    """Events go out together where all dynamic options agree; None: always."""
+    dynamic = [option for holder in holders for option in holder.dynamic]
+    if not dynamic:
+        return None
+    return lambda event: tuple(str(option.value(DynamicOptions(event))) for option in dynamic)
+
+
+def _fault_of(junction: StreamJunction) -> Callable[[Exception, Sequence[Event]], object]:
+    """The error handling of a stream, as it is when something fails."""
+
+    def handle(error: Exception, events: Sequence[Event]) -> None:
+        if junction.on_error is not None:
+            junction.on_error(error, list(events))
+        else:
+            junction.app.handle(error, junction.id, list(events))
+
+    return handle
+
+
+def _context_of(stream: StreamPlan, context: AppContext) -> ConnectorContext:
+    return ConnectorContext(
+        app=context.name,
+        stream=stream.id,
+        attributes=tuple((attribute.name, attribute.type) for attribute in stream.attributes),
+        texts=tuple(partial(_text, type_code(attribute.type)) for attribute in stream.attributes),
+        now=lambda: context.now,
+        is_processing=lambda: context.lock.is_mine,
+    )
+
+
+def _text(code: int, value: object) -> str:
+    return text_of(value, code)
+
+
+def _holder(metadata: ConnectorMetadata, options: Iterable[OptionPlan], about: ConnectorContext) -> OptionHolder:
+    return OptionHolder(
+        f"{metadata.title} '{metadata.full_name}'",
+        [
+            Option(option.name, tuple(_template(template.parts, about) for template in option.templates))
+            for option in options
+        ],
+    )
+
+
+def _template(parts: tuple[str | int, ...], about: ConnectorContext) -> Template:
+    return Template(parts, about.texts)
+
+
+def _init(metadata: ConnectorMetadata, span: Span | None, init: Callable[..., object], *arguments: object) -> None:
+    try:
+        init(*arguments)
+    except SiddhiAppError as error:
+        raise error.located(span=span) from error.__cause__
+    except Exception as error:
+        raise SiddhiAppCreationError(
+            f"{metadata.title} '{metadata.full_name}' can't be made: {type(error).__name__}: {error}",
+            code="E326",
+            span=span,
+        ) from error
+
+
+def _check_fit(
+    giver: ConnectorMetadata,
+    gives: tuple[type, ...],
+    taker: ConnectorMetadata,
+    takes: tuple[type, ...],
+    span: Span | None,
+) -> None:
+    if gives and takes and not any(issubclass(given, taken) for given in gives for taken in takes):
+        raise SiddhiAppCreationError(
+            f"{taker.title} '{taker.full_name}' takes {_names(takes)}, "
+            f"but {giver.title} '{giver.full_name}' gives {_names(gives)}",
+            code="E326",
+            span=span,
+            hint="use another mapper: @map(type = '...')",
+        )
+
+
+def _names(classes: tuple[type, ...]) -> str:
+    return " or ".join(class_.__name__ for class_ in classes)
+
+
+def _read_bool(text: str) -> bool:
+    return text.strip().lower() == "true"
+
+
+_READERS: dict[AttributeType, Callable[[str], Any]] = {
+    AttributeType.STRING: str,
+    AttributeType.INT: int,
+    AttributeType.LONG: int,
+    AttributeType.FLOAT: float,
+    AttributeType.DOUBLE: float,
+    AttributeType.BOOL: _read_bool,
+    AttributeType.OBJECT: str,
+}

@@ -1,0 +1,119 @@
+"""All sources and sinks of an app, started and stopped together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
+from siddhi.io.connector import Connector
+
+if TYPE_CHECKING:
+    from siddhi.runtime.connectors.sink import SinkRuntime
+    from siddhi.runtime.connectors.source import SourceRuntime
+
+__all__ = ["ConnectorState", "Connectors"]
+
+
+class Connectors:
+    """The connectors of one app.
+
+    Args:
+        sources: by stream.
+        sinks: by stream.
+    """
+
+    def __init__(
+        self, sources: Mapping[str, Sequence[SourceRuntime]], sinks: Mapping[str, Sequence[SinkRuntime]]
+    ) -> None:
+        self.sources = dict(sources)
+        self.sinks = dict(sinks)
+
+    def connect_sinks(self) -> None:
+        """Connect every sink, now or later.
+
+        Raises:
+            Exception: one can't be connected at all.
+        """
+        for sink in self._all_sinks():
+            sink.connect()
+
+    def connect_sources(self) -> None:
+        """Connect every source, now or later.
+
+        Raises:
+            Exception: one can't be connected at all.
+        """
+        for source in self._all_sources():
+            source.connect()
+
+    def pause(self) -> None:
+        """Let no source bring events in."""
+        for source in self._all_sources():
+            source.source.pause()
+
+    def resume(self) -> None:
+        """Let them bring events in again."""
+        for source in self._all_sources():
+            source.source.resume()
+
+    def stop_sources(self) -> None:
+        """Disconnect sources for good, and let no sink wait any more."""
+        for sink in self._all_sinks():
+            sink.release()
+        for source in self._all_sources():
+            source.stop()
+
+    def stop_sinks(self) -> None:
+        """Disconnect sinks for good."""
+        for sink in self._all_sinks():
+            sink.stop()
+
+    def counts(self) -> Iterator[tuple[tuple[str, str], int, bool]]:
+        """Kind and name of each, its payloads until now, and whether it is connected."""
+        for stream, sources in self.sources.items():
+            for number, source in enumerate(sources):
+                yield ("Sources", _name(stream, number)), source.received, source.is_connected
+        for stream, sinks in self.sinks.items():
+            for number, sink in enumerate(sinks):
+                yield ("Sinks", _name(stream, number)), sink.published, sink.is_connected
+
+    def states(self) -> dict[str, ConnectorState]:
+        """What keeps state, by a name that is the same whenever the app is built."""
+        found: dict[str, Connector] = {}
+        for stream, sources in self.sources.items():
+            found |= {f"source {number} of {stream}": source.source for number, source in enumerate(sources)}
+        for stream, sinks in self.sinks.items():
+            found |= {f"sink {number} of {stream}": sink.sink for number, sink in enumerate(sinks)}
+        return {
+            name: ConnectorState(connector)
+            for name, connector in found.items()
+            if type(connector).snapshot is not Connector.snapshot
+        }
+
+    def _all_sources(self) -> list[SourceRuntime]:
+        return [source for sources in self.sources.values() for source in sources]
+
+    def _all_sinks(self) -> list[SinkRuntime]:
+        return [sink for sinks in self.sinks.values() for sink in sinks]
+
+
+def _name(stream: str, number: int) -> str:
+    return stream if number == 0 else f"{stream}.{number + 1}"
+
+
+class ConnectorState:
+    """The state of one connector, as a step of a snapshot."""
+
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
+
+    def save(self, writer: SnapshotWriter) -> None:
+        """Write it."""
+        writer.put(self._connector.snapshot())
+
+    def load(self, reader: SnapshotReader) -> None:
+        """Give it back to the connector."""
+        state = reader.get()
+        if state is not None:
+            self._connector.restore(state)

@@ -1,0 +1,28 @@
+"""Apps without their ways to the outside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.app import SiddhiApp
+from siddhi.query_api.definition import StreamDefinition, TableDefinition
+
+__all__ = ["sandboxed"]
+
+
+def sandboxed(app: SiddhiApp) -> SiddhiApp:
+    """The app without sources and sinks other than those in memory, and without the stores of its tables."""
+    definitions = tuple(
+        replace(definition, annotations=tuple(filter(_stays_inside, definition.annotations)))
+        if isinstance(definition, (StreamDefinition, TableDefinition))
+        else definition
+        for definition in app.definitions
+    )
+    return replace(app, definitions=definitions)
+
+
+def _stays_inside(annotation: Annotation) -> bool:
+    if annotation.name.lower() in ("source", "sink"):
+        return annotation.element("type") == "inMemory"
+    return annotation.name.lower() != "store"

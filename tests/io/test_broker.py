@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from siddhi.errors import ConnectionUnavailableError, SubscriberUnavailableError
+from siddhi.io import InMemoryBroker
+
+
+@pytest.fixture
+def heard() -> Iterator[list[object]]:
+    heard: list[object] = []
+    yield heard
+    for subscriber in (heard.append, heard.extend):
+        InMemoryBroker.unsubscribe("broker-test", subscriber)
+
+
+def test_subscribers_are_called_in_order_of_subscription(heard):
+    def first(message: object) -> None:
+        heard.append(("first", message))
+
+    InMemoryBroker.subscribe("broker-test", first)
+    InMemoryBroker.subscribe("broker-test", heard.append)
+    InMemoryBroker.publish("broker-test", "m")
+    InMemoryBroker.unsubscribe("broker-test", first)
+    assert heard == [("first", "m"), "m"]
+
+
+def test_subscribing_twice_is_subscribing_once(heard):
+    InMemoryBroker.subscribe("broker-test", heard.append)
+    InMemoryBroker.subscribe("broker-test", heard.append)
+    InMemoryBroker.publish("broker-test", 1)
+    assert heard == [1]
+
+
+def test_a_topic_without_subscriber_says_so(heard):
+    with pytest.raises(SubscriberUnavailableError, match="Subscriber for topic 'broker-test' is unavailable"):
+        InMemoryBroker.publish("broker-test", 1)
+    InMemoryBroker.subscribe("broker-test", heard.append)
+    InMemoryBroker.unsubscribe("broker-test", heard.append)
+    with pytest.raises(ConnectionUnavailableError):
+        InMemoryBroker.publish("broker-test", 1)
+
+
+def test_taking_away_who_is_not_there_changes_nothing(heard):
+    InMemoryBroker.unsubscribe("broker-test", heard.append)
+    InMemoryBroker.subscribe("broker-test", heard.append)
+    InMemoryBroker.unsubscribe("broker-test", heard.extend)
+    InMemoryBroker.publish("broker-test", 1)
+    assert heard == [1]

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from siddhi import Event
+from siddhi.persistence import ErrorEntry, ErrorOccurrence, InMemoryErrorStore
+
+
+def entry(app: str = "A", name: str = "S", timestamp: int = 1000, **changes) -> ErrorEntry:
+    fields = {
+        "id": 0,
+        "timestamp": timestamp,
+        "app": app,
+        "name": name,
+        "occurrence": ErrorOccurrence.STORE_ON_STREAM_ERROR,
+        "events": (Event(1, ("x",)),),
+        "cause": "ValueError: no",
+        "stack_trace": "...",
+    }
+    return ErrorEntry(**(fields | changes))
+
+
+@pytest.fixture
+def store() -> InMemoryErrorStore:
+    store = InMemoryErrorStore()
+    store.save(entry(timestamp=1000))
+    store.save(entry(name="T", timestamp=2000, occurrence=ErrorOccurrence.BEFORE_SOURCE_MAPPING))
+    store.save(entry(app="B", timestamp=3000))
+    return store
+
+
+def test_entries_are_found_by_what_they_are_about(store):
+    assert [found.id for found in store.load_error_entries("A")] == [1, 2]
+    assert [found.id for found in store.load_error_entries("A", name="T")] == [2]
+    assert [found.id for found in store.load_error_entries("A", limit=1)] == [1]
+    mapping = store.load_error_entries("A", occurrence=ErrorOccurrence.BEFORE_SOURCE_MAPPING)
+    assert [found.error_type for found in mapping] == ["MAPPING"]
+    found = store.load_error_entry(3)
+    assert found is not None
+    assert (found.app, found.error_type) == ("B", "TRANSPORT")
+    assert (store.count(), store.count("A"), store.count("C")) == (3, 2, 0)
+
+
+def test_entries_can_be_let_go(store):
+    assert store.discard_error_entry(1)
+    assert not store.discard_error_entry(1)
+    assert store.load_error_entry(1) is None
+    assert store.purge(before=2500) == 1
+    assert store.discard_error_entries("B") == 1
+    assert store.count() == 0
+
+
+def test_a_slow_store_drops_instead_of_holding_the_app_up(caplog):
+    writing, go_on = threading.Event(), threading.Event()
+
+    class Slow(InMemoryErrorStore):
+        def write(self, entry: ErrorEntry) -> None:
+            writing.set()
+            assert go_on.wait(30)
+            super().write(entry)
+
+    store = Slow(buffer_size=2)
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        store.save(entry())
+        assert writing.wait(30)
+        for _ in range(4):
+            store.save(entry())
+    go_on.set()
+    assert store.count() == 3
+    assert store.dropped == 2
+    assert "2 entries dropped" in caplog.text
+
+
+def test_a_store_that_fails_goes_on_with_the_next(caplog):
+    class Failing(InMemoryErrorStore):
+        def write(self, entry: ErrorEntry) -> None:
+            if entry.name == "bad":
+                raise OSError("disk full")
+            super().write(entry)
+
+    store = Failing()
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        store.save(entry(name="bad"))
+        store.save(entry())
+        assert store.count() == 1
+    assert "disk full" in caplog.text

@@ -1,0 +1,93 @@
+"""Windows whose condition comes with the events, against their twins: where it changes, what is held is taken in anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siddhi.extension import WindowMetadata, builtin_registry
+from tests.property import window_twins, window_twins_more
+from tests.property.test_windows import CLAUSES, told_by_twin
+from tests.property.test_windows_more import History, app_with, told_by_engine
+from tests.property.window_twins import Batch, Item, Twin, current
+from tests.property.window_twins_more import Condition, Expression, ExpressionBatch, at_most, sum_below
+
+CONDITIONS: dict[str, Condition] = {
+    "count() <= 1": at_most(1),
+    "count() <= 2": at_most(2),
+    "count() <= 4": at_most(4),
+    "sum(v) < 110000": sum_below(110_000),
+}
+
+
+@dataclass
+class DynamicExpression(Expression):
+    """The first part of the value is the condition."""
+
+    text: str = ""
+
+    def take(self, item: Item, now: int) -> Batch:
+        out: Batch = []
+        if item.value[0] != self.text:
+            self.text = item.value[0]
+            self.condition = CONDITIONS[self.text]
+            held, self.held = self.held, []
+            for each in held:
+                out += super().take(each, now)[:-1]
+        return [*out, *super().take(item, now)[:-1], *current([item])]
+
+
+@dataclass
+class DynamicExpressionBatch(ExpressionBatch):
+    """The first part of the value is the condition."""
+
+    text: str = ""
+
+    def take_one(self, item: Item, now: int) -> list[Batch]:
+        chunks: list[Batch] = []
+        if item.value[0] != self.text:
+            self.text = item.value[0]
+            self.condition = CONDITIONS[self.text]
+            held, self.held, self.counted = self.held, [], []
+            for each in held:
+                chunks += super().take_one(each, now)
+        return chunks + super().take_one(item, now)
+
+
+TWINS: dict[str, Callable[[], Twin]] = {
+    "expression(a)": lambda: DynamicExpression(at_most(0)),
+    "expressionBatch(a)": lambda: DynamicExpressionBatch(at_most(0)),
+    "expressionBatch(a, true)": lambda: DynamicExpressionBatch(at_most(0), lambda item: True),
+}
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> History:
+    """Chunks of events that bring a condition each, most often that of the event before."""
+    clock, text = 50_000, draw(st.sampled_from(sorted(CONDITIONS)))
+    history: History = []
+    for _ in range(draw(st.integers(0, 25))):
+        clock += draw(st.sampled_from([0, 1, 250]))
+        chunk = []
+        for _ in range(draw(st.sampled_from([1, 1, 1, 3]))):
+            if draw(st.integers(0, 3)) == 0:
+                text = draw(st.sampled_from(sorted(CONDITIONS)))
+            chunk.append(Item(clock, (text, clock)))
+        history.append(chunk)
+    return history
+
+
+@pytest.mark.parametrize("window", TWINS)
+@given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
+def test_a_window_does_what_its_twin_does(window: str, history: Any, clause: str) -> None:
+    assert told_by_engine(app_with(window, clause), history) == told_by_twin(TWINS[window](), history, CLAUSES[clause])
+
+
+def test_every_window_has_a_twin() -> None:
+    known = {window.partition("(")[0] for window in (*window_twins.TWINS, *window_twins_more.TWINS)}
+    assert known == set(builtin_registry().names(WindowMetadata))

@@ -1,0 +1,147 @@
+"""Connectors for tests: retries that need no time, a source and a sink whose connection a test can break."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from siddhi import SiddhiAppRuntime, SiddhiManager, extension
+from siddhi.errors import ConnectionUnavailableError
+from siddhi.io import InMemoryBroker, Sink, Source, SourceMapper
+
+
+class StoppedTime:
+    """Attempts are made when the test says so; who waits, goes on at once."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+        self.waits: list[float] = []
+        self.on_wait: Callable[[], object] = lambda: None
+        self._pending: list[Callable[[], None]] = []
+
+    def after(self, seconds: float, attempt: Callable[[], None]) -> Callable[[], None]:
+        self.pauses.append(seconds)
+        self._pending.append(attempt)
+        return lambda: self._pending.remove(attempt) if attempt in self._pending else None
+
+    def wait(self, seconds: float, stopped: threading.Event) -> bool:
+        self.waits.append(seconds)
+        self.on_wait()
+        return stopped.is_set()
+
+    def run(self) -> int:
+        """Make the attempts that are due; how many those were."""
+        pending, self._pending = self._pending, []
+        for attempt in pending:
+            attempt()
+        return len(pending)
+
+
+class Door:
+    """What a fake connector does, and whether it works."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.payloads: list[object] = []
+        self.down = False
+        self.broken: Exception | None = None
+        self.state: object = None
+
+    def check(self) -> None:
+        if self.broken is not None:
+            raise self.broken
+        if self.down:
+            raise ConnectionUnavailableError("the door is shut")
+
+
+class DoorSource(Source):
+    door: ClassVar[Door]
+
+    def init(self, listener, options, transport_properties, context) -> None:
+        self.listener = listener
+        self.asked_for = transport_properties
+        self.door.calls.append("init")
+
+    def connect(self) -> None:
+        self.door.calls.append("connect")
+        self.door.check()
+
+    def disconnect(self) -> None:
+        self.door.calls.append("disconnect")
+
+    def destroy(self) -> None:
+        self.door.calls.append("destroy")
+
+    def pause(self) -> None:
+        self.door.calls.append("pause")
+
+    def resume(self) -> None:
+        self.door.calls.append("resume")
+
+    def snapshot(self) -> object:
+        return self.door.state
+
+    def restore(self, state: object) -> None:
+        self.door.state = state
+
+
+class DoorSink(Sink):
+    door: ClassVar[Door]
+
+    def init(self, options, context) -> None:
+        self.to = options.option("to", "?")
+
+    def connect(self) -> None:
+        self.door.calls.append("connect")
+        self.door.check()
+
+    def publish(self, payload, options) -> None:
+        self.door.check()
+        self.door.payloads.append((self.to.value(options), payload))
+
+    def disconnect(self) -> None:
+        self.door.calls.append("disconnect")
+
+    def destroy(self) -> None:
+        self.door.calls.append("destroy")
+
+
+class StrictMapper(SourceMapper):
+    allow_null_in_transport_properties = False
+
+    def map(self, payload, handler) -> None:
+        handler.send_event(payload)
+
+
+class Doors:
+    """A manager that knows ``@source(type = 'door')`` and ``@sink(type = 'door')``."""
+
+    def __init__(self) -> None:
+        self.time = StoppedTime()
+        self.inner, self.outer = Door(), Door()
+        self.manager = SiddhiManager(retries=self.time)
+        source = type("TestSource", (DoorSource,), {"door": self.inner})
+        sink = type("TestSink", (DoorSink,), {"door": self.outer})
+        option = extension.ConnectorOption("to", dynamic=True)
+        registry = extension.Registry()
+        self.manager.set_extension("source:door", extension.source("door", registry=registry)(source))
+        self.manager.set_extension("door", extension.sink("door", options=(option,), registry=registry)(sink))
+        self.manager.set_extension(
+            "strict", extension.source_mapper("strict", registry=registry)(type("Strict", (StrictMapper,), {}))
+        )
+
+    @contextmanager
+    def running(self, app: str) -> Iterator[SiddhiAppRuntime]:
+        with self.manager.create_siddhi_app_runtime(app) as runtime:
+            yield runtime
+
+
+@contextmanager
+def heard(topic: str) -> Iterator[list[object]]:
+    """What is published to a topic of the broker."""
+    messages: list[object] = []
+    InMemoryBroker.subscribe(topic, messages.append)
+    yield messages
+    InMemoryBroker.unsubscribe(topic, messages.append)

@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from siddhi import Event
+from siddhi.errors import ConnectionUnavailableError
+from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
+from tests.runtime.connectors.kit import Doors, heard
+from tests.runtime.running import collect, collect_events, running
+
+STREAM = "define stream S (k string, v int);"
+
+
+@pytest.fixture
+def doors() -> Doors:
+    return Doors()
+
+
+def send(runtime, *values, stream="S"):
+    for value in values:
+        runtime.input_handler(stream).send(("a", value), timestamp=1000 + value)
+
+
+def values_of(door):
+    return [payload.data[1] for _, payload in door.payloads]
+
+
+def test_it_lives_as_its_app_does(doors):
+    with doors.running(f"@sink(type='door') {STREAM}") as runtime:
+        assert doors.outer.calls == ["connect"]
+        send(runtime, 1)
+    assert doors.outer.calls == ["connect", "disconnect", "destroy"]
+    assert doors.outer.payloads == [("?", Event(1001, ("a", 1)))]
+
+
+def test_it_is_connected_before_triggers_fire(doors):
+    app = "@sink(type='door') define stream T (triggered_time long); define trigger T at 'start';"
+    with doors.running(app):
+        assert len(doors.outer.payloads) == 1
+
+
+def test_events_that_come_together_go_out_together(doors):
+    with doors.running(f"@sink(type='door') {STREAM}") as runtime:
+        runtime.input_handler("S").send_events([Event(1, ("a", 1)), Event(2, ("b", 2))])
+    assert doors.outer.payloads == [("?", [Event(1, ("a", 1)), Event(2, ("b", 2))])]
+
+
+def test_dynamic_options_split_what_came_together(doors):
+    with doors.running(f"@sink(type='door', to='{{{{k}}}}!') {STREAM}") as runtime:
+        runtime.input_handler("S").send_events([Event(1, (key, value)) for value, key in enumerate("aba")])
+    assert [(to, [event[1] for event in events]) for to, events in doors.outer.payloads] == [
+        ("a!", [0, 2]),
+        ("b!", [1]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "text"),
+    [
+        ("double", 1e7, "1.0E7"),
+        ("float", 0.1, "0.1"),
+        ("bool", True, "true"),
+        ("long", 5, "5"),
+        ("string", None, "null"),
+    ],
+)
+def test_attributes_stand_in_options_as_their_text(doors, attribute, value, text):
+    with doors.running(f"@sink(type='door', to='-{{{{x}}}}') define stream S (x {attribute});") as runtime:
+        runtime.input_handler("S").send((value,))
+    assert doors.outer.payloads[0][0] == f"-{text}"
+
+
+def test_sinks_come_after_queries_and_before_callbacks(doors):
+    order = []
+    app = f"@sink(type='door') {STREAM} from S select v insert into O;"
+    with doors.running(app) as runtime:
+        runtime.add_callback("O", lambda events: order.append(("query", len(doors.outer.payloads))))
+        runtime.add_callback("S", lambda events: order.append(("callback", len(doors.outer.payloads))))
+        send(runtime, 1)
+    assert order == [("query", 0), ("callback", 1)]
+
+
+def test_one_failure_is_mended_at_once(doors):
+    with doors.running(f"@sink(type='door') {STREAM}") as runtime:
+        failing = iter([ConnectionUnavailableError("once")])
+        check = doors.outer.check
+
+        def fail_once() -> None:
+            for error in failing:
+                raise error
+            check()
+
+        doors.outer.check = fail_once  # type: ignore[method-assign]
+        send(runtime, 1, 2)
+    assert values_of(doors.outer) == [1, 2]
+    assert doors.outer.calls.count("connect") == 2
+    assert doors.time.pauses == []
+
+
+def test_by_default_events_are_dropped_with_a_log_while_it_is_down(doors, caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"), doors.running(f"@sink(type='door') {STREAM}") as runtime:
+        doors.outer.down = True
+        send(runtime, 1, 2)
+        doors.outer.down = False
+        send(runtime, 3)
+        doors.time.run()
+        send(runtime, 4)
+    assert values_of(doors.outer) == [4]
+    assert doors.time.pauses == [5]
+    assert caplog.text.count("dropped: Event(") == 3
+
+
+def test_a_sink_that_is_down_at_the_start_is_tried_again(doors):
+    doors.outer.down = True
+    with doors.running(f"@sink(type='door') {STREAM}") as runtime:
+        doors.time.run()
+        doors.outer.down = False
+        doors.time.run()
+        send(runtime, 1)
+    assert doors.time.pauses == [5, 10]
+    assert values_of(doors.outer) == [1]
+
+
+def test_another_failure_while_connecting_ends_the_start(doors):
+    doors.outer.broken = PermissionError("no")
+    runtime = doors.manager.create_siddhi_app_runtime(f"@sink(type='door') {STREAM}")
+    with pytest.raises(PermissionError):
+        runtime.start()
+    assert not runtime.is_running
+
+
+def test_an_error_that_is_no_lost_connection_is_logged_and_the_sink_goes_on(doors, caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"), doors.running(f"@sink(type='door') {STREAM}") as runtime:
+        doors.outer.broken = ValueError("too long")
+        send(runtime, 1)
+        doors.outer.broken = None
+        send(runtime, 2)
+    assert values_of(doors.outer) == [2]
+    assert "too long" in caplog.text
+    assert doors.outer.calls.count("connect") == 1
+
+
+def test_stream_sends_what_failed_to_the_fault_stream(doors):
+    app = f"@OnError(action='stream') @sink(type='door', on.error='stream') {STREAM}"
+    with doors.running(app) as runtime:
+        chunks = collect_events(runtime, "!S")
+        doors.outer.down = True
+        runtime.input_handler("S").send_events([Event(1, ("a", 1)), Event(2, ("b", 2))])
+    ((first, second),) = chunks
+    assert [first["v"], second["v"]] == [1, 2]
+    assert isinstance(first["_error"], ConnectionUnavailableError)
+
+
+def test_stream_without_fault_stream_is_logged_as_any_error_of_the_stream(doors):
+    with doors.running(f"@sink(type='door', on.error='stream') {STREAM}") as runtime:
+        failures = []
+        runtime.handle_exception_with(lambda *failure: failures.append(failure))
+        doors.outer.down = True
+        send(runtime, 1)
+    ((error, origin, events),) = failures
+    assert isinstance(error, ConnectionUnavailableError)
+    assert (origin, events) == ("S", [Event(1001, ("a", 1))])
+
+
+def test_wait_holds_the_sender_until_it_is_published(doors):
+    with doors.running(f"@sink(type='door', on.error='wait') {STREAM}") as runtime:
+        doors.outer.down = True
+
+        def open_after_three() -> None:
+            doors.outer.down = len(doors.time.waits) < 3
+
+        doors.time.on_wait = open_after_three
+        send(runtime, 1, 2)
+    assert values_of(doors.outer) == [1, 2]
+    assert doors.time.waits == [5, 5, 5]
+
+
+def test_waiting_warns_every_minute(doors, caplog):
+    with (
+        caplog.at_level(logging.WARNING, "siddhi"),
+        doors.running(f"@sink(type='door', on.error='wait') {STREAM}") as runtime,
+    ):
+        doors.outer.down = True
+        doors.time.on_wait = lambda: setattr(doors.outer, "down", len(doors.time.waits) < 25)
+        send(runtime, 1)
+    assert caplog.text.count("still waiting to publish") == 2
+
+
+def test_wait_drops_what_failed_otherwise(doors, caplog):
+    with (
+        caplog.at_level(logging.ERROR, "siddhi"),
+        doors.running(f"@sink(type='door', on.error='wait') {STREAM}") as runtime,
+    ):
+        doors.outer.broken = ValueError("too long")
+        send(runtime, 1)
+    assert doors.time.waits == []
+    assert "dropped: Event(" in caplog.text
+
+
+def test_a_shutdown_ends_the_waiting(caplog):
+    waiting = threading.Event()
+    doors = Doors()
+
+    def wait(seconds: float, stopped: threading.Event) -> bool:
+        waiting.set()
+        return stopped.wait(60)
+
+    doors.time.wait = wait  # type: ignore[method-assign]
+    runtime = doors.manager.create_siddhi_app_runtime(f"@sink(type='door', on.error='wait') {STREAM}")
+    runtime.start()
+    doors.outer.down = True
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        sender = threading.Thread(target=send, args=(runtime, 1), daemon=True)
+        sender.start()
+        assert waiting.wait(10)
+        runtime.shutdown()
+        sender.join(10)
+    assert not sender.is_alive()
+    assert "dropped: Event(" in caplog.text
+
+
+def test_what_mappers_raise_goes_to_the_stream(doors):
+    app = f"@OnError(action='stream') @sink(type='door', to='{{{{k}}}}') {STREAM}"
+    with doors.running(app) as runtime:
+        rows = collect(runtime, "!S")
+        runtime.sinks["S"][0].to = None
+        send(runtime, 1)
+        assert rows == []
+
+
+def test_store_saves_events_and_payload(doors):
+    store = InMemoryErrorStore()
+    doors.manager.set_error_store(store)
+    with doors.running(f"@app:name('A') @sink(type='door', on.error='store') {STREAM}") as runtime:
+        doors.outer.down = True
+        send(runtime, 1)
+    (entry,) = store.load_error_entries("A", occurrence=ErrorOccurrence.STORE_ON_SINK_ERROR)
+    assert entry.events == (Event(1001, ("a", 1)),)
+    assert entry.payload == Event(1001, ("a", 1))
+    assert entry.cause == "ConnectionUnavailableError: the door is shut"
+    assert doors.time.pauses == [5]
+
+
+def test_store_without_error_store_is_told_at_creation_and_dropped_with_a_log(doors, caplog):
+    with (
+        caplog.at_level(logging.ERROR, "siddhi"),
+        doors.running(f"@sink(type='door', on.error='store') {STREAM}") as runtime,
+    ):
+        assert "the manager has no error store" in caplog.text
+        doors.outer.down = True
+        send(runtime, 1)
+    assert "dropped: Event(" in caplog.text
+
+
+def test_an_in_memory_sink_calls_subscribers_at_once():
+    app = f"@sink(type='inMemory', topic='sink-test') {STREAM}"
+    with heard("sink-test") as messages, running(app) as runtime:
+        send(runtime, 1)
+        assert messages == [Event(1001, ("a", 1))]
+        runtime.input_handler("S").send_events([Event(1, ("a", 1)), Event(2, ("b", 2))])
+        assert messages[1] == [Event(1, ("a", 1)), Event(2, ("b", 2))]
+
+
+def test_an_in_memory_sink_without_subscriber_fails_as_said():
+    app = f"@OnError(action='stream') @sink(type='inMemory', topic='{{{{k}}}}', on.error='stream') {STREAM}"
+    with running(app) as runtime:
+        chunks = collect_events(runtime, "!S")
+        send(runtime, 1)
+        with heard("a") as messages:
+            send(runtime, 2)
+        assert len(messages) == 1
+    (((event,),)) = chunks
+    assert event.data[:2] == ("a", 1)
+    assert str(event["_error"]) == "Subscriber for topic 'a' is unavailable"
+
+
+@pytest.mark.parametrize(
+    ("options", "level", "text"),
+    [
+        ("", logging.INFO, "A : S : Event(1001, (k='a', v=1))"),
+        (", priority='warn', prefix='seen'", logging.WARNING, "seen : Event(1001, (k='a', v=1))"),
+    ],
+)
+def test_a_log_sink_logs(options, level, text, caplog):
+    with (
+        caplog.at_level(logging.DEBUG, "siddhi"),
+        running(f"@app:name('A') @sink(type='log'{options}) {STREAM}") as runtime,
+    ):
+        send(runtime, 1)
+    assert [(record.levelno, record.getMessage()) for record in caplog.records] == [(level, text)]
+
+
+def test_a_log_sink_that_is_off_logs_nothing(caplog):
+    with caplog.at_level(1, "siddhi"), running(f"@sink(type='log', priority='OFF') {STREAM}") as runtime:
+        send(runtime, 1)
+    assert caplog.records == []
+
+
+def test_snapshots_are_taken_of_apps_with_sinks(doors):
+    doors.manager.set_persistence_store(InMemoryPersistenceStore())
+    app = f"@app:name('A') @sink(type='door') {STREAM} from S#window.length(5) select sum(v) as total insert into O;"
+    with doors.running(app) as runtime:
+        send(runtime, 1, 2)
+        runtime.persist()
+    with doors.running(app) as runtime:
+        rows = collect(runtime, "O")
+        runtime.restore_last_revision()
+        send(runtime, 4)
+    assert rows == [(7,)]

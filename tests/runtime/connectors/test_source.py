@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from siddhi import Event
+from siddhi.errors import ConnectionUnavailableError, NotRunningError
+from siddhi.io import InMemoryBroker
+from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
+from tests.runtime.connectors.kit import Doors
+from tests.runtime.running import collect, collect_events, running
+
+APP = "@app:playback @source(type='door') define stream S (k string, v int);"
+
+
+@pytest.fixture
+def doors() -> Doors:
+    return Doors()
+
+
+def listener_of(runtime):
+    return runtime.sources["S"][0].listener
+
+
+def test_it_lives_as_its_app_does(doors):
+    with doors.running(APP):
+        assert doors.inner.calls == ["init", "connect"]
+    assert doors.inner.calls == ["init", "connect", "disconnect", "destroy"]
+
+
+def test_it_sends_an_event_a_chunk_or_a_row(doors):
+    with doors.running(APP) as runtime:
+        chunks = collect_events(runtime, "S")
+        listener = listener_of(runtime)
+        listener.on_event(Event(1000, ("a", 1)))
+        listener.on_event([Event(1001, ("b", 2)), Event(1002, ("c", 3))])
+        listener.on_event(("d", 4))
+        listener.on_event(None)
+    assert chunks == [
+        [Event(1000, ("a", 1))],
+        [Event(1001, ("b", 2)), Event(1002, ("c", 3))],
+        [Event(1002, ("d", 4))],
+    ]
+
+
+@pytest.mark.parametrize("payload", ["text", 7, ("a",), ("a", "no number"), Event(1, ("a", 1, 2))])
+def test_what_cannot_be_mapped_is_logged_and_dropped(doors, payload, caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"), doors.running("@app:name('A') " + APP) as runtime:
+        rows = collect(runtime, "S")
+        listener_of(runtime).on_event(payload)
+        listener_of(runtime).on_event(("d", 4))
+    assert rows == [("d", 4)]
+    (record,) = caplog.records
+    assert record.getMessage().startswith("app 'A', source 'door' of stream 'S': ")
+
+
+def test_what_cannot_be_mapped_is_stored_where_there_is_an_error_store(doors):
+    store = InMemoryErrorStore()
+    doors.manager.set_error_store(store)
+    with doors.running("@app:name('A') " + APP) as runtime:
+        listener_of(runtime).on_event("text")
+    (entry,) = store.load_error_entries("A")
+    assert (entry.occurrence, entry.name, entry.payload) == (ErrorOccurrence.BEFORE_SOURCE_MAPPING, "S", "text")
+
+
+def test_transport_properties_become_attributes(doors):
+    app = (
+        "@source(type='door', @map(type='passThrough', @attributes(k='trp:kind', b='trp:good', v='v', d='trp:price')))"
+        "define stream S (k string, v int, b bool, d double);"
+    )
+    with doors.running(app) as runtime:
+        rows = collect(runtime, "S")
+        assert runtime.sources["S"][0].asked_for == ("kind", "good", "price")
+        listener = listener_of(runtime)
+        listener.on_event(Event(5, (None, 7, None, None)), ("x", "TRUE", "1.5"))
+        listener.on_event(Event(5, (None, 8, None, None)), ("y", False, 2.5))
+        listener.on_event(Event(5, (None, 9, None, None)))
+    assert rows == [("x", 7, True, 1.5), ("y", 8, False, 2.5), (None, 9, None, None)]
+
+
+def test_a_mapper_may_refuse_missing_transport_properties(doors, caplog):
+    app = "@source(type='door', @map(type='strict', @attributes(k='trp:kind'))) define stream S (k string);"
+    with caplog.at_level(logging.ERROR, "siddhi"), doors.running(app) as runtime:
+        rows = collect(runtime, "S")
+        listener_of(runtime).on_event(Event(5, (None,)), (None,))
+        listener_of(runtime).on_event(Event(5, (None,)), ("x",))
+    assert rows == [("x",)]
+    assert "transport properties without value: kind" in caplog.text
+
+
+def test_it_is_tried_again_until_it_connects(doors):
+    doors.inner.down = True
+    with doors.running(APP):
+        for _ in range(3):
+            assert doors.time.run() == 1
+        doors.inner.down = False
+        assert doors.time.run() == 1
+        assert doors.time.run() == 0
+    assert doors.time.pauses == [5, 10, 15, 30]
+    assert doors.inner.calls.count("connect") == 5
+
+
+def test_a_lost_connection_is_made_again_after_a_disconnect(doors):
+    with doors.running(APP) as runtime:
+        doors.inner.down = True
+        runtime.sources["S"][0].callback.on_error(ConnectionUnavailableError("gone"))
+        assert doors.inner.calls[-2:] == ["disconnect", "connect"]
+        doors.inner.down = False
+        doors.time.run()
+        assert doors.inner.calls[-2:] == ["disconnect", "connect"]
+    assert doors.time.pauses == [5]
+
+
+def test_no_attempt_is_made_after_a_shutdown(doors):
+    doors.inner.down = True
+    with doors.running(APP):
+        pass
+    assert doors.time.run() == 0
+    assert doors.inner.calls == ["init", "connect", "disconnect", "destroy"]
+
+
+def test_any_other_failure_ends_the_start(doors):
+    doors.inner.broken = ValueError("wrong password")
+    runtime = doors.manager.create_siddhi_app_runtime(APP)
+    with pytest.raises(ValueError, match="wrong password"):
+        runtime.start()
+    assert not runtime.is_running
+    assert doors.inner.calls[-2:] == ["disconnect", "destroy"]
+    with pytest.raises(NotRunningError):
+        runtime.start()
+
+
+def test_sources_may_start_later_than_their_app(doors):
+    runtime = doors.manager.create_siddhi_app_runtime(APP)
+    with pytest.raises(NotRunningError):
+        runtime.start_sources()
+    runtime.start_without_sources()
+    assert runtime.is_running
+    assert doors.inner.calls == ["init"]
+    runtime.start_sources()
+    runtime.start_sources()
+    assert doors.inner.calls == ["init", "connect"]
+    runtime.shutdown()
+
+
+def test_it_is_paused_while_the_app_is_saved_and_restored(doors):
+    doors.manager.set_persistence_store(InMemoryPersistenceStore())
+    with doors.running(APP) as runtime:
+        doors.inner.state = {"offset": 7}
+        runtime.persist()
+        doors.inner.state = {"offset": 9}
+        runtime.restore_last_revision()
+        assert doors.inner.state == {"offset": 7}
+        assert doors.inner.calls[2:] == ["pause", "resume", "pause", "resume"]
+
+
+IN_MEMORY = "@source(type='inMemory', topic='source-test') define stream S (k string, v int);"
+
+
+def test_a_paused_topic_holds_its_publisher():
+    with running(IN_MEMORY) as runtime:
+        rows = collect(runtime, "S")
+        (source,) = runtime.sources["S"]
+        source.pause()
+        publisher = threading.Thread(target=InMemoryBroker.publish, args=("source-test", ("a", 1)), daemon=True)
+        publisher.start()
+        runtime.input_handler("S").send(("b", 2))
+        assert rows == [("b", 2)]
+        source.resume()
+        publisher.join(10)
+        assert not publisher.is_alive()
+        assert rows == [("b", 2), ("a", 1)]
+
+
+def test_a_shutdown_lets_a_held_publisher_go():
+    with running(IN_MEMORY) as runtime:
+        runtime.sources["S"][0].pause()
+        publisher = threading.Thread(target=InMemoryBroker.publish, args=("source-test", ("a", 1)), daemon=True)
+        publisher.start()
+    publisher.join(10)
+    assert not publisher.is_alive()
+
+
+def test_what_the_app_publishes_to_itself_passes_a_pause():
+    app = f"{IN_MEMORY} @sink(type='inMemory', topic='source-test') define stream T (k string, v int);"
+    with running(app) as runtime:
+        rows = collect(runtime, "S")
+        runtime.sources["S"][0].pause()
+        runtime.input_handler("T").send(("a", 1))
+        assert rows == [("a", 1)]
+
+
+def test_a_source_without_topic_has_one_by_default():
+    with running("@source(type='inMemory') define stream S (v int);") as runtime:
+        rows = collect(runtime, "S")
+        InMemoryBroker.publish("input inMemory source", (1,))
+    assert rows == [(1,)]
+
+
+def test_an_async_stream_may_have_a_source():
+    app = "@async(buffer.size='16') @source(type='inMemory', topic='source-test') define stream S (v int);"
+    with running(app) as runtime:
+        rows = collect(runtime, "S")
+        for value in range(20):
+            InMemoryBroker.publish("source-test", (value,))
+    assert rows == [(value,) for value in range(20)]
+
+
+def test_apps_that_publish_to_each_other_do_not_wait_for_each_other():
+    def app(own: str, other: str) -> str:
+        return (
+            f"@source(type='inMemory', topic='{own}') define stream In (hops int);"
+            f"@sink(type='inMemory', topic='{other}') define stream Out (hops int);"
+            "from In[hops > 0] select hops - 1 as hops insert into Out;"
+        )
+
+    def send_often(handler) -> None:
+        for _ in range(200):
+            handler.send((9,))
+
+    with running(app("ping", "pong")) as left, running(app("pong", "ping")) as right:
+        counts = collect(left, "In"), collect(right, "In")
+        threads = [
+            threading.Thread(target=send_often, args=(runtime.input_handler("In"),))
+            for runtime in (left, right)
+            for _ in range(2)
+        ]
+        for thread in threads:
+            thread.daemon = True
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+    assert [len(rows) for rows in counts] == [4000, 4000]
