@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from siddhi._core.executor import make_constant
 from siddhi._core.executor_python import make_python_function
 from tests._core.expression_kit import (
     BOOL,
@@ -148,3 +149,9 @@ def test_a_failing_argument_is_not_blamed_on_the_function() -> None:
 def test_the_description_names_the_function() -> None:
     executor = make_python_function(len, (), INT, "text:len")
     assert executor.description == "python text:len()"
+
+
+@pytest.mark.parametrize("type_", [INT, LONG])
+def test_a_float_is_no_constant_of_a_whole_number(type_):
+    with pytest.raises(TypeError, match="float"):
+        make_constant(1.5, type_)

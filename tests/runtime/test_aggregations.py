@@ -327,6 +327,32 @@ def test_windows_and_partitions_join_aggregations() -> None:
     assert out["P"] == [("x", 1, 1), ("y", 2, 1), ("x", 1, 1), ("z", None, 1)]
 
 
+def test_a_condition_over_its_table_may_send_into_the_aggregation() -> None:
+    entered: list[SiddhiAppRuntime] = []
+
+    @extension.function("test:sends", args=(AttributeType.STRING,), returns=AttributeType.BOOL, registry=Registry())
+    def sends(sym: str) -> bool:
+        send(entered[0], (10_000, "y", 0, 1, 0), (20_000, "y", 0, 2, 0))
+        return True
+
+    manager = SiddhiManager()
+    manager.set_extension("test:sends", sends)
+    with manager.create_siddhi_app_runtime("@app:playback " + STREAM + KEPT + ARRIVAL) as runtime:
+        entered.append(runtime)
+        send(runtime, (0, "x", 0, 1, 0), (2000, "x", 0, 2, 0))
+        # The rows it looks through stay as they are meanwhile; the levels roll up behind it.
+        assert ask(runtime, "from A_SECONDS on test:sends(sym) select sym") == [("x",)]
+        assert per(runtime, "sec", "AGG_TIMESTAMP, sym, s") == [
+            (BASE, "x", 1),
+            (BASE + 2000, "x", 2),
+            (BASE + 10_000, "y", 1),
+            (BASE + 20_000, "y", 2),
+        ]
+        assert per(runtime, "hour", "sym, s") == [("x", 3), ("y", 3)]
+        send(runtime, (30_000, "y", 0, 4, 0))
+        assert ask(runtime, "from A_SECONDS select AGG_SUM_q") == [(1,), (2,), (1,), (2,)]
+
+
 def test_computed_values_may_send_into_the_aggregation() -> None:
     entered: list[SiddhiAppRuntime] = []
 

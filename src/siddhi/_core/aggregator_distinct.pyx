@@ -36,6 +36,8 @@ cdef int count_distinct(const ExecC* x, EventC* e, FrameC* f, int64_t* out) exce
         hold(aggregator, f.group, &value, status == NULL_VALUE)
     else:
         let_go(aggregator, f.group, &value, status == NULL_VALUE)
+    if out is NULL:
+        return NULL_VALUE
     state = (<DistinctC**> x.data)[0] + f.group
     out[0] = (<KeyMap> state.values).size if state.values is not NULL else 0
     return VALUE
@@ -240,6 +242,7 @@ def make(str native not None, tuple arguments not None):
     else:
         distinct = DistinctAggregator.__new__(DistinctAggregator)
         distinct.value_type = argument.type
+        distinct.value_optional = True
         aggregator = distinct
         found(aggregator, <eval_fn> count_distinct, LONG, arguments, native, sizeof(DistinctC))
     # A function finds its object here; the pointer lives as long as the object that holds it.

@@ -36,6 +36,7 @@ cdef struct OneC:
 
 cdef enum:
     FIRST_CAPACITY = 8
+    FEW = 24
     KEPT_CAPACITY = 1024           # a reset keeps rings up to this size: batches of small groups allocate nothing
 
 
@@ -89,6 +90,19 @@ cdef inline int push(QueueC* queue, num value, bint least) except -1:
     return 0
 
 
+cdef inline bint may_hold(QueueC* queue, num value) noexcept:
+    """False where the value certainly is not in the queue. Mostly it has left long ago, and few are held: looking at
+    all of them costs less than the wrong guesses of a search."""
+    cdef const num* items = <const num*> queue.items
+    cdef uint32_t i
+    cdef int found = 0
+    if queue.size > FEW or value != value:
+        return True
+    for i in range(queue.size):
+        found |= items[(queue.head + i) & queue.mask] == value
+    return found != 0
+
+
 cdef inline void withdraw(QueueC* queue, num value, bint least) noexcept:
     cdef num* items = <num*> queue.items
     if queue.size == 0:
@@ -96,7 +110,7 @@ cdef inline void withdraw(QueueC* queue, num value, bint least) noexcept:
     if identical(items[queue.head], value):
         queue.head = (queue.head + 1) & queue.mask
         queue.size -= 1
-    elif not better(value, items[queue.head], least):
+    elif not better(value, items[queue.head], least) and may_hold(queue, value):
         withdraw_inside(queue, value, least)
 
 
@@ -122,33 +136,39 @@ cdef void withdraw_inside(QueueC* queue, num value, bint least) noexcept:
     queue.size -= 1
 
 
-cdef inline int update_queue(const ExecC* x, FrameC* f, num value) except -1:
+cdef inline int step(const ExecC* x, FrameC* f, const num* value, num* out, bint least) except -1:
+    """Let a value (NULL: none) come or go; what is best then. Nobody asks for that where `out` is NULL."""
     cdef QueueC* queue = (<QueueC**> x.data)[0] + f.group
-    if f.type == CURRENT:
-        return push(queue, value, x.slot)
-    withdraw(queue, value, x.slot)
-    return 0
-
-
-cdef inline int best_of_queue(const ExecC* x, FrameC* f, num* out) noexcept:
-    cdef QueueC* queue = (<QueueC**> x.data)[0] + f.group
-    if queue.size == 0:
+    if value is NULL:
+        pass
+    elif f.type == CURRENT:
+        push(queue, value[0], least)
+    else:
+        withdraw(queue, value[0], least)
+    if out is NULL or queue.size == 0:
         return NULL_VALUE
     out[0] = (<num*> queue.items)[queue.head]
     return VALUE
 
 
-cdef int queue_var(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
-    if not e.body[x.word] & x.bit:
-        update_queue(x, f, (<const num*> &e.body[x.cell])[0])
-    return best_of_queue(x, f, out)
+# Which is wanted is known when the app is built: one function each, so that no comparison asks for it.
+
+cdef int least_var(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, True)
 
 
-cdef int queue_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+cdef int greatest_var(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, False)
+
+
+cdef int least_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
     cdef num value
-    if x.left.fn(x.left, e, f, &value) == VALUE:
-        update_queue(x, f, value)
-    return best_of_queue(x, f, out)
+    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, True)
+
+
+cdef int greatest_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    cdef num value
+    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, False)
 
 
 # --- one value
@@ -277,22 +297,24 @@ cdef enum Form:
     FOREVER
 
 
-cdef eval_fn function_of(num* unused, Form form, bint variable) noexcept:
+cdef eval_fn function_of(num* unused, Form form, bint variable, bint least) noexcept:
+    if form == QUEUE and least:
+        return <eval_fn> least_var[num] if variable else <eval_fn> least_computed[num]
     if form == QUEUE:
-        return <eval_fn> queue_var[num] if variable else <eval_fn> queue_computed[num]
+        return <eval_fn> greatest_var[num] if variable else <eval_fn> greatest_computed[num]
     if form == ONE:
         return <eval_fn> one_var[num] if variable else <eval_fn> one_computed[num]
     return <eval_fn> forever_var[num] if variable else <eval_fn> forever_computed[num]
 
 
-cdef eval_fn choose(int type, Form form, bint variable) noexcept:
+cdef eval_fn choose(int type, Form form, bint variable, bint least) noexcept:
     if type == INT:
-        return function_of[int32_t](NULL, form, variable)
+        return function_of[int32_t](NULL, form, variable, least)
     if type == LONG:
-        return function_of[int64_t](NULL, form, variable)
+        return function_of[int64_t](NULL, form, variable, least)
     if type == FLOAT:
-        return function_of[float](NULL, form, variable)
-    return function_of[double](NULL, form, variable)
+        return function_of[float](NULL, form, variable, least)
+    return function_of[double](NULL, form, variable, least)
 
 
 def make(str native not None, tuple arguments not None, bint removes):
@@ -300,7 +322,7 @@ def make(str native not None, tuple arguments not None, bint removes):
     cdef Executor argument = arguments[0]
     cdef bint variable = argument.kind == VARIABLE
     cdef Form form = FOREVER if native.endswith("Forever") else QUEUE if removes else ONE
-    cdef eval_fn fn = choose(argument.type, form, variable)
+    cdef eval_fn fn = choose(argument.type, form, variable, native.startswith("min"))
     cdef Aggregator aggregator
     cdef QueueAggregator queue
     if argument.type not in (INT, LONG, FLOAT, DOUBLE):
@@ -308,6 +330,7 @@ def make(str native not None, tuple arguments not None, bint removes):
     if form == QUEUE:
         queue = QueueAggregator.__new__(QueueAggregator)
         queue.item_size = 4 if argument.type in (INT, FLOAT) else 8
+        queue.value_optional = True
         aggregator = queue
     else:
         aggregator = OneAggregator.__new__(OneAggregator)

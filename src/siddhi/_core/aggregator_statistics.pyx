@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.aggregator cimport Aggregator, found
 from siddhi._core.event cimport BOOL, CURRENT, DOUBLE, FLOAT, INT, LONG, EventC
-from siddhi._core.executor cimport NULL_VALUE, TRUE, VALUE, ExecC, Executor, FrameC, eval_fn
+from siddhi._core.executor cimport NULL_VALUE, TRUE, VALUE, VARIABLE, ExecC, Executor, FrameC, eval_fn
 
 ctypedef fused num:
     int32_t
@@ -26,22 +26,36 @@ cdef struct TruthC:
 
 # --- stdDev: the running update of Welford, forwards and backwards
 
-cdef int deviation(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+cdef int deviation_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexcept:
+    cdef DeviationC* state = (<DeviationC**> x.data)[0] + f.group
+    if not e.body[x.word] & x.bit:
+        move(state, f, <double> (<const num*> &e.body[x.cell])[0])
+    return value_of(state, <double*> out)
+
+
+cdef int deviation_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
     cdef num argument
-    cdef double value, mean
     cdef int status = x.left.fn(x.left, e, f, &argument)
     cdef DeviationC* state = (<DeviationC**> x.data)[0] + f.group
     if status == VALUE:
-        value = <double> argument
-        if f.type == CURRENT:
-            add_value(state, value)
-        else:
-            remove_value(state, value)
-    if state.count == 0:
+        move(state, f, <double> argument)
+    return value_of(state, <double*> out)
+
+
+cdef inline void move(DeviationC* state, FrameC* f, double value) noexcept:
+    if f.type == CURRENT:
+        add_value(state, value)
+    else:
+        remove_value(state, value)
+
+
+cdef inline int value_of(const DeviationC* state, double* out) noexcept:
+    cdef double mean
+    if out is NULL or state.count == 0:
         return NULL_VALUE
     mean = state.squares / <double> state.count
     # Rounding may leave the sum of squares a hair below zero.
-    (<double*> out)[0] = sqrt(mean) if mean > 0 or mean != mean else 0.0
+    out[0] = sqrt(mean) if mean > 0 or mean != mean else 0.0
     return VALUE
 
 
@@ -114,6 +128,10 @@ cdef class TruthAggregator(Aggregator):
         return state.true_count == 0 and state.false_count == 0
 
 
+cdef eval_fn choose_deviation(num* unused, bint variable) noexcept:
+    return <eval_fn> deviation_var[num] if variable else <eval_fn> deviation_computed[num]
+
+
 def make(str native not None, tuple arguments not None):
     """``stdDev(x)`` of a number; ``and(b)``, ``or(b)`` of a bool."""
     cdef Executor argument = arguments[0]
@@ -121,14 +139,15 @@ def make(str native not None, tuple arguments not None):
     cdef eval_fn fn
     if native == "stdDev":
         aggregator = DeviationAggregator.__new__(DeviationAggregator)
+        aggregator.value_optional = True
         if argument.type == INT:
-            fn = <eval_fn> deviation[int32_t]
+            fn = choose_deviation[int32_t](NULL, argument.kind == VARIABLE)
         elif argument.type == LONG:
-            fn = <eval_fn> deviation[int64_t]
+            fn = choose_deviation[int64_t](NULL, argument.kind == VARIABLE)
         elif argument.type == FLOAT:
-            fn = <eval_fn> deviation[float]
+            fn = choose_deviation[float](NULL, argument.kind == VARIABLE)
         elif argument.type == DOUBLE:
-            fn = <eval_fn> deviation[double]
+            fn = choose_deviation[double](NULL, argument.kind == VARIABLE)
         else:
             raise TypeError("stdDev takes a number")
         found(aggregator, fn, DOUBLE, arguments, native, sizeof(DeviationC))

@@ -179,6 +179,7 @@ def make(str native not None, tuple arguments not None):
     cdef SumAggregator aggregator = SumAggregator.__new__(SumAggregator)
     cdef Executor argument
     aggregator.native = native
+    aggregator.value_optional = True
     if native == "count":
         argument = arguments[0] if arguments else None
         found(aggregator, <eval_fn> count_computed if argument is not None and argument.kind == COMPUTED

@@ -20,7 +20,7 @@ cdef struct ColumnC:
     uint8_t kind                   # ColumnKind
     uint8_t code                   # TypeCode
     bint aggregates                # must be evaluated for events that are not put out, too
-    bint accumulates               # nothing but a sum, avg or count: their value may be left out (`out` NULL)
+    bint accumulates               # nothing but an aggregator whose value may be left out (`out` NULL)
     int32_t source_cell
     int32_t source_word
     uint64_t source_bit

@@ -20,9 +20,7 @@ from siddhi._core.executor cimport FrameC, system_ms
 from siddhi._core.junction cimport StreamJunction, send
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
-from siddhi._core.user_event cimport Event
-
-import operator
+from siddhi._core.user_event cimport Event, read_timestamp
 
 from siddhi.errors import EventError, NotRunningError
 
@@ -50,8 +48,6 @@ cdef extern from *:
 
 cdef enum:
     BLOCK = MAX_BLOCK // 2         # rows of a batch that are filled at a time: their records stay in the cache
-
-cdef object index_of = operator.index
 
 cdef uint64_t ALL = <uint64_t> 0 - 1
 
@@ -114,9 +110,9 @@ cdef class InputHandler:
         elif PyLong_CheckExact(timestamp):
             time = siddhi_int64(timestamp, &overflow)
             if overflow != 0:
-                self.refuse_timestamp(timestamp)
+                self.time_of(timestamp)
         else:
-            time = self.read_timestamp(timestamp)
+            time = self.time_of(timestamp)
         lock_app(self.app.lock)
         inside = self.app.lock.depth > 1
         if inside:
@@ -139,19 +135,11 @@ cdef class InputHandler:
                 put_frame_back(self.app, &frame)
             unlock_app(self.app.lock)
 
-    cdef int64_t read_timestamp(self, timestamp) except? -1:
-        """Any integer (numpy's, too) as ms."""
-        if not isinstance(timestamp, bool):
-            try:
-                return index_of(timestamp)
-            except TypeError:
-                pass
-            except OverflowError:
-                self.refuse_timestamp(timestamp)
-        raise EventError(f"stream '{self.junction.id}': a timestamp is an integer (ms since the epoch), not {timestamp!r}")
-
-    cdef int refuse_timestamp(self, timestamp) except -1:
-        raise EventError(f"stream '{self.junction.id}': timestamp {timestamp} is out of range")
+    cdef int64_t time_of(self, timestamp) except? -1:
+        try:
+            return read_timestamp(timestamp)
+        except EventError as error:
+            raise EventError(f"stream '{self.junction.id}': {error}") from None
 
     cdef int refuse_not_running(self) except -1:
         raise NotRunningError(f"Siddhi app '{self.app.name}' is not running, cannot send event to '{self.junction.id}'")
@@ -360,9 +348,16 @@ cdef class InputHandler:
 
     cdef int flush_batch_callbacks(self) except -1:
         cdef list waiting = self.app.batch_callbacks
+        cdef Py_ssize_t i
         self.app.batch_callbacks = []
-        for callback in waiting:
-            callback.flush()
+        for i in range(len(waiting)):
+            try:
+                waiting[i].flush()
+            except BaseException:
+                # An interrupt of one callback is none of the others'.
+                self.app.batch_callbacks[:0] = waiting[i + 1:]
+                self.flush_batch_callbacks()
+                raise
         return 0
 
     cdef int fill_block(self, Columns columns, EventC** block, Py_ssize_t start, Py_ssize_t n) except -1:

@@ -183,7 +183,7 @@ cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
                 junction = (<QueryEntry> entry).forward.target
                 continue
             if verdict == TRUE:
-                verdict = (<receive_fn> entry_go_on)(entry, chunk)
+                verdict = go_on_unchecked(entry, chunk)
             if verdict == -1:
                 return junction.fail(0, chunk)
             app.depth -= 1
@@ -198,6 +198,9 @@ cdef int entry_go_on(QueryEntry entry, EventChunk* chunk) except -1:
     if entry.copier is None:
         return entry.next.process_one(chunk.head)
     return entry.copy_one(chunk.head)
+
+
+cdef receive_fn go_on_unchecked = <receive_fn> entry_go_on
 
 
 cdef class QueryEntry(Receiver):

@@ -5,7 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memset
 
 from siddhi._core.aggregator_states cimport AggregatorStates
-from siddhi._core.aggregator_sum cimport SumAggregator
+from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.callback cimport BatchCallback
 from siddhi._core.column_block cimport write_row
@@ -52,7 +52,8 @@ cdef class Selector(Processor):
         self.columns = make_columns(executors, pool.layout)
         for i in range(self.n_columns):
             self.columns[i].aggregates = aggregate_columns[i]
-            self.columns[i].accumulates = isinstance(executors[i], SumAggregator)
+            self.columns[i].accumulates = (
+                isinstance(executors[i], Aggregator) and (<Aggregator> executors[i]).value_optional)
         self.has_aggregates = bool(aggregators)
         self.groups = groups
         self.states = AggregatorStates(app, aggregators) if groups is None else None

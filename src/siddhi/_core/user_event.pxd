@@ -14,5 +14,6 @@ cdef class Event:
     cdef tuple values
     cdef tuple load(self)
 
+cdef int64_t read_timestamp(timestamp) except? -1
 cdef Event make_event(EventC* record, EventPool pool, Layout layout)
 cdef list make_events(EventChunk* chunk, EventPool pool, Layout layout)

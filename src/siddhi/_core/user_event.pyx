@@ -4,7 +4,25 @@ cimport cython
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 
+import operator
+
 from siddhi._core.event cimport EXPIRED, event_to_tuple, release, retain
+
+from siddhi.errors import EventError
+
+cdef object index_of = operator.index
+
+
+cdef int64_t read_timestamp(timestamp) except? -1:
+    """Any integer (numpy's, too) as ms."""
+    if not isinstance(timestamp, bool):
+        try:
+            return index_of(timestamp)
+        except TypeError:
+            pass
+        except OverflowError:
+            raise EventError(f"timestamp {timestamp} is out of range") from None
+    raise EventError(f"a timestamp is an integer (ms since the epoch), not {timestamp!r}")
 
 
 # no_gc: made and dropped by the million. Only an object attribute that holds its own event could close a cycle.
@@ -20,10 +38,13 @@ cdef class Event:
         timestamp: ms since the epoch.
         data: the values, in attribute order.
         is_expired: whether the event left a window.
+
+    Raises:
+        EventError: the timestamp is no integer, or out of range.
     """
 
     def __init__(self, timestamp, data, is_expired=False):
-        self.timestamp = timestamp
+        self.timestamp = read_timestamp(timestamp)
         self.values = tuple(data)
         self.is_expired = is_expired
 

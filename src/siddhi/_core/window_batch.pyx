@@ -2,10 +2,14 @@
 
 A release is one chunk: the previous batch as EXPIRED (where somebody wants it), RESET, the batch as CURRENT.
 The streaming forms let current events pass at once; a release then is the expired batch and RESET.
+
+A function that the selection calls may send into the same window while a batch is on its way through the selection. What
+it sends is collected; what is full or due then is released when that batch is done.
 """
 
 cimport cython
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, release, retain
@@ -23,6 +27,8 @@ cdef struct BatchStateC:
     QueueC previous                # released last, where expired events are wanted
     int64_t boundary               # timeBatch: end of the period, ms
     bint started                   # timeBatch: the boundary is set
+    bint releasing                 # a batch is on its way through the selection
+    bint overdue                   # the timer came meanwhile
     Py_ssize_t searched            # so many of the events that expire next have been looked at by a join or query
 
 
@@ -71,12 +77,34 @@ cdef class BatchWindow(Window):
 
     cdef int release_batch(self, BatchStateC* state) except -1:
         """One chunk: previous batch, RESET, current batch; the current batch becomes the previous one."""
-        cdef QueueC batch
         cdef EventC* event
+        state.releasing = True
+        try:
+            self.pass_batch(state)
+        finally:
+            self.end_release(state)
+        # Released behind finish(): the selection may look at the events until then.
+        self.next.finish()
+        if not self.keeps_expired:
+            while state.previous.size:
+                event = queue_pop(&state.previous)
+                release(self.pool, event)
+        return 0
+
+    cdef int end_release(self, BatchStateC* state) except -1:
+        state.releasing = False
+        if state.overdue:
+            state.overdue = False
+            self.app.schedule(self, state.boundary, self.app.frame.partition)
+        return 0
+
+    cdef int pass_batch(self, BatchStateC* state) except -1:
+        """A release without the end of its chunk."""
+        cdef QueueC batch
         cdef Py_ssize_t i
         self.expire_previous(state)
         if state.current.size == 0:
-            return self.next.finish()
+            return 0
         if self.resets:
             self.next.reset(
                 now_ms(&self.app.frame) if self.resets_now else queue_first(&state.current).timestamp)
@@ -97,12 +125,6 @@ cdef class BatchWindow(Window):
                 batch = state.current
                 state.current = state.previous
                 state.previous = batch
-        # Released behind finish(): the selection may look at the events until then.
-        self.next.finish()
-        if not self.keeps_expired:
-            while state.previous.size:
-                event = queue_pop(&state.previous)
-                release(self.pool, event)
         return 0
 
     cdef int end_period(self, BatchStateC* state) except -1:
@@ -181,9 +203,26 @@ cdef class LengthBatchWindow(BatchWindow):
             # Every event streams out in a chunk of its own, also those that came in together.
             return self.next.process_one(event)
         self.collect(state, event)
-        if state.current.size >= self.length:
-            return self.release_batch(state)
+        while state.current.size >= self.length and not state.releasing:
+            self.release_first(state)
         return 0
+
+    cdef int release_first(self, BatchStateC* state) except -1:
+        """Release as many as make a batch; there are more where the release before was sent some."""
+        cdef QueueC batch, rest
+        memset(&batch, 0, sizeof(QueueC))
+        memset(&rest, 0, sizeof(QueueC))
+        if state.current.size > self.length:
+            while batch.size < self.length:
+                queue_push(&batch, queue_pop(&state.current))
+            rest = state.current
+            state.current = batch
+        try:
+            return self.release_batch(state)
+        finally:
+            while rest.size:
+                queue_push(&state.current, queue_pop(&rest))
+            queue_clear(&rest, self.pool)
 
     cdef int process_one(self, EventC* event) except -1:
         # A batch window ends its chunks itself: there is nothing to finish behind one event.
@@ -238,6 +277,9 @@ cdef class TimeBatchWindow(BatchWindow):
         state = <BatchStateC*> state_of(self)
         if state is NULL or state.boundary != when:
             return 0  # of a key that was dropped, its slot perhaps used again
+        if state.releasing:
+            state.overdue = True
+            return 0
         state.boundary = when + self.duration
         self.app.schedule(self, state.boundary, self.app.frame.partition)
         if not self.streams_current:
@@ -279,11 +321,16 @@ cdef class ChunkBatchWindow(BatchWindow):
 
     cdef int finish(self) except -1:
         cdef BatchStateC* state = <BatchStateC*> state_of(self)
+        cdef Py_ssize_t n = state.current.size
+        while n and not state.releasing:
+            self.release_chunk(state, n)
+            n = state.current.size
+        return 0
+
+    cdef int release_chunk(self, BatchStateC* state, Py_ssize_t n) except -1:
         cdef QueueC batch
         cdef EventC* event
-        cdef Py_ssize_t i, n = state.current.size
-        if n == 0:
-            return 0
+        cdef Py_ssize_t i
         if self.length <= 0 or n <= self.length:
             return self.release_batch(state)
         # The whole chunk is the next previous batch; only its release is in pieces.
@@ -291,14 +338,18 @@ cdef class ChunkBatchWindow(BatchWindow):
         batch = state.current
         state.current = state.previous
         state.previous = batch
-        for i in range(n):
-            event = queue_at(&batch, i)
-            if i % self.length == 0:
-                if i:
-                    self.next.finish()
-                if self.resets:
-                    self.next.reset(event.timestamp)
-            self.next.process(event)
+        state.releasing = True
+        try:
+            for i in range(n):
+                event = queue_at(&state.previous, i)
+                if i % self.length == 0:
+                    if i:
+                        self.next.finish()
+                    if self.resets:
+                        self.next.reset(event.timestamp)
+                self.next.process(event)
+        finally:
+            self.end_release(state)
         self.next.finish()
         if not self.keeps_expired:
             while state.previous.size:

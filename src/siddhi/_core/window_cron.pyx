@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport EventC, EventPool, retain
+from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.queue cimport (
     QueueC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
@@ -56,7 +56,8 @@ cdef class CronWindow(Window):
         cdef CronStateC* state
         cdef QueueC batch
         cdef int64_t now = self.expiry_time()
-        cdef Py_ssize_t i
+        cdef EventC* event
+        cdef Py_ssize_t i = 0
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <CronStateC*> state_of(self)
@@ -68,8 +69,15 @@ cdef class CronWindow(Window):
         batch = state.current
         state.current = state.previous
         state.previous = batch
-        for i in range(state.previous.size):
-            self.next.process(queue_at(&state.previous, i))
+        # A function of the selection may move the clock, and end the next batch, while this one passes.
+        while i < state.previous.size:
+            event = queue_at(&state.previous, i)
+            retain(self.pool, event)
+            try:
+                self.next.process(event)
+            finally:
+                release(self.pool, event)
+            i += 1
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:

@@ -7,7 +7,6 @@ what is held at O(1) per event.
 
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
@@ -28,7 +27,7 @@ FIRST, LAST = 0, 1                 # event slots of a condition: the oldest and 
 cdef struct HeldStateC:
     QueueC held                    # what the condition is about
     QueueC released                # expressionBatch: released last
-    PyObject* condition            # HeldCondition in force, owned; NULL: none yet
+    PyObject* condition            # HeldCondition in force, one of the window's; NULL: none yet
 
 
 @cython.final
@@ -67,7 +66,8 @@ cdef class HeldWindow(Window):
     cdef HeldCondition fixed
     cdef Executor text
     cdef object make_condition
-    cdef dict conditions           # those in force, by text
+    cdef dict conditions           # those in force, by text; states only borrow them, so that the collector sees all
+    cdef bint closing              # the window goes: they may be gone already
 
     def __init__(self, AppContext app not None, EventPool pool not None, HeldCondition condition, Executor text,
                  make_condition, bint stamps):
@@ -101,7 +101,6 @@ cdef class HeldWindow(Window):
 
     cdef int put_in_force(self, HeldStateC* state, HeldCondition condition) except -1:
         condition.users += 1
-        Py_INCREF(condition)
         state.condition = <PyObject*> condition
         if condition.text is not None:
             self.conditions[condition.text] = condition
@@ -109,7 +108,7 @@ cdef class HeldWindow(Window):
 
     cdef void put_out_of_force(self, HeldStateC* state) noexcept:
         cdef HeldCondition condition
-        if state.condition is NULL:
+        if state.condition is NULL or self.closing:
             return
         condition = <HeldCondition> state.condition
         state.condition = NULL
@@ -117,7 +116,6 @@ cdef class HeldWindow(Window):
         if condition.users == 0 and condition.text is not None:
             # Texts come and go with the events: what no key needs any more is forgotten.
             self.conditions.pop(condition.text, None)
-        Py_XDECREF(<PyObject*> condition)
 
     cdef HeldCondition condition_of(self, text):
         found = self.conditions.get(text)
@@ -165,13 +163,14 @@ cdef class HeldWindow(Window):
         cdef FrameC* frame = &self.app.frame
         cdef EventC** before = frame.slots
         cdef EventC* ends[2]
+        cdef HeldCondition condition = <HeldCondition> state.condition      # it may call Python, which may send another
         ends[0] = first
         ends[1] = last
         frame.slots = ends
         frame.type = type
         frame.group = 0
         try:
-            return evaluate_condition(&(<HeldCondition> state.condition).executor.c, event, frame) == TRUE
+            return evaluate_condition(&condition.executor.c, event, frame) == TRUE
         finally:
             frame.slots = before
 
@@ -228,6 +227,7 @@ cdef class ExpressionWindow(HeldWindow):
         HeldWindow.__init__(self, app, pool, condition, text, make_condition, stamps)
 
     def __dealloc__(self):
+        self.closing = True
         self.close_all()
 
     cdef int process(self, EventC* event) except -1:
@@ -299,6 +299,7 @@ cdef class ExpressionBatchWindow(HeldWindow):
         self.streams_current = streams_current
 
     def __dealloc__(self):
+        self.closing = True
         self.close_all()
 
     cdef int process(self, EventC* event) except -1:
@@ -345,8 +346,10 @@ cdef class ExpressionBatchWindow(HeldWindow):
             kept = True
             if not passes:
                 return self.release_batch(state, event)
-            self.expire_batch(state)
-            queue_push(&state.held, event)
+            try:
+                self.expire_batch(state)
+            finally:
+                queue_push(&state.held, event)
             return self.next.process_one(event)
         finally:
             if not kept:
@@ -372,26 +375,36 @@ cdef class ExpressionBatchWindow(HeldWindow):
         """End the batch; the event, whose reference it takes over, is the first of the next one (NULL: none is)."""
         cdef QueueC batch
         cdef EventC* held
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i = 0
         cdef int64_t now = now_ms(&self.app.frame)
         if self.streams_current:
-            self.expire_batch(state)
-            if event is not NULL:
-                queue_push(&state.held, event)
+            try:
+                self.expire_batch(state)
+            finally:
+                if event is not NULL:
+                    queue_push(&state.held, event)
             return self.next.finish()
         batch = state.held
         state.held = state.released
         state.released = batch
         # The batch before is where the next one will be collected: it goes first.
-        while state.held.size:
-            self.expire(queue_pop(&state.held), now)
-        if event is not NULL:
-            queue_push(&state.held, event)
-        for i in range(state.released.size):
+        try:
+            while state.held.size:
+                self.expire(queue_pop(&state.held), now)
+        finally:
+            if event is not NULL:
+                queue_push(&state.held, event)
+        # A function of the selection may send, and end the next batch, while this one passes.
+        while i < state.released.size:
             held = own_event(self.pool, queue_at(&state.released, i))
             state.released.ring[(state.released.head + i) & state.released.mask] = held
             held.timestamp = now
-            self.next.process(held)
+            retain(self.pool, held)
+            try:
+                self.next.process(held)
+            finally:
+                release(self.pool, held)
+            i += 1
         return self.next.finish()
 
     cdef int expire_batch(self, HeldStateC* state) except -1:

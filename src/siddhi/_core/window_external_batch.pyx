@@ -158,19 +158,27 @@ cdef class ExternalTimeBatchWindow(Window):
 
     cdef bint release_rest(self, ExternalBatchStateC* state, bint keeps) except -1:
         """What came since the timeout released a part of the period: that part again, and the rest."""
-        cdef Py_ssize_t i, n = state.released.size
+        cdef Py_ssize_t i = 0, n = state.released.size
         cdef EventC* event
         if state.current.size == 0:
             return False
         if self.keeps_expired:
-            for i in range(n):
+            while i < n and i < state.released.size:
                 # expire() takes a reference over, and works on a copy while the queue has its own.
                 retain(self.pool, queue_at(&state.released, i))
                 self.expire(queue_at(&state.released, i), state.latest)
+                i += 1
+            i = 0
         self.next.reset(state.latest)
-        for i in range(n):
+        # A function of the selection may send, and end the next batch, while this one passes.
+        while i < n and i < state.released.size:
             event = queue_at(&state.released, i)
-            self.next.process(event)
+            retain(self.pool, event)
+            try:
+                self.next.process(event)
+            finally:
+                release(self.pool, event)
+            i += 1
         self.pass_on(state, keeps)
         return True
 

@@ -98,8 +98,8 @@ cdef class ExternalTimeWindow(Window):
     """``externalTime(ts, t)``: like time, but the clock is an attribute of the events, and nothing happens between
     them.
 
-    On an event with external time T, held events with ``ts + t <= T`` expire before it, from the oldest until the first
-    that is younger, stamped with T.
+    An event without time is refused (ValueError). On an event with external time T, held events with ``ts + t <= T``
+    expire before it, from the oldest until the first that is younger, stamped with T.
 
     Args:
         position: of the long attribute in the window's records.

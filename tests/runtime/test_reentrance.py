@@ -1,0 +1,505 @@
+"""What callbacks and functions may do to the app that calls them: send, look, change, take out, shut down."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from siddhi import Event, SiddhiAppRuntime, SiddhiManager, extension
+from siddhi._core.event import live_events, live_pools
+from siddhi.errors import CannotRestoreStateError, EventError, NotRunningError
+from siddhi.extension import Registry
+from siddhi.persistence import InMemoryPersistenceStore
+from siddhi.types import AttributeType
+from tests.runtime.running import collect, running
+
+STREAM = "define stream S (k string, v int);"
+
+
+class Playing:
+    """A running app whose function ``test:act(v)`` answers ``v`` and does what it is told."""
+
+    def __init__(self, runtime: SiddhiAppRuntime) -> None:
+        self.runtime = runtime
+        self.act: Callable[[int], object] = lambda value: None
+        self.failures: list[tuple[str, str]] = []
+        runtime.handle_exception_with(lambda error, origin, _: self.failures.append((str(error), origin)))
+
+    def send(self, key: str | None, value: int, time: int = 0) -> None:
+        self.runtime.input_handler("S").send((key, value), time)
+
+    def once(self, value: int, action: Callable[[], object]) -> None:
+        """Do something when the function is called with a value for the first time."""
+        done: list[int] = []
+
+        def act(given: int) -> None:
+            if given == value and not done:
+                done.append(given)
+                action()
+
+        self.act = act
+
+
+@contextmanager
+def playing(app: str) -> Iterator[Playing]:
+    entered: list[Playing] = []
+
+    @extension.function("test:act", args=(AttributeType.INT,), returns=AttributeType.INT, registry=Registry())
+    def act(value: int) -> int:
+        entered[0].act(value)
+        return value
+
+    manager = SiddhiManager()
+    manager.set_extension("test:act", act)
+    manager.set_persistence_store(InMemoryPersistenceStore())
+    with running("@app:playback " + STREAM + app, manager=manager) as runtime:
+        entered.append(Playing(runtime))
+        yield entered[0]
+
+
+# --- functions that send into their own query
+
+
+def test_a_function_may_send_into_its_own_query_and_every_column_keeps_its_group():
+    with playing("from S select k, test:act(v) as v, sum(v) as s, count() as n group by k insert into Out;") as app:
+        rows = collect(app.runtime, "Out")
+        app.once(1, lambda: app.send("b", 10))
+        app.send("a", 1)
+        app.send("a", 2)
+        assert rows == [("b", 10, 10, 1), ("a", 1, 1, 1), ("a", 2, 3, 2)]
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_rows_of_a_batch_and_what_a_function_sends_meanwhile_come_once_each(columns):
+    with playing("from S select k, test:act(v) as v insert into Out;") as app:
+        rows = collect(app.runtime, "Out")
+
+        def again() -> None:
+            if columns:
+                app.runtime.input_handler("S").send_batch({"k": ["x", "y"], "v": [10, 11]}, np.array([0, 0]))
+            else:
+                app.runtime.input_handler("S").send_events([Event(0, ("x", 10)), Event(0, ("y", 11))])
+
+        app.once(2, again)
+        app.runtime.input_handler("S").send_batch({"k": list("abc"), "v": [1, 2, 3]}, np.array([0, 0, 0]))
+        assert sorted(rows) == [("a", 1), ("b", 2), ("c", 3), ("x", 10), ("y", 11)]
+
+
+def test_a_function_inside_a_partition_may_send_to_queries_outside():
+    app_text = """from S#window.length(2) select sum(v) as s insert into Sums;
+        partition with (k of S) begin from S select k, test:act(v) as v, count() as n insert into Out; end;"""
+    with playing(app_text) as app:
+        sums, rows = collect(app.runtime, "Sums"), collect(app.runtime, "Out")
+        app.send("a", 1)
+        app.send("b", 2)
+        app.once(3, lambda: app.send("c", 4))
+        app.send("b", 3)
+        assert sums == [(1,), (3,), (5,), (7,)]
+        assert rows == [("a", 1, 1), ("b", 2, 1), ("c", 4, 1), ("b", 3, 2)]
+
+
+def test_a_query_callback_inside_a_partition_may_send_to_queries_outside():
+    app_text = """from S#window.length(2) select sum(v) as s insert into Sums;
+        partition with (k of S) begin @info(name = 'q') from S[v < 10] select k, v insert into Out; end;"""
+    with playing(app_text) as app:
+        sums = collect(app.runtime, "Sums")
+        app.runtime.add_query_callback("q", lambda time, current, expired: app.send("z", 10 * current[0]["v"]))
+        for key, value in (("a", 1), ("b", 2), ("c", 3)):
+            app.send(key, value)
+        assert sums == [(1,), (11,), (12,), (22,), (23,), (33,)]
+        assert app.failures == []
+
+
+def text(value: str) -> str:
+    """A text that nobody else holds."""
+    return "".join(list(value))
+
+
+PAIR = "from S#window.length(1) as a join S#window.length(2) as b on "
+
+
+def flood_while_joining(app_text: str) -> None:
+    with playing(app_text) as app:
+        rows = collect(app.runtime, "Out")
+
+        def flood(unused: int) -> None:
+            app.act = lambda value: None
+            for value in range(20):
+                app.send(f"new {value}", 100 + value)
+
+        for value in (1, 2):
+            app.send(text("key"), value)
+        app.act = flood
+        app.send(text("key"), 3)
+        assert app.failures == []
+        assert all(isinstance(key, str) and value > 0 for key, value in rows)
+
+
+@pytest.mark.parametrize(
+    "app_text",
+    [
+        PAIR + "a.k == b.k select a.k as k, test:act(b.v) as v insert into Out;",
+        PAIR + "test:act(b.v) > 0 and a.k == b.k select a.k as k, b.v as v insert into Out;",
+        PAIR + "test:act(b.v) > 0 select a.k as k, b.v as v insert into Out;",
+        """define window W (k string, v int) length(2); from S insert into W;
+        from S join W on test:act(W.v) > 0 select S.k as k, test:act(W.v) as v insert into Out;""",
+    ],
+)
+def test_what_a_join_has_found_stays_while_a_function_lets_it_go(app_text):
+    gc.collect()
+    before = live_events()
+    flood_while_joining(app_text)
+    gc.collect()
+    assert live_events() == before
+
+
+@pytest.mark.parametrize("sent", [1, 2, 3, 7])
+def test_what_a_function_sends_while_a_batch_is_selected_comes_in_the_next_batches(sent):
+    with playing("from S#window.lengthBatch(3) select test:act(v) as v insert all events into Out;") as app:
+        rows: list[list[int]] = []
+        app.runtime.add_query_callback(
+            "query_1", lambda time, current, _: rows.append([event["v"] for event in current])
+        )
+        app.once(2, lambda: [app.send("x", 10 + i) for i in range(sent)])
+        for value in range(1, 4):
+            app.send("a", value)
+        flat = [1, 2, 3, *range(10, 10 + sent)]
+        assert rows == [flat[i : i + 3] for i in range(0, len(flat) - len(flat) % 3, 3)]
+        assert app.failures == []
+
+
+def test_a_period_that_ends_while_a_batch_is_selected_ends_behind_it():
+    with playing("from S#window.timeBatch(1 sec) select test:act(v) as v insert into Out;") as app:
+        rows = collect(app.runtime, "Out")
+        app.once(1, lambda: (app.send("x", 10, 2100), app.send("x", 11, 3100)))
+        app.send("a", 1, 1000)
+        app.send("a", 2, 1500)
+        app.send("b", 3, 5200)
+        app.runtime.advance_clock(9000)
+        assert sorted(rows) == [(1,), (2,), (3,), (10,), (11,)]
+        assert app.failures == []
+
+
+def send_and_fail_in_batches(window: str) -> None:
+    app_text = (
+        f"define stream T (v int, ts long); from T#window.{window} select test:act(v) as v insert all events into Out;"
+    )
+    with playing(app_text) as app:
+        handler = app.runtime.input_handler("T")
+        calls: list[int] = []
+
+        def act(value: int) -> None:
+            calls.append(value)
+            if len(calls) % 5 == 0:
+                raise ArithmeticError("every fifth")
+            if len(calls) % 3 == 0 and value < 100:
+                for i in range(5):
+                    handler.send((value + 100, i * 900), app.runtime.now + 900)
+
+        app.act = act
+        for value in range(30):
+            handler.send((value, value * 300), 1000 + 300 * value)
+        assert calls
+        assert all("every fifth" in message for message, _ in app.failures)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        "expression('count() < 3')",
+        "expressionBatch('count() < 3')",
+        "cron('*/1 * * * * ?')",
+        "externalTimeBatch(ts, 1 sec, 0, 100)",
+        "batch()",
+        "lengthBatch(2)",
+        "timeBatch(1 sec)",
+    ],
+)
+def test_windows_stand_functions_that_send_and_functions_that_fail(window):
+    gc.collect()
+    before = live_events()
+    send_and_fail_in_batches(window)
+    gc.collect()
+    assert live_events() == before
+
+
+# --- rows that fail inside a batch
+
+
+@pytest.mark.parametrize(
+    "app_text",
+    [
+        "partition with (k of S) begin from S select test:act(v) as v insert into Out; end;",
+        "define window W (k string, v int) length(2); from S insert into W; from W select test:act(v) as v insert into Out;",
+    ],
+)
+def test_a_row_that_fails_takes_no_other_row_of_its_batch_along(app_text):
+    manager = SiddhiManager()
+
+    @extension.function("test:act", args=(AttributeType.INT,), returns=AttributeType.INT, registry=Registry())
+    def act(value: int) -> int:
+        if value == 2:
+            raise ArithmeticError("two")
+        return value
+
+    manager.set_extension("test:act", act)
+    failures = []
+    with running(STREAM + app_text, manager=manager) as runtime:
+        runtime.handle_exception_with(lambda *failure: failures.append(failure[2]))
+        rows = collect(runtime, "Out")
+        runtime.input_handler("S").send_batch({"k": ["a"] * 3, "v": [1, 2, 3]}, np.array([5, 6, 7]))
+        assert rows == [(1,), (3,)]
+        assert [events[0].timestamp for events in failures] == [6]
+
+
+# --- state and life
+
+
+@pytest.mark.parametrize("query", ["#window.timeBatch(1 sec)", "#window.time(1 sec)", ""])
+def test_restoring_is_refused_while_an_event_is_at_work(query):
+    with playing(f"from S{query} select v insert all events into Out;") as app:
+        snapshot = app.runtime.snapshot()
+        errors = []
+
+        def restore(events: list[Event]) -> None:
+            with pytest.raises(CannotRestoreStateError, match="still at work") as caught:
+                app.runtime.restore(snapshot)
+            errors.append(caught.value)
+
+        app.runtime.add_callback("Out", restore)
+        for time in (1000, 1100, 2500, 4000):
+            app.send("a", time, time)
+        assert errors
+        app.runtime.restore(snapshot)
+
+
+@pytest.mark.parametrize("action", ["snapshot", "persist", "shutdown"])
+def test_a_callback_of_a_timer_may_save_and_shut_down(action):
+    with playing(
+        "from S#window.timeBatch(1 sec) select v insert into Out; from S#window.time(1 sec) select v insert into X;"
+    ) as app:
+        calls = []
+
+        def act(events: list[Event]) -> None:
+            calls.append(len(events))
+            getattr(app.runtime, action)()
+
+        app.runtime.add_callback("Out", act)
+        app.send("a", 1, 1000)
+        app.send("a", 2, 1100)
+        app.send("a", 3, 2500)
+        assert calls == [2]
+        assert app.runtime.is_running == (action != "shutdown")
+        assert app.failures == []
+
+
+def test_an_app_that_was_shut_down_under_an_event_sets_no_timers_and_is_collected():
+    gc.collect()
+    before = live_pools()
+    with playing(
+        "from S select test:act(v) as v insert into M; from M#window.time(1 sec) select v insert into Out;"
+    ) as app:
+        app.once(1, app.runtime.shutdown)
+        app.send("a", 1, 1000)
+        assert app.runtime.next_due is None
+    del app
+    gc.collect()
+    assert live_pools() == before
+
+
+def test_a_send_that_waited_for_an_app_that_was_shut_down_meanwhile_is_refused():
+    refused = []
+    with running(STREAM + "from S select v insert into Out;") as runtime:
+        handler = runtime.input_handler("S")
+        rows = collect(runtime, "Out")
+        sends: list[Callable[[], object]] = [
+            lambda: handler.send(("a", 1)),
+            lambda: handler.send_events([Event(1, ("a", 1))]),
+            lambda: handler.send_batch({"k": ["a"], "v": [1]}),
+        ]
+
+        def attempt(send: Callable[[], object]) -> None:
+            try:
+                send()
+            except NotRunningError as error:
+                refused.append(error)
+
+        threads = [threading.Thread(target=attempt, args=(send,)) for send in sends]
+        with runtime._context.lock:
+            for thread in threads:
+                thread.start()
+            runtime.shutdown()
+        for thread in threads:
+            thread.join()
+        assert len(refused) == 3
+        assert rows == []
+
+
+def test_an_error_at_the_start_of_a_batch_does_not_keep_the_lock():
+    with running(STREAM + "from S select v insert into Out;") as runtime:
+        with pytest.raises(EventError):
+            runtime.input_handler("S").send_batch({"k": ["a"]})
+        assert not runtime._context.lock.is_mine
+
+
+# --- callbacks that come and go
+
+
+def test_a_callback_that_takes_itself_out_hides_no_event_from_the_next_one():
+    with running(STREAM) as runtime:
+        calls: list[str] = []
+
+        def first(events: list[Event]) -> None:
+            calls.append("first")
+            runtime.remove_callback(first)
+
+        runtime.add_callback("S", first)
+        runtime.add_callback("S", lambda events: calls.append("second"))
+        runtime.add_callback("S", lambda events: calls.append("third"))
+        runtime.input_handler("S").send(("a", 1))
+        runtime.input_handler("S").send_batch({"k": ["a"], "v": [1]})
+        assert calls == ["first", "second", "third", "second", "third"]
+
+
+def test_a_callback_taken_out_by_one_before_it_is_not_called():
+    with running(STREAM) as runtime:
+        calls: list[str] = []
+        second = lambda events: calls.append("second")  # noqa: E731
+
+        def first(events: list[Event]) -> None:
+            calls.append("first")
+            runtime.remove_callback(second)
+            runtime.remove_callback(first)
+
+        runtime.add_callback("S", first)
+        runtime.add_callback("S", second)
+        for _ in range(2):
+            runtime.input_handler("S").send(("a", 1))
+        assert calls == ["first"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_callbacks_that_were_taken_out_are_not_kept(inside):
+    class Listener:
+        def __call__(self, events: list[Event]) -> None:
+            if inside:
+                runtime.remove_callback(self)
+
+    with running(STREAM) as runtime:
+        listeners = []
+        for _ in range(5):
+            listener = Listener()
+            listeners.append(weakref.ref(listener))
+            runtime.add_callback("S", listener)
+            runtime.input_handler("S").send(("a", 1))
+            if not inside:
+                runtime.remove_callback(listener)
+            del listener
+        runtime.input_handler("S").send(("a", 1))
+        gc.collect()
+        assert [reference() for reference in listeners] == [None] * 5
+
+
+# --- timestamps and values
+
+
+@pytest.mark.parametrize("time", [1.5, "x", b"x", True, 2**70, [1], np.float64(2)])
+def test_a_timestamp_that_is_no_integer_is_refused_before_anything_happens(time):
+    with running("@app:playback " + STREAM) as runtime:
+        rows = collect(runtime, "S")
+        handler = runtime.input_handler("S")
+        with pytest.raises(EventError, match="timestamp"):
+            handler.send(("a", 1), time)
+        with pytest.raises(EventError, match="timestamp"):
+            handler.send_events([Event(time, ("a", 1))])
+        if not isinstance(time, list):
+            with pytest.raises(EventError, match="timestamp"):
+                handler.send_batch({"k": ["a"], "v": [1]}, time)
+        with pytest.raises(EventError, match="timestamp"):
+            handler.send_batch({"k": ["a"], "v": [1]}, [time])
+        assert rows == []
+
+
+def test_numpy_integers_are_timestamps():
+    with running("@app:playback " + STREAM) as runtime:
+        events: list[Event] = []
+        runtime.add_callback("S", events.extend)
+        runtime.input_handler("S").send(("a", 1), np.int64(5))
+        runtime.input_handler("S").send_events([Event(np.int32(6), ("a", 1))])
+        runtime.input_handler("S").send_batch({"k": ["a"], "v": [1]}, [np.int64(7)])
+        assert [event.timestamp for event in events] == [5, 6, 7]
+
+
+class Interrupting:
+    """A value that is asked for its number when somebody presses Ctrl-C."""
+
+    def __index__(self) -> int:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_values_are_read_leaves_nothing_behind():
+    with running(STREAM) as runtime:
+        before = live_events()
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                runtime.input_handler("S").send(("a", Interrupting()))
+            with pytest.raises(KeyboardInterrupt):
+                runtime.input_handler("S").send_events([Event(0, ("a", 1)), Event(0, ("a", Interrupting()))])
+        assert live_events() == before
+        assert not runtime._context.lock.is_mine
+
+
+def test_an_interrupt_of_a_callback_leaves_nothing_behind_and_the_app_goes_on():
+    def interrupt(events: Any) -> None:
+        raise KeyboardInterrupt
+
+    with running(STREAM + "from S select k, v + 1 as v insert into Out;") as runtime:
+        runtime.add_callback("Out", interrupt)
+        before = live_events()
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                runtime.input_handler("S").send(("a", 1))
+            with pytest.raises(KeyboardInterrupt):
+                runtime.input_handler("S").send_batch({"k": ["a"], "v": [1]})
+        gc.collect()
+        assert live_events() == before
+        runtime.remove_callback(interrupt)
+        rows = collect(runtime, "Out")
+        runtime.input_handler("S").send(("a", 1))
+        assert rows == [("a", 2)]
+
+
+def test_an_interrupt_of_a_batch_callback_keeps_no_batch_from_the_others():
+    def interrupt(batch: Any) -> None:
+        raise KeyboardInterrupt
+
+    with running(STREAM + "from S select k, v + 1 as v insert into Out;") as runtime:
+        runtime.add_batch_callback("S", interrupt)
+        sizes: list[int] = []
+        runtime.add_batch_callback("Out", lambda batch: sizes.append(len(batch)))
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                runtime.input_handler("S").send_batch({"k": ["a", "b"], "v": [1, 2]})
+        assert sizes == [2, 2]
+
+
+@pytest.mark.parametrize("columns", ["v", "sum(v) as s"])
+def test_an_event_without_external_time_is_refused_and_the_window_goes_on(columns):
+    app_text = (
+        f"define stream T (ts long, v int); from T#window.externalTime(ts, 1 sec) select {columns} insert into Out;"
+    )
+    with running(app_text) as runtime:
+        failures = []
+        runtime.handle_exception_with(lambda error, origin, events: failures.append((str(error), events)))
+        rows = collect(runtime, "Out")
+        for time in (1000, None, 1500, 2600):
+            runtime.input_handler("T").send((time, 1), 5)
+        assert failures == [("externalTime goes by 'ts', which is null", [Event(5, (None, 1))])]
+        assert rows == ([(1,)] * 3 if columns == "v" else [(1,), (2,), (1,)])
