@@ -125,6 +125,7 @@ def test_a_loop_without_end_fails_as_one_event_and_the_app_lives_on(loop: str, w
             app.input_handler("S").send_batch({"v": [1, 2]})
         assert 1 <= len(failures) <= 2
         assert all(isinstance(error, RecursionError) for error in failures)
+        assert "more than" in str(failures[0])
         app.input_handler("R").send((5,))
         assert rows == [(5,)]
     failures.clear()

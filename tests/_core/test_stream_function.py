@@ -67,8 +67,8 @@ def test_pol2cart_takes_degrees_and_keeps_the_height():
 
 @pytest.mark.parametrize("window", ["", "#window.length(2)"])
 def test_what_is_added_goes_through_windows(window):
-    query = f"from P#pol2Cart(theta, rho){window}[x >= 0.0] select rho, x insert into Out;"
-    with running(f"define stream P (theta double, rho double); {query}") as runtime:
+    app = f"define stream P (t double, r double); from P#pol2Cart(t, r){window}[x >= 0.0] select r, x insert into Out;"
+    with running(app) as runtime:
         rows = collect(runtime, "Out")
-        runtime.input_handler("P").send_batch({"theta": [0.0, 180.0, 0.0], "rho": [1.0, 2.0, 3.0]})
+        runtime.input_handler("P").send_batch({"t": [0.0, 180.0, 0.0], "r": [1.0, 2.0, 3.0]})
     assert rows == [(1.0, 1.0), (3.0, 3.0)]

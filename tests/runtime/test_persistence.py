@@ -161,6 +161,42 @@ def test_a_damaged_snapshot_is_refused_or_read_but_never_half(position, byte, cu
         send(runtime, EVENTS)
 
 
+KINDS = {
+    "windows": APP,
+    "batches": """@app:name('A') @app:playback define stream S (k string, v int);
+        from S#window.lengthBatch(3) select k, sum(v) as total group by k insert into Lengths;
+        partition with (k of S) begin from S#window.lengthBatch(2) select k, v insert into Gone; end;
+        from Lengths select k insert into Highs;""",
+    "patterns": """@app:name('A') @app:playback define stream S (k string, v int);
+        from every a=S -> b=S[v > a.v] within 1 sec select a.k as k, b.v as v insert into Lengths;
+        partition with (k of S) begin from every a=S -> b=S select a.k as k, b.v as v insert into Gone; end;
+        from Gone select k insert into Highs;""",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("byte", [0x20, 0xFF])
+def test_damage_at_any_place_leaves_an_app_that_works(kind, byte):
+    app = KINDS[kind]
+    fingerprint = fingerprint_of(parse(app))
+    with running(app) as runtime:
+        send(runtime, EVENTS[:4])
+        payload = unseal(runtime.snapshot(), fingerprint)
+        runtime.handle_exception_with(lambda *failure: None)
+        # Behind the clock: another time is no damage, but may be far away.
+        for position in range(16, len(payload)):
+            damaged = bytearray(payload)
+            damaged[position] ^= byte
+            # Beforehand all is well, so that what cannot be put back is not this example's doing.
+            runtime.restore(seal(payload, fingerprint))
+            try:
+                runtime.restore(seal(bytes(damaged), fingerprint))
+            except CannotRestoreStateError:
+                assert unseal(runtime.snapshot(), fingerprint) == payload
+            runtime.snapshot()
+            send(runtime, EVENTS[4:])
+
+
 def test_an_object_that_is_no_data_is_refused_by_name_when_the_snapshot_is_taken():
     with running("define stream S (o object); from S#window.length(2) select o insert into Out;") as runtime:
         runtime.input_handler("S").send((object(),))

@@ -95,12 +95,12 @@ cdef inline bint may_hold(QueueC* queue, num value) noexcept:
     all of them costs less than the wrong guesses of a search."""
     cdef const num* items = <const num*> queue.items
     cdef uint32_t i
-    cdef int held = 0
+    cdef int seen = 0
     if queue.size > FEW or value != value:
         return True
     for i in range(queue.size):
-        held |= items[(queue.head + i) & queue.mask] == value
-    return held != 0
+        seen |= items[(queue.head + i) & queue.mask] == value
+    return seen != 0
 
 
 cdef inline void withdraw(QueueC* queue, num value, bint least) noexcept:

@@ -51,12 +51,20 @@ cdef class AggregatorStates(Processor):
     cdef int read(self, SnapshotReader reader) except -1:
         cdef Aggregator aggregator
         cdef unsigned int n, partition
-        for partition in list(self.live):
+        cdef set missing = set(self.live)
+        for partition in missing:
             self.drop(partition)
-        n = reader.get_u32()
-        for _ in range(n):  # no-cython-lint
-            partition = reader.get_u32()
-            self.ensure(partition)
-            for aggregator in self.aggregators:
-                aggregator.read(partition, reader)
+        try:
+            n = reader.get_u32()
+            for _ in range(n):  # no-cython-lint
+                partition = reader.get_u32()
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: aggregates of no partition key ({partition})")
+                missing.discard(partition)
+                self.ensure(partition)
+                for aggregator in self.aggregators:
+                    aggregator.read(partition, reader)
+        finally:
+            for partition in missing:
+                self.ensure(partition)
         return 0

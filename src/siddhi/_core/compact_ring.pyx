@@ -79,22 +79,30 @@ cdef class CompactRings:
         cdef unsigned int i, n, partition
         cdef Py_ssize_t size, entry = self.stride * sizeof(uint64_t)
         cdef RingC* ring
+        cdef set missing = {i for i in range(self.capacity) if self.rings[i].live}
         for i in range(self.capacity):
             self.drop(i)
-        if <int> reader.get_u32() != self.stride:
-            raise ValueError("snapshot is damaged: it keeps other arguments of its events")
-        n = reader.get_u32()
-        for _ in range(n):  # no-cython-lint
-            partition = reader.get_u32()
-            size = <Py_ssize_t> reader.get_i64()
-            if size < 0 or size > (reader.size - reader.position) // entry:
-                raise ValueError(f"snapshot is damaged: {size} events announced")
-            self.ensure(partition)
-            ring = &self.rings[partition]
-            while ring.words is NULL or ring.mask + 1 < size:
-                self.grow(ring)
-            memcpy(ring.words, reader.take(size * entry), size * entry)
-            ring.size = size
+        try:
+            if <int> reader.get_u32() != self.stride:
+                raise ValueError("snapshot is damaged: it keeps other arguments of its events")
+            n = reader.get_u32()
+            for _ in range(n):  # no-cython-lint
+                partition = reader.get_u32()
+                size = <Py_ssize_t> reader.get_i64()
+                if size < 0 or size > (reader.size - reader.position) // entry:
+                    raise ValueError(f"snapshot is damaged: {size} events announced")
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: a window of no partition key ({partition})")
+                missing.discard(partition)
+                self.ensure(partition)
+                ring = &self.rings[partition]
+                while ring.words is NULL or ring.mask + 1 < size:
+                    self.grow(ring)
+                memcpy(ring.words, reader.take(size * entry), size * entry)
+                ring.size = size
+        finally:
+            for i in missing:
+                self.ensure(i)
         return 0
 
     @property

@@ -541,12 +541,16 @@ cdef class Pattern(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int n, partition, before = self.frame.partition
-        for partition in range(self.capacity):
+        cdef set missing = {partition for partition in range(self.capacity) if self.runs[partition] is not NULL}
+        for partition in missing:
             self.drop(partition)
-        n = reader.get_u32()
         try:
+            n = reader.get_u32()
             for _ in range(n):
                 partition = reader.get_u32()
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: partial matches of no partition key ({partition})")
+                missing.discard(partition)
                 self.ensure(partition)
                 self.close_run(self.runs[partition])
                 self.runs[partition] = NULL
@@ -555,6 +559,8 @@ cdef class Pattern(Processor):
                 read_run(self, self.runs[partition], reader)
         finally:
             self.frame.partition = before
+            for partition in missing:
+                self.ensure(partition)
         return 0
 
 

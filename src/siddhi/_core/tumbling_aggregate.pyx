@@ -341,13 +341,17 @@ cdef class TumblingAggregate(Selector):
     cdef int read(self, SnapshotReader reader) except -1:
         cdef unsigned int i, partition, n, before = self.app.frame.partition
         cdef TumbleC* batch
+        cdef set missing = {i for i in range(self.capacity) if self.batches[i].live}
         for i in range(self.capacity):
             self.forget(&self.batches[i])
-        Selector.read(self, reader)
-        n = reader.get_u32()
         try:
+            Selector.read(self, reader)
+            n = reader.get_u32()
             for _ in range(n):  # no-cython-lint
                 partition = reader.get_u32()
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: a batch of no partition key ({partition})")
+                missing.discard(partition)
                 self.ensure(partition)
                 batch = &self.batches[partition]
                 batch.size = reader.get_i64()
@@ -359,6 +363,8 @@ cdef class TumblingAggregate(Selector):
                     self.app.schedule(self, batch.boundary, partition)
         finally:
             self.app.frame.partition = before
+            for i in missing:
+                self.ensure(i)
         return 0
 
     def read_groups(self, unsigned int partition, SnapshotReader reader not None):

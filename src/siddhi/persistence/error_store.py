@@ -79,14 +79,15 @@ class ErrorStore(ABC):
     def save(self, entry: ErrorEntry) -> None:
         """Have an entry written; returns at once."""
         with self._guard:
+            try:
+                self._waiting.put_nowait(entry)
+            except queue.Full:
+                self.dropped += 1
+                logger.error("the error store can't keep up: %d entries dropped; the last: %r", self.dropped, entry)
+                return
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write_all, name="siddhi-error-store", daemon=True)
                 self._writer.start()
-        try:
-            self._waiting.put_nowait(entry)
-        except queue.Full:
-            self.dropped += 1
-            logger.error("the error store can't keep up: %d entries dropped; the last: %r", self.dropped, entry)
 
     def flush(self) -> None:
         """Return when everything saved until now is written."""
@@ -94,7 +95,13 @@ class ErrorStore(ABC):
 
     def _write_all(self) -> None:
         while True:
-            entry = self._waiting.get()
+            # The thread lives as long as there is something to write: nobody has to end it.
+            with self._guard:
+                try:
+                    entry = self._waiting.get_nowait()
+                except queue.Empty:
+                    self._writer = None
+                    return
             try:
                 self.write(entry)
             except Exception:
