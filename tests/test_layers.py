@@ -34,7 +34,7 @@ ALLOWED = {
     "config": LEAVES,
     "persistence": LEAVES,
     "io": LEAVES | {"extension"},
-    "stores": LEAVES | {"extension"},
+    "stores": LEAVES | {"extension", "io"},
     "temporal": LEAVES | {"extension"},
     "testing": PUBLIC,
     "cli": PUBLIC,

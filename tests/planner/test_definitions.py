@@ -149,7 +149,7 @@ def test_tables_have_keys_and_indexes() -> None:
         ("@Index('a', 'b')", "E315"),
         ("@Index('a') @Index('a')", "E206"),
         ("@IndexBy('a')", "E315"),
-        ("@Store(type='rdbms')", "E320"),
+        ("@Store(type='nowhere')", "E301"),
     ],
 )
 def test_wrong_tables(annotation: str, code: str) -> None:

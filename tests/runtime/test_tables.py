@@ -11,7 +11,7 @@ import pytest
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi._core.event import live_events
-from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
+from siddhi.errors import SiddhiAppError
 from siddhi.extension import function
 from siddhi.types import AttributeType
 
@@ -503,11 +503,6 @@ def test_what_does_not_fit_is_refused_when_the_app_is_created(manager: SiddhiMan
     with pytest.raises(SiddhiAppError) as caught:
         app(manager, "plain", text)
     assert caught.value.span is not None
-
-
-def test_tables_kept_in_a_store_are_refused_by_name(manager: SiddhiManager) -> None:
-    with pytest.raises(SiddhiAppCreationError, match="@Store"):
-        app(manager, "@store(type='rdbms') define table T (s string, v int);")
 
 
 # --- memory

@@ -1,9 +1,10 @@
-"""Extensions that lead outside: sources, sinks, their mappers, and strategies that distribute over several destinations.
+"""Extensions that lead outside: sources, sinks, their mappers, strategies that distribute over several destinations, and
+stores of tables.
 
     @extension.sink("mail", options=(ConnectorOption("to", required=True, dynamic=True),))
     class MailSink(siddhi.io.Sink): ...
 
-They are classes of :mod:`siddhi.io`; an app gets an instance per annotation, made without arguments.
+They are classes of :mod:`siddhi.io` and :mod:`siddhi.stores`; an app gets an instance per annotation, made without arguments.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ __all__ = [
     "SinkMetadata",
     "SourceMapperMetadata",
     "SourceMetadata",
+    "StoreMetadata",
 ]
 
 _C = TypeVar("_C", bound=type)
@@ -106,6 +108,27 @@ class DistributionStrategyMetadata(ConnectorMetadata):
     methods: ClassVar[tuple[str, ...]] = ("init", "destinations_to_publish")
 
     keyed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoreMetadata(ConnectorMetadata):
+    """``@store(type = 'name')``."""
+
+    title: ClassVar[str] = "store"
+    default_namespace: ClassVar[str] = "store"
+    methods: ClassVar[tuple[str, ...]] = (
+        "init",
+        "connect",
+        "disconnect",
+        "compile_condition",
+        "compile_value",
+        "add",
+        "find",
+        "contains",
+        "delete",
+        "update",
+        "update_or_add",
+    )
 
 
 def declare(

@@ -19,6 +19,7 @@ from siddhi.extension.connectors import (
     SinkMetadata,
     SourceMapperMetadata,
     SourceMetadata,
+    StoreMetadata,
     declare,
 )
 from siddhi.extension.metadata import (
@@ -44,6 +45,7 @@ __all__ = [
     "sink_mapper",
     "source",
     "source_mapper",
+    "store",
     "stream_function",
 ]
 
@@ -227,6 +229,22 @@ def sink_mapper(
         ExtensionError: as :func:`source`.
     """
     return declare(SinkMapperMetadata, name, options, description, example, _registering(registry))
+
+
+def store(
+    name: str,
+    *,
+    options: Sequence[ConnectorOption] = (),
+    description: str | None = None,
+    example: str = "",
+    registry: Registry | None = None,
+) -> Callable[[_C], _C]:
+    """Declare a :class:`siddhi.stores.RecordTable`, used as ``@store(type = 'name')`` above ``define table``.
+
+    Raises:
+        ExtensionError: as :func:`source`.
+    """
+    return declare(StoreMetadata, name, options, description, example, _registering(registry))
 
 
 def distribution_strategy(

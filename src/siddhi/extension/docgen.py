@@ -12,6 +12,7 @@ from siddhi.extension.connectors import (
     SinkMetadata,
     SourceMapperMetadata,
     SourceMetadata,
+    StoreMetadata,
 )
 from siddhi.extension.metadata import (
     AggregatorMetadata,
@@ -40,6 +41,7 @@ _CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
     ("Sinks", SinkMetadata),
     ("Sink mappers", SinkMapperMetadata),
     ("Distribution strategies", DistributionStrategyMetadata),
+    ("Stores", StoreMetadata),
 )
 
 

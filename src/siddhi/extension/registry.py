@@ -21,6 +21,7 @@ from siddhi.extension.connectors import (
     SinkMetadata,
     SourceMapperMetadata,
     SourceMetadata,
+    StoreMetadata,
 )
 from siddhi.extension.metadata import (
     AggregatorMetadata,
@@ -45,6 +46,7 @@ ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
     SinkMetadata: "siddhi.sinks",
     SinkMapperMetadata: "siddhi.sink_mappers",
     DistributionStrategyMetadata: "siddhi.distribution_strategies",
+    StoreMetadata: "siddhi.stores",
 }
 """The entry point group of each kind of extension."""
 
@@ -120,7 +122,7 @@ class Registry:
         return self.find(ScriptLanguageMetadata, None, name) or self.find(ScriptLanguageMetadata, None, name.lower())
 
     def connector(self, kind: type[_K], name: str) -> _K | None:
-        """The source, sink, mapper or strategy called ``name`` or ``namespace:name``, or None."""
+        """The source, sink, mapper, strategy or store called ``name`` or ``namespace:name``, or None."""
         namespace, _, plain = name.rpartition(":")
         return self.find(kind, namespace if namespace not in ("", kind.default_namespace) else None, plain)
 

@@ -29,6 +29,14 @@ class ErrorOccurrence(Enum):
     """A sink with ``on.error = 'STORE'`` could not publish it."""
     STORE_ON_STREAM_ERROR = "STORE_ON_STREAM_ERROR"
     """A reader of a stream with ``@OnError(action = 'store')`` failed."""
+    STORE_ON_TABLE_ADD = "STORE_ON_TABLE_ADD"
+    """The store of a table with ``on.error = 'STORE'`` could not take rows in."""
+    STORE_ON_TABLE_DELETE = "STORE_ON_TABLE_DELETE"
+    """It could not delete rows."""
+    STORE_ON_TABLE_UPDATE = "STORE_ON_TABLE_UPDATE"
+    """It could not update rows."""
+    STORE_ON_TABLE_UPDATE_OR_ADD = "STORE_ON_TABLE_UPDATE_OR_ADD"
+    """It could not update rows, nor take in those that are new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +47,13 @@ class ErrorEntry:
         id: given by the store; 0 before.
         timestamp: system time of the failure, ms since the epoch.
         app: name of the app.
-        name: of the stream.
+        name: of the stream or table.
         occurrence: where it failed.
         events: those that failed; none where there was no event yet.
         cause: the error in a line.
         stack_trace: of the error.
-        payload: what the source received, or the sink was to publish; None otherwise.
+        payload: what the source received, the sink was to publish, or the values by which a table was to be changed, by name
+            for each event; None otherwise.
     """
 
     id: int

@@ -15,6 +15,7 @@ from siddhi.extension.connectors import (
 )
 from siddhi.planner.annotations import only
 from siddhi.planner.catalog import Catalog
+from siddhi.planner.connector_options import extension_of, options_of, require_options
 from siddhi.planner.connectors_plan import (
     AttributeMappingPlan,
     DistributionPlan,
@@ -24,9 +25,9 @@ from siddhi.planner.connectors_plan import (
     SourcePlan,
     TemplatePlan,
 )
-from siddhi.planner.problems import close_to, creation_error, unknown_extension, unsupported
+from siddhi.planner.problems import close_to, creation_error
 from siddhi.planner.templates import plan_template
-from siddhi.query_api.annotation import Annotation, Element
+from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import Attribute, StreamDefinition
 from siddhi.query_api.span import Node
 
@@ -35,7 +36,6 @@ __all__ = ["plan_sinks", "plan_sources"]
 _K = TypeVar("_K", bound=ConnectorMetadata)
 
 _TRANSPORT = "trp:"
-_DEPLOYMENT = "dep:"
 
 
 def plan_sources(catalog: Catalog, definition: StreamDefinition) -> tuple[SourcePlan, ...]:
@@ -66,9 +66,9 @@ def plan_sinks(catalog: Catalog, definition: StreamDefinition) -> tuple[SinkPlan
 
 def _source(catalog: Catalog, definition: StreamDefinition, annotation: Annotation) -> SourcePlan:
     at = _place(annotation, definition)
-    metadata = _extension(catalog, SourceMetadata, annotation, "type", at)
-    options = _options(catalog, metadata, annotation.elements, (), at)
-    _require(metadata, [options], at)
+    metadata = extension_of(catalog, SourceMetadata, annotation, "type", at)
+    options = options_of(catalog, metadata, annotation.elements, (), at)
+    require_options(metadata, [options], at)
     map_ = only(annotation.annotations, "map")
     mapper, mapper_options = _mapper(catalog, SourceMapperMetadata, map_, (), at)
     return SourcePlan(
@@ -83,14 +83,14 @@ def _source(catalog: Catalog, definition: StreamDefinition, annotation: Annotati
 
 def _sink(catalog: Catalog, definition: StreamDefinition, annotation: Annotation) -> SinkPlan:
     at = _place(annotation, definition)
-    metadata = _extension(catalog, SinkMetadata, annotation, "type", at)
+    metadata = extension_of(catalog, SinkMetadata, annotation, "type", at)
     attributes = definition.attributes
     elements = [element for element in annotation.elements if (element.key or "").lower() != "on.error"]
-    options = _options(catalog, metadata, elements, attributes, at)
+    options = options_of(catalog, metadata, elements, attributes, at)
     map_ = only(annotation.annotations, "map")
     mapper, mapper_options = _mapper(catalog, SinkMapperMetadata, map_, attributes, at)
     distribution = _distribution(catalog, metadata, annotation, options, attributes, at)
-    _require(metadata, [options] if distribution is None else distribution.clients, at)
+    require_options(metadata, [options] if distribution is None else distribution.clients, at)
     return SinkPlan(
         sink=metadata,
         options=options,
@@ -103,25 +103,6 @@ def _sink(catalog: Catalog, definition: StreamDefinition, annotation: Annotation
     )
 
 
-def _extension(catalog: Catalog, kind: type[_K], annotation: Annotation, key: str, at: Node) -> _K:
-    """The extension an annotation names."""
-    name = annotation.element(key)
-    if name is None:
-        names = ", ".join(catalog.registry.names(kind))
-        raise creation_error("E315", f"@{annotation.name} lacks the element '{key}'", at, f"registered: {names}")
-    if name.count(":") > 1:
-        raise creation_error("E315", f"'{name}' is no name of a {kind.title}", at, "write name or namespace:name")
-    metadata = catalog.registry.connector(kind, name)
-    if metadata is None:
-        known = catalog.registry.names(kind)
-        error = unknown_extension(kind.title, name, known, at)
-        registered = f"registered: {', '.join(known) or 'none'}"
-        error.hint = f"{error.hint} ({registered})" if error.hint else registered
-        raise error
-    catalog.note_use(metadata)
-    return metadata
-
-
 def _mapper(
     catalog: Catalog, kind: type[_K], annotation: Annotation | None, attributes: Sequence[Attribute], at: Node
 ) -> tuple[_K, tuple[OptionPlan, ...]]:
@@ -130,71 +111,10 @@ def _mapper(
         assert found is not None
         return found, ()
     place = _place(annotation, at)
-    metadata = _extension(catalog, kind, annotation, "type", place)
-    options = _options(catalog, metadata, annotation.elements, attributes, place)
-    _require(metadata, [options], place)
+    metadata = extension_of(catalog, kind, annotation, "type", place)
+    options = options_of(catalog, metadata, annotation.elements, attributes, place)
+    require_options(metadata, [options], place)
     return metadata, options
-
-
-def _options(
-    catalog: Catalog,
-    metadata: ConnectorMetadata,
-    elements: Iterable[Element],
-    attributes: Sequence[Attribute],
-    at: Node,
-    *,
-    named_by: str = "type",
-) -> tuple[OptionPlan, ...]:
-    """The options of an annotation; attributes may stand in those that its extension calls dynamic."""
-    found: dict[str, OptionPlan] = {}
-    what = f"{metadata.title} '{metadata.full_name}'"
-    for element in elements:
-        name, place = element.key, _place(element, at)
-        if name is None:
-            raise creation_error("E315", f"an option of {what} has no name: '{element.value}'", place)
-        if name.lower() == named_by:
-            continue
-        if name.lower() == "ref":
-            raise unsupported("references to a configuration (ref)", place, "write the options here")
-        if name.lower().startswith(_DEPLOYMENT):
-            raise creation_error("E326", f"{what} offers no service, so that it can't take '{name}'", place)
-        if name.lower() in found:
-            raise creation_error("E315", f"{what} has the option '{name}' twice", place)
-        known = metadata.option(name)
-        if known is None and metadata.options:
-            catalog.note(f"{what} knows no option '{name}'{_close(name, metadata)}")
-        template = TemplatePlan((element.value,))
-        if attributes and known is not None and known.dynamic:
-            template = plan_template(element.value, attributes, place)
-        elif not plan_template(element.value, None, place).is_static:
-            dynamic = [option.name for option in metadata.options if option.dynamic]
-            raise creation_error(
-                "E326",
-                f"option '{name}' of {what} can't hold attributes",
-                place,
-                f"{' and '.join(dynamic)} can" if dynamic and attributes else None,
-            )
-        found[name.lower()] = OptionPlan(name if known is None else known.name, (template,))
-    return tuple(found.values())
-
-
-def _close(name: str, metadata: ConnectorMetadata) -> str:
-    hint = close_to(name, [option.name for option in metadata.options])
-    return f": {hint}" if hint else ""
-
-
-def _require(metadata: ConnectorMetadata, options: Iterable[Iterable[OptionPlan]], at: Node) -> None:
-    """Refuse where an option is missing that must be there."""
-    for given in options:
-        names = {option.name for option in given}
-        for option in metadata.options:
-            if option.required and option.name not in names:
-                raise creation_error(
-                    "E326",
-                    f"{metadata.title} '{metadata.full_name}' lacks the option '{option.name}'",
-                    at,
-                    option.description or None,
-                )
 
 
 def _mappings(map_: Annotation, definition: StreamDefinition, at: Node) -> tuple[AttributeMappingPlan, ...]:
@@ -280,11 +200,11 @@ def _distribution(
     if found is None:
         return None
     place = _place(found, at)
-    strategy = _extension(catalog, DistributionStrategyMetadata, found, "strategy", place)
-    strategy_options = _options(catalog, strategy, found.elements, (), place, named_by="strategy")
-    _require(strategy, [strategy_options], place)
+    strategy = extension_of(catalog, DistributionStrategyMetadata, found, "strategy", place)
+    strategy_options = options_of(catalog, strategy, found.elements, (), place, named_by="strategy")
+    require_options(strategy, [strategy_options], place)
     destinations = [
-        _options(catalog, metadata, nested.elements, attributes, _place(nested, place))
+        options_of(catalog, metadata, nested.elements, attributes, _place(nested, place))
         for nested in found.annotations
         if nested.name.lower() == "destination"
     ]

@@ -1,4 +1,4 @@
-"""The plan of sources and sinks."""
+"""The plan of sources, sinks and stores."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from siddhi.extension.connectors import (
     SinkMetadata,
     SourceMapperMetadata,
     SourceMetadata,
+    StoreMetadata,
 )
 from siddhi.query_api.span import Span
 
@@ -21,6 +22,8 @@ __all__ = [
     "SinkErrorAction",
     "SinkPlan",
     "SourcePlan",
+    "StoreErrorAction",
+    "StorePlan",
     "TemplatePlan",
 ]
 
@@ -31,6 +34,14 @@ class SinkErrorAction(Enum):
     LOG = "LOG"
     WAIT = "WAIT"
     STREAM = "STREAM"
+    STORE = "STORE"
+
+
+class StoreErrorAction(Enum):
+    """``on.error`` of a store. LOG is RETRY by another name."""
+
+    RETRY = "RETRY"
+    LOG = "LOG"
     STORE = "STORE"
 
 
@@ -97,4 +108,14 @@ class SinkPlan:
     payloads: tuple[tuple[str, TemplatePlan], ...] = ()
     on_error: SinkErrorAction = SinkErrorAction.LOG
     distribution: DistributionPlan | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorePlan:
+    """``@store``."""
+
+    store: StoreMetadata
+    options: tuple[OptionPlan, ...]
+    on_error: StoreErrorAction = StoreErrorAction.RETRY
     span: Span | None = None

@@ -122,7 +122,7 @@ def _add_table(catalog: Catalog, definition: TableDefinition) -> None:
         if same_schema(taken.attributes, definition.attributes):
             return
         raise _other_definition("table", id_, taken.attributes, definition)
-    catalog.tables[id_] = plan_table(definition)
+    catalog.tables[id_] = plan_table(catalog, definition)
 
 
 def _add_window(catalog: Catalog, definition: WindowDefinition) -> None:

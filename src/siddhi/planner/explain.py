@@ -100,6 +100,8 @@ def _table_line(table: TablePlan) -> str:
         notes.append(f"primary key {', '.join(table.attributes[position].name for position in table.primary_key)}")
     if table.indexes:
         notes.append(f"index {', '.join(table.attributes[position].name for position in table.indexes)}")
+    if table.store is not None:
+        notes.append(f"kept by store {table.store.store.full_name}")
     return f"table {table.id} {schema_text(table.attributes)}" + (f" [{'; '.join(notes)}]" if notes else "")
 
 
@@ -180,6 +182,8 @@ def _output_lines(output: OutputPlan, tables: Mapping[str, TablePlan]) -> Iterat
 
 
 def _access_text(table: TablePlan, condition: TypedExpression | None, row_slot: int) -> str:
+    if table.store is not None:
+        return f"asking store {table.store.store.full_name}"
     return access_text(table, plan_table_access(table, condition, row_slot).lookup)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from siddhi.planner.connectors_plan import SinkPlan, SourcePlan
+from siddhi.planner.connectors_plan import SinkPlan, SourcePlan, StorePlan
 from siddhi.planner.expressions import Attr, TypedExpression
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import Attribute, FunctionDefinition
@@ -85,13 +85,18 @@ class StreamPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablePlan:
-    """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the aggregation that alone writes it."""
+    """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the aggregation that alone writes it.
+
+    Where there is a ``store``, the indexes are its own, ``store_indexes``, and may be of several attributes.
+    """
 
     id: str
     attributes: tuple[Attribute, ...]
     primary_key: tuple[int, ...] = ()
     indexes: tuple[int, ...] = ()
     owner: str | None = None
+    store: StorePlan | None = None
+    store_indexes: tuple[tuple[int, ...], ...] = ()
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from siddhi.planner.annotations import only
+from siddhi.planner.catalog import Catalog
 from siddhi.planner.nodes import TablePlan
-from siddhi.planner.problems import creation_error, duplicate_annotation, unknown_attribute, unsupported
+from siddhi.planner.problems import creation_error, duplicate_annotation, unknown_attribute
+from siddhi.planner.stores import plan_store
 from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.definition import TableDefinition
 from siddhi.query_api.span import Node
@@ -12,25 +14,26 @@ from siddhi.query_api.span import Node
 __all__ = ["plan_table"]
 
 
-def plan_table(definition: TableDefinition) -> TablePlan:
-    """A table kept in memory.
+def plan_table(catalog: Catalog, definition: TableDefinition) -> TablePlan:
+    """A table, kept in memory or in a store.
 
     Raises:
-        SiddhiAppError: a key or index annotation is wrong, or the table is kept in a store.
+        SiddhiAppError: a key or index annotation is wrong, or the store.
     """
-    store = only(definition.annotations, "store")
-    if store is not None:
-        raise unsupported("tables kept in a store (@Store)", _place(store, definition), "leave @Store out")
     obsolete = find_annotation(definition.annotations, "IndexBy")
     if obsolete is not None:
         raise creation_error(
             "E315", "@IndexBy is not supported any more", _place(obsolete, definition), "use @Index or @PrimaryKey"
         )
+    store = plan_store(catalog, definition)
+    indexes = _indexes(definition, several=store is not None)
     return TablePlan(
         id=definition.id,
         attributes=definition.attributes,
         primary_key=_primary_key(definition),
-        indexes=_indexes(definition),
+        indexes=tuple(positions[0] for positions in indexes) if store is None else (),
+        store=store,
+        store_indexes=() if store is None else indexes,
         annotations=definition.annotations,
         span=definition.span,
     )
@@ -53,19 +56,20 @@ def _primary_key(definition: TableDefinition) -> tuple[int, ...]:
     return tuple(positions)
 
 
-def _indexes(definition: TableDefinition) -> tuple[int, ...]:
-    positions: list[int] = []
+def _indexes(definition: TableDefinition, *, several: bool) -> tuple[tuple[int, ...], ...]:
+    """The attributes of each index; ``several``: an index may have more than one."""
+    found: list[tuple[int, ...]] = []
     for annotation in definition.annotations:
         if annotation.name.lower() != "index":
             continue
         place = _place(annotation, definition)
-        if len(annotation.elements) != 1:
+        if not annotation.elements or (len(annotation.elements) > 1 and not several):
             raise creation_error("E315", "@Index names exactly one attribute", place, "use one @Index per attribute")
-        position = _position(definition, annotation.elements[0].value, annotation)
-        if position in positions:
+        positions = tuple(_position(definition, element.value, annotation) for element in annotation.elements)
+        if positions in found:
             raise duplicate_annotation(f"@Index of '{annotation.elements[0].value}'", place)
-        positions.append(position)
-    return tuple(positions)
+        found.append(positions)
+    return tuple(found)
 
 
 def _position(definition: TableDefinition, name: str, at: Node) -> int:

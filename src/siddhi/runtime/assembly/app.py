@@ -44,6 +44,7 @@ from siddhi.runtime.assembly.patterns import build_pattern_query
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
+from siddhi.runtime.assembly.stores import StoreTable
 from siddhi.runtime.assembly.table_output import build_table_output
 from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.assembly.trigger import build_trigger
@@ -110,7 +111,13 @@ class Assembly:
         self.entries: list[tuple[str, StreamJunction, Receiver]] = []
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
-        self.tables = Tables(plan.tables.values(), context, self._pool)
+        retries = ThreadedRetries() if retries is None else retries
+        self.tables = Tables(
+            plan.tables.values(),
+            context,
+            self._pool,
+            lambda table, pool, layout: StoreTable(table, context, pool, layout, self.faults, retries),
+        )
         self.aggregations: dict[str, BuiltAggregation] = {}
         self._site = Site(context, scripts, self.tables, self.windows, aggregations=self.aggregations)
         for stream in plan.streams.values():
@@ -134,7 +141,7 @@ class Assembly:
             else:
                 self._add_query(execution, None)
         self._connect_faults()
-        self.connectors = self._build_connectors(ThreadedRetries() if retries is None else retries)
+        self.connectors = self._build_connectors(retries)
         for batch in plan.batches:
             if batch.stream in self.junctions:
                 self.junctions[batch.stream].columnar = batch.columnar
@@ -259,7 +266,7 @@ class Assembly:
             for _, receiver in built:
                 junction.subscribe(receiver)
             sinks[stream.id] = [sink for sink, _ in built]
-        return Connectors(sources, sinks)
+        return Connectors(sources, sinks, {id_: table.runtime for id_, table in self.tables.stores.items()})
 
     def _connect_faults(self) -> None:
         for stream in self.plan.streams.values():

@@ -97,7 +97,7 @@ class TableContent:
     @property
     def layout(self) -> Layout:
         """Of its rows."""
-        return self.tables[self.id].layout
+        return self.tables.layout(self.id)
 
     def search(self, on: TypedExpression | None, slot: int, builder: ExpressionBuilder) -> Searchable:
         """A look-up in the table."""

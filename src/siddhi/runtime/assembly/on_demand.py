@@ -10,7 +10,6 @@ from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.searchable import Searchable
 from siddhi._core.table_query import CollectStage, OnDemand, OnDemandChange, OnDemandFind
-from siddhi._core.table_search import Binding, TableSearchable
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.nodes import (
     Action,
@@ -61,10 +60,9 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
     """What is searched, the pool of what it holds, and where its attributes are found."""
     assert plan.store is not None
     if plan.kind is SourceKind.TABLE:
-        table = site.tables[plan.store]
-        row = Cells(table.layout)
-        built = site.tables.search(plan.store, plan.condition, site.builder({TABLE_SLOT: row}), Binding.AS_EVENT)
-        return TableSearchable(built.search, 0), table.pool, row
+        row = Cells(site.tables.layout(plan.store))
+        rows = site.tables.rows(plan.store, plan.condition, site.builder({TABLE_SLOT: row}))
+        return rows, site.tables.pool(plan.store), row
     if plan.kind is SourceKind.AGGREGATION:
         assert plan.reading is not None
         aggregation = site.aggregations[plan.store]

@@ -8,7 +8,14 @@ from siddhi._core.event import EventPool, Layout, TypeCode
 from siddhi._core.executor import Executor
 from siddhi._core.output import OutputStage
 from siddhi._core.table import Table
-from siddhi._core.table_output import Assignments, TableDelete, TableInsert, TableUpdate, TableUpdateOrInsert
+from siddhi._core.table_output import (
+    Assignments,
+    TableDelete,
+    TableInsert,
+    TableStage,
+    TableUpdate,
+    TableUpdateOrInsert,
+)
 from siddhi._core.table_search import Binding
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, Call, TypedExpression
 from siddhi.planner.nodes import Action, OutputPlan, SetPlan
@@ -17,6 +24,8 @@ from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.store_output import build_store_output, distinct_sets
+from siddhi.runtime.assembly.tables import Tables
 
 __all__ = ["build_table_output"]
 
@@ -38,7 +47,30 @@ def build_table_output(
     Raises:
         SiddhiAppCreationError: it needs something that this engine does not run.
     """
-    context, tables = site.context, site.tables
+    if plan.target in site.tables.stores:
+        store = site.tables.stores[plan.target]
+        return build_store_output(
+            plan,
+            layout,
+            store,
+            site,
+            pool_of,
+            span,
+            lambda: _build(plan, layout, site, store.pending(pool_of), pool_of, span),
+        )
+    return _build(plan, layout, site, site.tables, pool_of, span)
+
+
+def _build(
+    plan: OutputPlan,
+    layout: Layout,
+    site: Site,
+    tables: Tables,
+    pool_of: Callable[[Layout], EventPool],
+    span: Span | None,
+) -> TableStage:
+    """What is done to a table in memory."""
+    context = site.context
     table = tables[plan.target]
     if plan.action is Action.INSERT:
         return TableInsert(context, table.pool, layout, table)
@@ -50,7 +82,7 @@ def build_table_output(
     pool = pool_of(layout)
     if plan.action is Action.DELETE:
         return TableDelete(context, pool, layout, built.search)
-    sets = _distinct(plan.set or ())
+    sets = distinct_sets(plan.set or ())
     value = site.builder({OUTPUT_SLOT: Cells(layout), TABLE_SLOT: Cells(table.layout, source="row")})
     # A row found by its whole key has it already.
     needed = [set_ for set_ in sets if not _is_known(set_, built.key, table)]
@@ -67,11 +99,6 @@ def _reads_time(condition: TypedExpression | None) -> bool:
     return condition is not None and any(
         isinstance(node, Call) and node.function.native == "eventTimestamp" for node in walk(condition)
     )
-
-
-def _distinct(sets: tuple[SetPlan, ...]) -> list[SetPlan]:
-    """The assignments in the order of the attributes; the last one to an attribute counts."""
-    return [set_ for _, set_ in sorted({set_.position: set_ for set_ in sets}.items())]
 
 
 def _is_known(set_: SetPlan, key: Mapping[int, TypedExpression], table: Table) -> bool:

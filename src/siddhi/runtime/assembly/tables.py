@@ -9,6 +9,8 @@ from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
 from siddhi._core.executor_logic import make_and
+from siddhi._core.searchable import Searchable
+from siddhi._core.store import StoreSearchable, make_in_store
 from siddhi._core.table import Table, TableState
 from siddhi._core.table_search import Binding, TableSearch, TableSearchable, make_in
 from siddhi.planner.expressions import TABLE_SLOT, InTable, TypedExpression
@@ -17,6 +19,7 @@ from siddhi.planner.table_access import KeyLookup, plan_table_access
 from siddhi.planner.walk import has_aggregate
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.stores import StoreTable
 from siddhi.runtime.assembly.table_access import build_access
 from siddhi.runtime.assembly.types import layout_of
 
@@ -38,20 +41,44 @@ class Tables:
         plans: what the app defines.
         context: the app's.
         pool_of: the pool that records of a layout's types share.
+        make_store: makes the table of a plan with a store, from its pool and layout.
+
+    Attributes:
+        stores: the tables kept elsewhere, by id.
     """
 
-    def __init__(self, plans: Iterable[TablePlan], context: AppContext, pool_of: Callable[[Layout], EventPool]) -> None:
+    def __init__(
+        self,
+        plans: Iterable[TablePlan],
+        context: AppContext,
+        pool_of: Callable[[Layout], EventPool],
+        make_store: Callable[[TablePlan, EventPool, Layout], StoreTable] | None = None,
+    ) -> None:
         self._plans = {plan.id: plan for plan in plans}
         self._tables: dict[str, Table] = {}
+        self.stores: dict[str, StoreTable] = {}
         for plan in self._plans.values():
             layout = layout_of(plan.attributes)
-            self._tables[plan.id] = Table(context, plan.id, pool_of(layout), layout, plan.primary_key)
+            if plan.store is None:
+                self._tables[plan.id] = Table(context, plan.id, pool_of(layout), layout, plan.primary_key)
+            else:
+                assert make_store is not None
+                self.stores[plan.id] = make_store(plan, pool_of(layout), layout)
 
     def __getitem__(self, id_: str) -> Table:
+        """A table kept in memory."""
         return self._tables[id_]
 
     def __contains__(self, id_: object) -> bool:
-        return id_ in self._tables
+        return id_ in self._plans
+
+    def layout(self, id_: str) -> Layout:
+        """Of the rows of a table."""
+        return self.stores[id_].layout if id_ in self.stores else self._tables[id_].layout
+
+    def pool(self, id_: str) -> EventPool:
+        """Of the rows of a table."""
+        return self.stores[id_].pool if id_ in self.stores else self._tables[id_].pool
 
     def states(self) -> dict[str, TableState]:
         """What a snapshot saves, by table."""
@@ -59,13 +86,15 @@ class Tables:
 
     def make_in(self, node: InTable, builder: ExpressionBuilder) -> Executor:
         """The executor of ``condition in table``; the condition sees what the builder sees, and the row."""
-        row = Cells(self._tables[node.table].layout, source="row")
+        row = Cells(self.layout(node.table), source="row")
         inside = builder.with_slots({TABLE_SLOT: row})
+        if node.table in self.stores:
+            return make_in_store(self.stores[node.table].question(node.condition, inside, Binding.IN_FRAME), node.table)
         return make_in(self.search(node.table, node.condition, inside, Binding.IN_FRAME).search)
 
     def searchable(
         self, table: str, condition: TypedExpression | None, builder: ExpressionBuilder, slot: int
-    ) -> TableSearchable:
+    ) -> Searchable:
         """A table as one side of a join.
 
         Args:
@@ -74,8 +103,16 @@ class Tables:
             builder: of the join's expressions; it reads the row from the event slot.
             slot: the event slot of the row.
         """
+        if table in self.stores:
+            return StoreSearchable(self.stores[table].question(condition, builder, Binding.IN_SLOT, slot), slot)
         built = self.search(table, condition, builder, Binding.IN_SLOT, slot)
         return TableSearchable(built.search, slot)
+
+    def rows(self, table: str, condition: TypedExpression | None, builder: ExpressionBuilder) -> Searchable:
+        """A table as what an on-demand query asks: the builder reads the row as the event at hand."""
+        if table in self.stores:
+            return StoreSearchable(self.stores[table].question(condition, builder, Binding.AS_EVENT), 0)
+        return TableSearchable(self.search(table, condition, builder, Binding.AS_EVENT).search, 0)
 
     def search(
         self,
@@ -85,7 +122,7 @@ class Tables:
         binding: Binding,
         row_slot: int = TABLE_SLOT,
     ) -> BuiltSearch:
-        """Compile a condition over a table.
+        """Compile a condition over a table kept in memory.
 
         Args:
             table: its id.

@@ -1,4 +1,4 @@
-"""All sources and sinks of an app, started and stopped together."""
+"""All sources, sinks and stores of an app, started and stopped together."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from siddhi.io.connector import Connector
 if TYPE_CHECKING:
     from siddhi.runtime.connectors.sink import SinkRuntime
     from siddhi.runtime.connectors.source import SourceRuntime
+    from siddhi.runtime.connectors.table import StoreRuntime
 
 __all__ = ["ConnectorState", "Connectors"]
 
@@ -21,22 +22,29 @@ class Connectors:
     Args:
         sources: by stream.
         sinks: by stream.
+        stores: by table.
     """
 
     def __init__(
-        self, sources: Mapping[str, Sequence[SourceRuntime]], sinks: Mapping[str, Sequence[SinkRuntime]]
+        self,
+        sources: Mapping[str, Sequence[SourceRuntime]],
+        sinks: Mapping[str, Sequence[SinkRuntime]],
+        stores: Mapping[str, StoreRuntime],
     ) -> None:
         self.sources = dict(sources)
         self.sinks = dict(sinks)
+        self.stores = dict(stores)
 
     def connect_sinks(self) -> None:
-        """Connect every sink, now or later.
+        """Connect every sink and store, now or later.
 
         Raises:
             Exception: one can't be connected at all.
         """
         for sink in self._all_sinks():
             sink.connect()
+        for store in self.stores.values():
+            store.connect()
 
     def connect_sources(self) -> None:
         """Connect every source, now or later.
@@ -58,16 +66,20 @@ class Connectors:
             source.source.resume()
 
     def stop_sources(self) -> None:
-        """Disconnect sources for good, and let no sink wait any more."""
+        """Disconnect sources for good, and let nobody wait for a sink or store any more."""
         for sink in self._all_sinks():
             sink.release()
+        for store in self.stores.values():
+            store.release()
         for source in self._all_sources():
             source.stop()
 
     def stop_sinks(self) -> None:
-        """Disconnect sinks for good."""
+        """Disconnect sinks and stores for good."""
         for sink in self._all_sinks():
             sink.stop()
+        for store in self.stores.values():
+            store.stop()
 
     def counts(self) -> Iterator[tuple[tuple[str, str], int, bool]]:
         """Kind and name of each, its payloads until now, and whether it is connected."""

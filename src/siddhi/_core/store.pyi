@@ -1,0 +1,58 @@
+from collections.abc import Callable, Iterable, Sequence
+
+from siddhi._core.context import AppContext
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.executor import Executor
+from siddhi._core.output import OutputStage
+from siddhi._core.searchable import Searchable
+from siddhi._core.table_output import TableUpdateOrInsert
+
+class Parameters:
+    names: tuple[str, ...]
+    def __init__(self, names: tuple[str, ...], executors: tuple[Executor, ...]) -> None: ...
+
+class StoreQuestion:
+    def __init__(
+        self,
+        pool: EventPool,
+        layout: Layout,
+        parameters: Parameters,
+        find: Callable[[dict[str, object]], Iterable[Sequence[object]]],
+        contains: Callable[[dict[str, object]], bool],
+        rest: Executor | None,
+        binding: int,
+        slot: int = 0,
+    ) -> None: ...
+
+class StoreSearchable(Searchable):
+    def __init__(self, question: StoreQuestion, slot: int) -> None: ...
+
+def make_in_store(question: StoreQuestion, name: str) -> Executor: ...
+
+class StoreStage(OutputStage):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        layout: Layout,
+        parameters: Parameters,
+        operate: Callable[[list[dict[str, object]], list[tuple[object, ...]]], object],
+    ) -> None: ...
+
+class StoreUpdateOrInsert(StoreStage):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        layout: Layout,
+        parameters: Parameters,
+        operate: Callable[
+            [
+                list[dict[str, object]],
+                list[tuple[object, ...]],
+                Callable[[Iterable[int]], list[tuple[object, ...]]],
+            ],
+            object,
+        ],
+        pending: TableUpdateOrInsert,
+    ) -> None: ...

@@ -1,0 +1,309 @@
+"""Tables kept elsewhere: what the engine asks their stores, and what it hands over to them.
+
+A store is Python. It is given the values a condition or assignment needs of an event, by name, and it gives rows as
+tuples: here events become such values, and rows become records.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memset
+
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport BOOL, EventC, EventPool, Layout, acquire, cell_from_python, event_to_tuple, release
+from siddhi._core.executor cimport TRUE, ExecC, Executor, FrameC, eval_fn, evaluate_to_python, new_executor
+from siddhi._core.output cimport OutputStage
+from siddhi._core.searchable cimport FoundC, Searchable, found_add
+from siddhi._core.table cimport Table
+from siddhi._core.table_index cimport NO_ROW
+from siddhi._core.table_output cimport TableUpdateOrInsert
+from siddhi._core.table_search cimport AS_EVENT, IN_SLOT
+
+
+@cython.final
+cdef class Parameters:
+    """The values that a condition, or assignments, need of an event.
+
+    Args:
+        names: by which the store knows them.
+        executors: their values.
+    """
+
+    cdef readonly tuple names
+    cdef tuple executors
+
+    def __init__(self, tuple names not None, tuple executors not None):
+        if len(names) != len(executors):
+            raise ValueError("names and executors differ in number")
+        self.names = names
+        self.executors = executors
+
+    cdef dict bind(self, EventC* event, FrameC* frame):
+        cdef Py_ssize_t i
+        cdef dict values = {}
+        for i in range(len(self.names)):
+            values[self.names[i]] = evaluate_to_python(<Executor> self.executors[i], event, frame)
+        return values
+
+
+@cython.final
+cdef class StoreQuestion:
+    """A condition over a table kept elsewhere, compiled for one place.
+
+    Args:
+        pool: of the records its rows become.
+        layout: names and types of the table's attributes.
+        parameters: what the store needs of the event.
+        find: fn(values): the rows that match, an iterable of sequences.
+        contains: fn(values): whether a row matches.
+        rest: what the store can't test: tested on each row it finds; None: nothing.
+        binding: where ``rest`` reads the row (see table_search.pxd).
+        slot: with binding IN_SLOT, the event slot.
+    """
+
+    cdef readonly EventPool pool
+    cdef readonly Layout layout
+    cdef Parameters parameters
+    cdef object ask
+    cdef object ask_whether
+    cdef Executor rest
+    cdef int binding
+    cdef int slot
+
+    def __init__(self, EventPool pool not None, Layout layout not None, Parameters parameters not None, find, contains,
+                 Executor rest, int binding, int slot=0):
+        self.pool = pool
+        self.layout = layout
+        self.parameters = parameters
+        self.ask = find
+        self.ask_whether = contains
+        self.rest = rest
+        self.binding = binding
+        self.slot = slot
+
+    cdef EventC* record(self, row) except NULL:
+        """A record of a row; the caller's.
+
+        Raises:
+            ValueError: the row does not fit the table.
+        """
+        cdef int i
+        cdef tuple values = tuple(row)
+        cdef EventC* record
+        if len(values) != self.layout.width:
+            raise ValueError(f"the store gave a row of {len(values)} values, the table has {self.layout.width} attributes")
+        record = acquire(self.pool)
+        record.timestamp = -1
+        memset(record.body, 0, 8 * self.pool.layout.words)
+        try:
+            for i in range(self.layout.width):
+                cell_from_python(record, self.layout, i, values[i])
+        except:
+            release(self.pool, record)
+            raise
+        return record
+
+    cdef bint matches(self, EventC* record, EventC* event, FrameC* frame) except -1:
+        cdef EventC* before
+        cdef bint answer
+        if self.rest is None:
+            return True
+        if self.binding == AS_EVENT:
+            return self.rest.c.fn(&self.rest.c, record, frame, NULL) == TRUE
+        if self.binding == IN_SLOT:
+            frame.slots[self.slot] = record
+            return self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
+        before = frame.row
+        frame.row = record
+        try:
+            answer = self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
+        finally:
+            frame.row = before
+        return answer
+
+    cdef int find(self, EventC* event, FrameC* frame, FoundC* found) except -1:
+        """Add the rows that match; the caller owns them."""
+        cdef EventC* record
+        cdef bint kept
+        for row in self.ask(self.parameters.bind(event, frame)):
+            record = self.record(row)
+            kept = False
+            try:
+                if self.matches(record, event, frame):
+                    found_add(found, record)
+                    kept = True
+            finally:
+                if not kept:
+                    release(self.pool, record)
+        return 0
+
+    cdef bint contains(self, EventC* event, FrameC* frame) except -1:
+        cdef EventC* record
+        cdef dict values = self.parameters.bind(event, frame)
+        cdef bint answer
+        if self.rest is None:
+            answer = True if self.ask_whether(values) else False
+            return answer
+        for row in self.ask(values):
+            record = self.record(row)
+            try:
+                if self.matches(record, event, frame):
+                    return True
+            finally:
+                release(self.pool, record)
+        return False
+
+
+@cython.final
+cdef class StoreSearchable(Searchable):
+    """A table kept elsewhere as one side of a join (binding IN_SLOT), or as what an on-demand query asks (AS_EVENT).
+
+    Args:
+        question: the condition.
+        slot: where the condition reads the row; joins have the slots 0 and 1.
+    """
+
+    cdef readonly StoreQuestion question
+    cdef EventC* nobody                # the event at hand where there is none: no cells and no timestamp; of no pool
+
+    def __cinit__(self, StoreQuestion question not None, int slot):
+        self.question = question
+        self.pool = question.pool
+        self.slot = slot
+        self.nobody = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
+        if self.nobody is NULL:
+            raise MemoryError
+        self.nobody.timestamp = -1
+
+    def __dealloc__(self):
+        PyMem_Free(self.nobody)
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        cdef EventC* event = self.nobody
+        if self.question.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
+            event = frame.slots[1 - self.slot]
+        return self.question.find(event, frame, found)
+
+
+cdef int in_store(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
+    return (<StoreQuestion> x.data).contains(e, f)
+
+
+def make_in_store(StoreQuestion question not None, str name not None):
+    """Whether a row matches: ``condition in table``. The question has binding IN_FRAME."""
+    cdef Executor executor = new_executor(<eval_fn> in_store, BOOL, (), f"in {name}")
+    executor.children = (question,)
+    executor.c.data = <void*> question
+    return executor
+
+
+cdef class StoreStage(OutputStage):
+    """Hands a chunk over to a store.
+
+    Args:
+        app: the app's context.
+        pool: of the output records.
+        layout: names and types of what is put out.
+        parameters: what the store needs of each event, besides its values.
+        operate: fn(parameters, records): what is done; a dict and a tuple for each event of the chunk.
+    """
+
+    cdef Parameters parameters
+    cdef object operate
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
+                 Parameters parameters not None, operate):
+        super().__init__(app, pool, layout, None, False, True)
+        self.parameters = parameters
+        self.operate = operate
+
+    cdef list bound(self, EventChunk* chunk):
+        cdef list values = []
+        cdef EventC* event = chunk.head
+        cdef FrameC* frame = &self.app.frame
+        while event is not NULL:
+            frame.output = event
+            values.append(self.parameters.bind(event, frame))
+            event = event.next
+        return values
+
+    cdef list records(self, EventChunk* chunk):
+        cdef list records = []
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            records.append(event_to_tuple(event, self.layout))
+            event = event.next
+        return records
+
+    cdef int act(self, EventChunk* chunk) except -1:
+        self.operate(self.bound(chunk), self.records(chunk))
+        return 0
+
+
+@cython.final
+cdef class StoreUpdateOrInsert(StoreStage):
+    """``update or insert into`` a table kept elsewhere.
+
+    Events that change no row are reduced among themselves as those of a table in memory are: a later one changes the row
+    that an earlier one is to add.
+
+    Args:
+        operate: fn(parameters, records, reduce): ``reduce(positions)`` gives the rows to add for the events at these
+            positions, which found no row to change; it may be called while it runs, and as often as it wants.
+        pending: does the same with a table in memory that is empty, and of the same attributes.
+    """
+
+    cdef TableUpdateOrInsert pending
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
+                 Parameters parameters not None, operate, TableUpdateOrInsert pending not None):
+        super().__init__(app, pool, layout, parameters, operate)
+        self.pending = pending
+
+    cdef int act(self, EventChunk* chunk) except -1:
+        cdef Reduction reduction = Reduction(self)
+        cdef list values = self.bound(chunk), records = self.records(chunk)
+        reduction.first = chunk.head
+        try:
+            self.operate(values, records, reduction)
+        finally:
+            reduction.first = NULL
+        return 0
+
+
+@cython.final
+cdef class Reduction:
+    """What is to be added for events that changed no row. Of use while their chunk is at work."""
+
+    cdef StoreUpdateOrInsert stage
+    cdef EventC* first
+
+    def __init__(self, StoreUpdateOrInsert stage not None):
+        self.stage = stage
+
+    def __call__(self, positions):
+        """The rows, in order."""
+        cdef TableUpdateOrInsert pending = self.stage.pending
+        cdef Table table = pending.table
+        cdef FrameC* frame = &self.stage.app.frame
+        cdef set wanted = set(positions)
+        cdef list rows = []
+        cdef EventC* event = self.first
+        cdef Py_ssize_t i = 0
+        cdef uint32_t number
+        pending.cut = table.sequence
+        try:
+            while event is not NULL:
+                if i in wanted:
+                    frame.output = event
+                    pending.act_one(event)
+                event = event.next
+                i += 1
+            number = table.first
+            while number != NO_ROW:
+                rows.append(event_to_tuple(table.rows[number].event, table.layout))
+                number = table.rows[number].next
+        finally:
+            table.clear()
+        return rows

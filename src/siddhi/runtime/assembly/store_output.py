@@ -1,0 +1,79 @@
+"""Output actions on tables kept elsewhere → output stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.output import OutputStage
+from siddhi._core.store import Parameters, StoreStage, StoreUpdateOrInsert
+from siddhi._core.table_output import TableStage, TableUpdateOrInsert
+from siddhi.planner.expressions import OUTPUT_SLOT
+from siddhi.planner.nodes import Action, OutputPlan, SetPlan
+from siddhi.planner.walk import has_aggregate
+from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.expressions import Cells
+from siddhi.runtime.assembly.query import Site
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.stores import StoreTable, parameters_of
+
+__all__ = ["build_store_output", "distinct_sets"]
+
+
+def build_store_output(
+    plan: OutputPlan,
+    layout: Layout,
+    table: StoreTable,
+    site: Site,
+    pool_of: Callable[[Layout], EventPool],
+    span: Span | None,
+    in_memory: Callable[[], TableStage],
+) -> OutputStage:
+    """Build what a query does to a table kept elsewhere.
+
+    Args:
+        plan: the output clause.
+        layout: of the output records.
+        table: acted on.
+        site: where the query stands.
+        pool_of: the pool that records of a layout's types share.
+        span: the query's, for errors.
+        in_memory: builds the same for a table in memory that is empty.
+
+    Raises:
+        SiddhiAppCreationError: the store can't do it, or this engine.
+    """
+    context, runtime = site.context, table.runtime
+    sets = {set_.position: set_.value for set_ in distinct_sets(plan.set or ())}
+    if any(has_aggregate(value) for value in sets.values()):
+        raise not_supported("aggregates in 'set' are", span)
+    if plan.condition is not None and has_aggregate(plan.condition):
+        raise not_supported("aggregates in conditions over tables are", span)
+    if plan.action is Action.INSERT:
+        return StoreStage(context, table.pool, layout, Parameters((), ()), lambda _, records: runtime.add(records))
+    condition, values, expressions = table.compile_change(plan.condition, sets, span)
+    parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
+    if plan.action is Action.UPDATE_OR_INSERT:
+        pending = in_memory()
+        assert isinstance(pending, TableUpdateOrInsert)
+        return StoreUpdateOrInsert(
+            context,
+            pending.pool,
+            layout,
+            parameters,
+            lambda bound, records, reduce: runtime.update_or_add(condition, bound, values, records, reduce),
+            pending,
+        )
+    pool = pool_of(layout)
+    if plan.action is Action.DELETE:
+        return StoreStage(
+            context, pool, layout, parameters, lambda bound, records: runtime.delete(condition, bound, records)
+        )
+    return StoreStage(
+        context, pool, layout, parameters, lambda bound, records: runtime.update(condition, bound, values, records)
+    )
+
+
+def distinct_sets(sets: Sequence[SetPlan]) -> list[SetPlan]:
+    """The assignments in the order of the attributes; the last one to an attribute counts."""
+    return [set_ for _, set_ in sorted({set_.position: set_ for set_ in sets}.items())]

@@ -1,0 +1,225 @@
+"""Tables kept elsewhere: their stores, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from siddhi._core.context import AppContext
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.executor import Executor
+from siddhi._core.executor_logic import make_and
+from siddhi._core.store import Parameters, StoreQuestion
+from siddhi._core.table_search import Binding
+from siddhi._core.user_event import Event
+from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
+from siddhi.io.options import Option, OptionHolder, Template
+from siddhi.planner.connectors_plan import StoreErrorAction, StorePlan
+from siddhi.planner.expressions import TABLE_SLOT, And, TypedExpression
+from siddhi.planner.nodes import TablePlan
+from siddhi.planner.walk import conjuncts, has_aggregate
+from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.expressions import ExpressionBuilder
+from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.store_expressions import StoreExpressions
+from siddhi.runtime.connectors.retry import RetryScheduler
+from siddhi.runtime.connectors.table import StoreRuntime
+from siddhi.runtime.faults import FaultHandling
+from siddhi.stores.built_in import make_store
+from siddhi.stores.expression import UnsupportedExpressionError
+from siddhi.stores.record_table import Record, RecordTable, TableContext
+from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.tables import Tables
+
+__all__ = ["StoreTable"]
+
+
+class StoreTable:
+    """A table kept elsewhere.
+
+    Args:
+        plan: with a store.
+        context: the app's.
+        pool: of the records its rows become.
+        layout: names and types of its attributes.
+        faults: where ``on.error = 'STORE'`` keeps changes that failed.
+        retries: when attempts to connect are made.
+
+    Attributes:
+        pool: as given.
+        layout: as given.
+        runtime: the store at work.
+
+    Raises:
+        SiddhiAppError: the store refuses the options or the table.
+    """
+
+    def __init__(
+        self,
+        plan: TablePlan,
+        context: AppContext,
+        pool: EventPool,
+        layout: Layout,
+        faults: FaultHandling,
+        retries: RetryScheduler,
+    ) -> None:
+        assert plan.store is not None
+        self.pool = pool
+        self.layout = layout
+        self._plan = plan
+        self._context = context
+        self._store = _make(plan, plan.store, context, self._refuse)
+        store = plan.store
+        self.runtime = StoreRuntime(
+            self._store,
+            f"app '{context.name}', store '{store.store.full_name}' of table '{plan.id}'",
+            retries,
+            (lambda error, events, occurrence, payload: faults.save(error, plan.id, events, occurrence, payload))
+            if store.on_error is StoreErrorAction.STORE
+            else None,
+        )
+
+    def question(
+        self,
+        condition: TypedExpression | None,
+        builder: ExpressionBuilder,
+        binding: Binding,
+        row_slot: int = TABLE_SLOT,
+    ) -> StoreQuestion:
+        """What finds rows. Parts of the condition that the store can't test are tested here, on the rows it finds.
+
+        Args:
+            condition: None: every row matches.
+            builder: sees the row in ``row_slot`` where the binding puts it, and everything else.
+            binding: where the row is read from.
+            row_slot: the slot by which the condition calls the row.
+
+        Raises:
+            SiddhiAppCreationError: the condition aggregates.
+        """
+        if condition is not None and has_aggregate(condition):
+            raise not_supported("aggregates in conditions over tables are", self._plan.span)
+        compiled, expressions, rest = self._split(condition, row_slot)
+        tested: Executor | None = None
+        for part in rest:
+            executor = builder.build(part)
+            tested = executor if tested is None else make_and(tested, executor)
+        runtime = self.runtime
+        return StoreQuestion(
+            self.pool,
+            self.layout,
+            parameters_of(expressions, builder),
+            lambda values: runtime.find(compiled, values),
+            lambda values: runtime.contains(compiled, values),
+            tested,
+            int(binding),
+            row_slot if binding is Binding.IN_SLOT else 0,
+        )
+
+    def compile_change(
+        self, condition: TypedExpression | None, sets: dict[int, TypedExpression], span: Span | None
+    ) -> tuple[Any, dict[int, Any], StoreExpressions]:
+        """What a change asks for: the condition, the values that are set, and what gives their parameters.
+
+        Raises:
+            SiddhiAppCreationError: the store can't do it.
+        """
+        expressions = StoreExpressions(self._plan.attributes, TABLE_SLOT)
+        try:
+            compiled = None if condition is None else self._compile(condition, expressions)
+            values = {position: self._value(value, expressions) for position, value in sets.items()}
+        except UnsupportedExpressionError as error:
+            raise SiddhiAppCreationError(
+                f"store '{self._name}' can't change table '{self._plan.id}' this way: {error}",
+                code="E327",
+                span=span,
+                hint="compute in the query what the row is compared with or set to; functions of the row are the engine's",
+            ) from error
+        return compiled, values, expressions
+
+    def pending(self, pool_of: Callable[[Layout], EventPool]) -> Tables:
+        """The same table in memory, empty: for rows that are not added yet."""
+        from siddhi.runtime.assembly.tables import Tables
+
+        return Tables([replace(self._plan, store=None, store_indexes=())], self._context, pool_of)
+
+    @property
+    def _name(self) -> str:
+        assert self._plan.store is not None
+        return self._plan.store.store.full_name
+
+    def _split(
+        self, condition: TypedExpression | None, row_slot: int
+    ) -> tuple[Any, StoreExpressions, tuple[TypedExpression, ...]]:
+        """The condition as the store takes it, its parameters, and what is left to test."""
+        parts = tuple(conjuncts(condition))
+        taken = tuple(part for part in parts if self._takes(part, row_slot))
+        expressions = StoreExpressions(self._plan.attributes, row_slot)
+        compiled = None
+        if taken:
+            whole = reduce(lambda left, right: And(AttributeType.BOOL, left, right), taken)
+            compiled = self._compile(whole, expressions)
+        return compiled, expressions, tuple(part for part in parts if not any(part is one for one in taken))
+
+    def _takes(self, part: TypedExpression, row_slot: int) -> bool:
+        try:
+            self._compile(part, StoreExpressions(self._plan.attributes, row_slot))
+        except UnsupportedExpressionError:
+            return False
+        return True
+
+    def _compile(self, condition: TypedExpression, expressions: StoreExpressions) -> Any:
+        try:
+            return self._store.compile_condition(expressions.make(condition))
+        except RecursionError as error:
+            raise UnsupportedExpressionError("it is nested too deeply") from error
+
+    def _value(self, value: TypedExpression, expressions: StoreExpressions) -> Any:
+        try:
+            return self._store.compile_value(expressions.make(value))
+        except RecursionError as error:
+            raise UnsupportedExpressionError("it is nested too deeply") from error
+
+    def _refuse(self, record: Record, why: str) -> None:
+        error = ValueError(f"a row for table '{self._plan.id}' is dropped: {why}")
+        self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
+
+
+def parameters_of(expressions: StoreExpressions, builder: ExpressionBuilder) -> Parameters:
+    """What gives the values of parameters."""
+    return Parameters(tuple(expressions.parameters), builder.build_all(tuple(expressions.parameters.values())))
+
+
+def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callable[[Record, str], None]) -> RecordTable:
+    """A store that has taken its options."""
+    about = TableContext(
+        app=context.name,
+        table=plan.id,
+        attributes=tuple((attribute.name, attribute.type) for attribute in plan.attributes),
+        primary_key=plan.primary_key,
+        indexes=plan.store_indexes,
+        refuse=refuse,
+    )
+    options = OptionHolder(
+        f"store '{store.store.full_name}'",
+        [
+            Option(option.name, tuple(Template(template.parts) for template in option.templates))
+            for option in store.options
+        ],
+    )
+    try:
+        made = make_store(store.store)
+        made.init(options, about)
+    except SiddhiAppError as error:
+        raise error.located(span=store.span) from error.__cause__
+    except Exception as error:
+        raise SiddhiAppCreationError(
+            f"store '{store.store.full_name}' can't be made: {type(error).__name__}: {error}",
+            code="E326",
+            span=store.span,
+        ) from error
+    return made

@@ -1,0 +1,180 @@
+"""The store of a table at work: kept connected, and asked again where it was away."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from siddhi.errors import ConnectionUnavailableError
+from siddhi.event import Event
+from siddhi.persistence.error_store import ErrorOccurrence
+from siddhi.runtime.connectors.connection import Connection
+from siddhi.runtime.connectors.retry import Backoff, RetryScheduler
+from siddhi.stores.record_table import Parameters, Record, RecordTable
+
+__all__ = ["StoreRuntime"]
+
+logger = logging.getLogger("siddhi")
+
+_R = TypeVar("_R")
+
+Reduce = Callable[[Iterable[int]], Sequence[Record]]
+Save = Callable[[Exception, Sequence[Event], ErrorOccurrence, object], bool]
+
+
+class StoreRuntime:
+    """One store. What is asked of it while it is away waits, and with it the app, until it is back.
+
+    Args:
+        store: keeps the rows.
+        label: for messages: "app 'A', store 'rdbms' of table 'T'".
+        retries: when attempts are made.
+        save: ``on.error = 'STORE'``: ``save(error, events, occurrence, payload)`` keeps a change that failed, and says
+            whether it could; None: changes wait as reads do.
+
+    Attributes:
+        store: as given.
+    """
+
+    def __init__(self, store: RecordTable, label: str, retries: RetryScheduler, save: Save | None) -> None:
+        self.store = store
+        self._label = label
+        self._retries = retries
+        self._save = save
+        self._connection = Connection(store, label, retries, disconnects_first=True)
+        self._stopping = threading.Event()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it answers."""
+        return self._connection.connected
+
+    def connect(self) -> None:
+        """Connect, now or later.
+
+        Raises:
+            Exception: it can't be connected at all.
+        """
+        self._connection.connect_with_retry()
+
+    def release(self) -> None:
+        """Let nobody wait any more: the app is being shut down."""
+        self._stopping.set()
+
+    def stop(self) -> None:
+        """Disconnect for good."""
+        self.release()
+        self._connection.stop()
+        try:
+            self.store.destroy()
+        except Exception:
+            logger.exception("%s: an error while it was destroyed", self._label)
+
+    # --- reading
+
+    def find(self, condition: Any, values: Parameters) -> list[Sequence[Any]]:
+        """The rows that match."""
+        return self._until_done(lambda: list(self.store.find(condition, values)))
+
+    def contains(self, condition: Any, values: Parameters) -> bool:
+        """Whether a row matches."""
+        return self._until_done(lambda: self.store.contains(condition, values))
+
+    def ask(self, question: Callable[[], _R]) -> _R:
+        """What a call answers that reads."""
+        return self._until_done(question)
+
+    # --- changing; the records are those of the events, for the error store
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Add rows."""
+        self._change(lambda: self.store.add(records), ErrorOccurrence.STORE_ON_TABLE_ADD, (), records)
+
+    def delete(self, condition: Any, values: Sequence[Parameters], records: Sequence[Record]) -> None:
+        """Delete the rows that match."""
+        self._change(
+            lambda: self.store.delete(condition, values), ErrorOccurrence.STORE_ON_TABLE_DELETE, values, records
+        )
+
+    def update(
+        self, condition: Any, values: Sequence[Parameters], sets: Mapping[int, Any], records: Sequence[Record]
+    ) -> None:
+        """Change the rows that match."""
+        self._change(
+            lambda: self.store.update(condition, values, sets), ErrorOccurrence.STORE_ON_TABLE_UPDATE, values, records
+        )
+
+    def update_or_add(
+        self,
+        condition: Any,
+        values: Sequence[Parameters],
+        sets: Mapping[int, Any],
+        records: Sequence[Record],
+        reduce: Reduce,
+    ) -> None:
+        """Change the rows that match; add what matched none."""
+        self._change(
+            lambda: self.store.update_or_add(condition, values, sets, records, reduce),
+            ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
+            values,
+            records,
+        )
+
+    def _change(
+        self,
+        change: Callable[[], None],
+        occurrence: ErrorOccurrence,
+        values: Sequence[Parameters],
+        records: Sequence[Record],
+    ) -> None:
+        if self._save is None:
+            self._until_done(change)
+            return
+        try:
+            if not self._connection.connected:
+                raise ConnectionUnavailableError(f"{self._label} is not connected")
+            change()
+        except Exception as error:
+            if isinstance(error, ConnectionUnavailableError):
+                self._reconnect()
+            events = [Event(-1, record) for record in records]
+            if not self._save(error, events, occurrence, [dict(one) for one in values] or None):
+                raise
+
+    def _reconnect(self) -> None:
+        self._connection.lost()
+        try:
+            self._connection.connect_with_retry()
+        except Exception:
+            logger.exception("%s: an error while connecting, which is not tried again", self._label)
+
+    def _until_done(self, call: Callable[[], _R]) -> _R:
+        """Call until it succeeds or fails for another reason than the connection.
+
+        Raises:
+            ConnectionUnavailableError: the app is shut down first.
+            Exception: what else the store raised.
+        """
+        backoff = Backoff()
+        failed = False
+        while True:
+            try:
+                if not self._connection.connected and self._connection.begin():
+                    self._connection.connect_now()
+                if self._connection.connected:
+                    return call()
+                error = ConnectionUnavailableError(f"{self._label} is not connected")
+            except ConnectionUnavailableError as lost:
+                error = lost
+                if self._connection.connected and not failed:
+                    # It was there a moment ago: connected again at once, it may well answer.
+                    failed = True
+                    self._connection.lost()
+                    continue
+                self._connection.lost()
+            pause = backoff.next()
+            logger.warning("%s: %s; waiting, and the app with it; asking again in %d s", self._label, error, pause)
+            if self._retries.wait(pause, self._stopping):
+                raise error

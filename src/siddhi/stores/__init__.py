@@ -1,0 +1,11 @@
+"""Tables kept elsewhere: what stores are made of.
+
+@siddhi.extension.store("shelf")
+class Shelf(RecordTable): ...
+
+@store(type = 'shelf')
+define table T (symbol string, price double);
+"""
+
+from siddhi.stores.expression import *  # noqa: F403
+from siddhi.stores.record_table import *  # noqa: F403

@@ -1,0 +1,315 @@
+"""Stores of tables: their life, and what happens while one is away."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from siddhi import Event, SiddhiManager, extension
+from siddhi.errors import (
+    ConnectionUnavailableError,
+    ExtensionError,
+    OnDemandQueryCreationError,
+    SiddhiAppCreationError,
+    SiddhiAppError,
+)
+from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore
+from siddhi.stores import RecordTable
+from tests.runtime.connectors.kit import StoppedTime
+from tests.stores.kit import App, shelf_manager
+
+APP = """
+@app:name('Shelves')
+define stream I (s string, v int);
+define stream C (s string, v int);
+@store(type = 'shelf'{options}) @primaryKey('s') define table T (s string, v int);
+from I insert into T;
+from C[v == 0] delete T on T.s == s;
+from C[v > 0 and v < 10] update T on T.s == s;
+from C[v >= 10] update or insert into T on T.s == s;
+from C[(T.s == s) in T] select s insert into O;
+"""
+
+
+@pytest.fixture
+def time():
+    return StoppedTime()
+
+
+@pytest.fixture
+def held(time):
+    with shelf_manager(retries=time) as (manager, shelf):
+        yield manager, shelf
+
+
+def app(manager: SiddhiManager, options: str = "") -> App:
+    return App(manager, APP.format(options=options))
+
+
+def test_a_store_is_made_when_the_app_is_created_and_connected_when_it_starts(held):
+    manager, shelf = held
+    runtime = manager.create_siddhi_app_runtime(APP.format(options=", color = 'red'"))
+    assert shelf.calls == ["init"]
+    assert shelf.options == {"color": "red"}
+    assert shelf.context.table == "T"
+    assert shelf.context.primary_key == (0,)
+    runtime.start()
+    assert shelf.calls == ["init", "connect"]
+    runtime.shutdown()
+    assert shelf.calls == ["init", "connect", "disconnect", "destroy"]
+
+
+def test_rows_outlive_the_app_and_are_in_no_snapshot(held):
+    manager, _ = held
+    first = app(manager)
+    first.send("I", ("a", 1))
+    snapshot = first.runtime.snapshot()
+    first.send("I", ("b", 2))
+    first.runtime.restore(snapshot)
+    first.runtime.shutdown()
+    assert app(manager).rows() == [("a", 1), ("b", 2)]
+
+
+def test_an_app_starts_while_its_store_is_away_and_connects_later(held, time):
+    manager, shelf = held
+    shelf.down = True
+    started = app(manager)
+    assert time.pauses == [5]
+    time.run()
+    assert time.pauses == [5, 10]
+    shelf.down = False
+    time.run()
+    started.send("I", ("a", 1))
+    assert shelf.rows == [("a", 1)]
+    assert time.waits == []
+
+
+def test_whoever_uses_a_store_that_is_away_waits_longer_and_longer_and_nothing_is_lost(held, time):
+    manager, shelf = held
+    started = app(manager)
+    started.send("I", ("a", 1))
+    shelf.down = True
+
+    def come_back() -> None:
+        if len(time.waits) == 4:
+            shelf.down = False
+
+    time.on_wait = come_back
+    started.send("I", ("b", 2))
+    assert time.waits == [5, 10, 15, 30]
+    assert shelf.rows == [("a", 1), ("b", 2)]
+    for sent in (("b", 0), ("a", 5), ("c", 10)):
+        time.waits.clear()
+        shelf.down = True
+        started.send("C", sent)
+    assert shelf.rows == [("a", 5), ("c", 10)]
+    time.waits.clear()
+    shelf.down = True
+    assert started.rows() == [("a", 5), ("c", 10)]
+    assert started.errors == []
+
+
+def test_a_connection_that_breaks_is_tried_again_at_once(held, time):
+    manager, shelf = held
+    started = app(manager)
+
+    class Once:
+        left = 1
+
+    def check(call: str) -> None:
+        shelf.calls.append(call)
+        if call == "add" and Once.left:
+            Once.left -= 1
+            raise ConnectionUnavailableError("gone for a moment")
+
+    shelf.check = check
+    started.send("I", ("a", 1))
+    assert shelf.rows == [("a", 1)]
+    assert shelf.calls == ["init", "connect", "add", "connect", "add"]
+    assert time.waits == []
+
+
+def test_a_shutdown_ends_the_waiting_and_tells_of_what_was_not_done(held, time):
+    manager, shelf = held
+    started = app(manager)
+    shelf.down = True
+    time.on_wait = started.runtime.shutdown
+    started.send("I", ("a", 1))
+    assert shelf.rows == []
+    assert len(started.errors) == 1
+    assert "the shelf is away" in started.errors[0]
+
+
+def test_another_error_of_a_store_is_that_of_the_stream(held):
+    manager, shelf = held
+    started = app(manager)
+    shelf.broken = OSError("disk full")
+    started.send("I", ("a", 1))
+    assert started.errors == ["disk full"]
+    shelf.broken = None
+    started.send("I", ("b", 1))
+    assert shelf.rows == [("b", 1)]
+
+
+def test_a_store_that_can_not_be_connected_at_all_stops_the_start(held):
+    manager, shelf = held
+    runtime = manager.create_siddhi_app_runtime(APP.format(options=""))
+    shelf.broken = OSError("no such shelf")
+    with pytest.raises(OSError, match="no such shelf"):
+        runtime.start()
+    assert not runtime.is_running
+
+
+def test_on_error_store_keeps_changes_and_holds_nobody_up(held, time):
+    manager, shelf = held
+    errors = InMemoryErrorStore()
+    manager.set_error_store(errors)
+    started = app(manager, ", on.error = 'store'")
+    started.send("I", ("a", 1))
+    shelf.broken = OSError("disk full")
+    started.send("I", ("b", 2))
+    shelf.broken = None
+    shelf.down = True
+    started.runtime.input_handler("I").send_events([Event(1, ("c", 3)), Event(1, ("d", 4))])
+    errors.flush()
+    entries = errors.load_error_entries("Shelves")
+    assert [entry.occurrence for entry in entries] == [ErrorOccurrence.STORE_ON_TABLE_ADD] * 2
+    assert [[event.data for event in entry.events] for entry in entries] == [[("b", 2)], [("c", 3), ("d", 4)]]
+    assert {entry.name for entry in entries} == {"T"}
+    assert time.waits == []
+    shelf.down = False
+    time.run()
+    shelf.broken = OSError("disk full")
+    # What reads waits, or fails as the store does: only changes are kept.
+    started.send("C", ("a", 0), ("a", 5), ("x", 10))
+    errors.flush()
+    assert [entry.occurrence.value for entry in errors.load_error_entries("Shelves")][2:] == [
+        "STORE_ON_TABLE_DELETE",
+        "STORE_ON_TABLE_UPDATE",
+        "STORE_ON_TABLE_UPDATE_OR_ADD",
+    ]
+    assert errors.load_error_entries("Shelves")[2].payload == [{"p0": "a"}]
+    assert len(started.errors) == 3
+
+
+def test_without_an_error_store_a_change_that_failed_is_told(held, time):
+    manager, shelf = held
+    started = app(manager, ", on.error = 'STORE'")
+    shelf.down = True
+    started.send("I", ("b", 2))
+    assert started.errors == ["the shelf is away"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "code", "message"),
+    [
+        ("@store(kind = 'shelf')", "E315", "lacks the element 'type'"),
+        ("@store(type = 'shelv')", "E301", "shelf"),
+        ("@store(type = 'shelf', on.error = 'WAIT')", "E315", "use one of RETRY, LOG, STORE"),
+        ("@store(type = 'shelf', ref = 'x')", "E320", "references"),
+        ("@store(type = 'shelf', @cache(size = '10'))", "E320", "@cache"),
+        ("@store(type = 'shelf') @index('w')", "E203", "'w'"),
+        ("@store(type = 'shelf') @store(type = 'shelf')", "E206", ""),
+    ],
+)
+def test_wrong_annotations_are_refused(held, annotation, code, message):
+    manager, _ = held
+    with pytest.raises(SiddhiAppError) as caught:
+        manager.create_siddhi_app_runtime(f"{annotation} define table T (s string, v int);")
+    assert caught.value.code == code
+    assert message in str(caught.value)
+    assert caught.value.line == 1
+
+
+def test_an_index_may_have_several_attributes(held):
+    manager, shelf = held
+    manager.create_siddhi_app_runtime(
+        "@store(type='shelf') @index('v', 's') @index('s') define table T (s string, v int);"
+    )
+    assert shelf.context.indexes == ((1, 0), (0,))
+
+
+def test_a_change_that_a_store_can_not_make_is_refused(held):
+    manager, _ = held
+    with pytest.raises(SiddhiAppCreationError, match="can't change table 'T'") as caught:
+        manager.create_siddhi_app_runtime(
+            "define stream C (s string);\n@store(type='shelf') define table T (s string, v int);\n"
+            "from C delete T on convert(T.v, 'string') == s;"
+        )
+    assert caught.value.code == "E327"
+    assert caught.value.line == 3
+
+
+def test_an_on_demand_change_that_a_store_can_not_make_is_refused(held):
+    manager, _ = held
+    with pytest.raises(OnDemandQueryCreationError, match="E327"):
+        app(manager).ask("delete T on convert(T.v, 'string') == '1'")
+
+
+def test_rows_that_do_not_fit_are_refused(held):
+    manager, shelf = held
+    started = app(manager)
+    shelf.rows = [("a",)]
+    with pytest.raises(OnDemandQueryCreationError, match="a row of 1 values"):
+        started.rows()
+    shelf.rows = [("a", "one")]
+    with pytest.raises(OnDemandQueryCreationError, match="'one'"):
+        started.rows()
+
+
+def test_a_class_without_the_methods_of_a_store_is_refused():
+    with pytest.raises(ExtensionError, match="add"):
+
+        @extension.store("nothing", registry=extension.Registry())
+        class Nothing:
+            pass
+
+
+def test_what_a_store_must_do_is_left_to_it():
+    table = RecordTable()
+    for call in (
+        lambda: table.init(None, None),
+        lambda: table.compile_condition(None),
+        lambda: table.compile_value(None),
+        lambda: table.add([]),
+        lambda: table.find(None, {}),
+        lambda: table.delete(None, []),
+        lambda: table.update(None, [], {}),
+    ):
+        with pytest.raises(NotImplementedError):
+            call()
+
+
+def test_a_store_that_cannot_give_back_what_it_took_is_logged(held, caplog):
+    manager, shelf = held
+    started = app(manager)
+
+    def destroy() -> None:
+        raise OSError("stuck")
+
+    shelf.destroy = destroy
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        started.runtime.shutdown()
+    assert "while it was destroyed" in caplog.text
+
+
+def test_other_threads_are_served_once_a_store_is_back(held, time):
+    manager, shelf = held
+    started = app(manager)
+    shelf.down = True
+    waiting = threading.Event()
+
+    def come_back() -> None:
+        waiting.set()
+        shelf.down = False
+
+    time.on_wait = come_back
+    threads = [threading.Thread(target=started.send, args=("I", (name, 1))) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert waiting.is_set()
+    assert sorted(shelf.rows) == [("a", 1), ("b", 1), ("c", 1), ("d", 1)]

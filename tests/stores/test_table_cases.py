@@ -1,0 +1,242 @@
+"""The same cases for tables in memory, on the shelf of tests, and in databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.stores.kit import App, shelf_manager
+from tests.stores.places import PLACES, Place
+
+STREAMS = """
+define stream I (s string, v int);
+define stream C (s string, v int);
+define stream Chunk (s string, v int);
+"""
+FILL = "from I insert into T;"
+
+Start = Callable[..., App]
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    with PLACES[request.param](request) as place:
+        yield place
+
+
+@pytest.fixture
+def start(place: Place) -> Iterator[Start]:
+    """Starts an app whose table T stands at the place."""
+    with shelf_manager() as (manager, _):
+
+        def started(
+            *queries: str, table: str = "(s string, v int)", keys: str = "", more: str = "", fill: str = FILL
+        ) -> App:
+            define = f"{place.store} {keys} define table T {table};"
+            return App(manager, f"{STREAMS} {more} {define} {fill} {' '.join(queries)}")
+
+        yield started
+
+
+KEYS = ["", "@primaryKey('s', 'v')", "@index('s')", "@index('s') @index('v')"]
+ONE_KEY = ["@primaryKey('s')", "@primaryKey('s') @index('v')"]
+
+
+@pytest.mark.parametrize("keys", KEYS + ONE_KEY)
+def test_insert_and_select(start, keys):
+    app = start(keys=keys)
+    app.send("I", ("a", 1), ("b", 2))
+    app.send_chunk("I", ("c", 3), ("d", 4))
+    assert sorted(app.rows()) == [("a", 1), ("b", 2), ("c", 3), ("d", 4)]
+    assert app.ask("from T on s == 'b' select v") == [(2,)]
+
+
+@pytest.mark.parametrize("keys", ONE_KEY)
+def test_of_rows_with_one_key_the_first_stays_and_the_others_are_told_of(start, keys):
+    app = start(keys=keys)
+    app.send("I", ("a", 1), ("a", 2), ("b", 3))
+    app.send_chunk("I", ("c", 4), ("c", 5), ("b", 6), ("d", 7))
+    assert sorted(app.rows()) == [("a", 1), ("b", 3), ("c", 4), ("d", 7)]
+    assert len(app.errors) == 3
+    assert all("table 'T' is dropped" in error for error in app.errors)
+
+
+@pytest.mark.parametrize("keys", KEYS + ONE_KEY)
+def test_delete(start, keys):
+    app = start("from C delete T on T.s == s and T.v > v;", keys=keys)
+    app.send("I", ("a", 1), ("b", 5), ("c", 7))
+    app.send("C", ("b", 9), ("c", 2), ("x", 0))
+    assert sorted(app.rows()) == [("a", 1), ("b", 5)]
+    app.send_chunk("C", ("a", 0), ("b", 0))
+    assert app.rows() == []
+
+
+@pytest.mark.parametrize("keys", ["", "@index('s')", *ONE_KEY])
+def test_update_with_and_without_set(start, keys):
+    app = start(
+        "from C[v > 100] update T set T.v = T.v + v on T.s == s;", "from C[v < 100] update T on T.s == s;", keys=keys
+    )
+    app.send("I", ("a", 1), ("b", 2))
+    app.send("C", ("a", 7), ("x", 8), ("b", 101), ("a", 200))
+    assert sorted(app.rows()) == [("a", 207), ("b", 103)]
+    app.send_chunk("C", ("a", 1), ("a", 2), ("b", None), ("b", 3))
+    assert sorted(app.rows()) == [("a", 2), ("b", 3)]
+
+
+def test_a_change_that_would_give_two_rows_one_key_is_not_made(start):
+    app = start("from C select s, 'b' as n update T set T.s = n on T.s == s;", keys="@primaryKey('s')")
+    app.send("I", ("a", 1), ("b", 2))
+    app.send("C", ("a", 0))
+    assert sorted(app.rows()) == [("a", 1), ("b", 2)]
+    assert len(app.errors) == 1
+    app.send("C", ("b", 0))
+    assert len(app.errors) == 1
+
+
+@pytest.mark.parametrize("keys", ["", "@index('s')", *ONE_KEY])
+def test_update_or_insert(start, keys):
+    app = start("from C update or insert into T on T.s == s;", keys=keys)
+    app.send("I", ("a", 1))
+    app.send("C", ("a", 2), ("b", 3), ("b", 4))
+    assert sorted(app.rows()) == [("a", 2), ("b", 4)]
+    app.send_chunk("C", ("c", 1), ("c", 2), ("a", 9), ("d", 5))
+    assert sorted(app.rows()) == [("a", 9), ("b", 4), ("c", 2), ("d", 5)]
+    assert app.errors == []
+
+
+@pytest.mark.parametrize("keys", ["", *ONE_KEY])
+def test_update_or_insert_with_set_changes_what_a_chunk_has_just_added(start, keys):
+    app = start("from C update or insert into T set T.v = T.v + v on T.s == s;", keys=keys)
+    app.send_chunk("C", ("a", 1), ("a", 2), ("b", 3), ("a", 10))
+    assert sorted(app.rows()) == [("a", 13), ("b", 3)]
+
+
+def test_update_or_insert_by_another_condition_than_the_key(start):
+    app = start("from C update or insert into T on T.v == v;")
+    app.send("I", ("a", 1), ("b", 1), ("c", 2))
+    app.send("C", ("z", 1), ("y", 5))
+    assert sorted(app.rows()) == [("c", 2), ("y", 5), ("z", 1), ("z", 1)]
+
+
+@pytest.mark.parametrize("keys", KEYS + ONE_KEY)
+def test_in(start, keys):
+    app = start(
+        "from C[(T.s == s and T.v > 1) in T] select s, v insert into O;",
+        "from Chunk select s, (T.v == v) in T as found insert into O2;",
+        keys=keys,
+    )
+    app.send("I", ("a", 1), ("b", 2))
+    app.send("C", ("a", 0), ("b", 0), ("x", 0), (None, 0))
+    assert app.out == [("b", 0)]
+
+
+@pytest.mark.parametrize("keys", KEYS + ONE_KEY)
+def test_joins(start, keys):
+    app = start("from C left outer join T on T.s == C.s and T.v != C.v select C.s, T.v insert into O;", keys=keys)
+    app.send("I", ("a", 1), ("b", 2))
+    app.send("C", ("a", 0), ("b", 2), ("x", 0))
+    assert app.out == [("a", 1), ("b", None), ("x", None)]
+
+
+def test_a_join_without_condition(start):
+    app = start("from C join T select C.s, T.v insert into O;")
+    app.send("I", ("a", 1), ("b", 2))
+    app.send("C", ("x", 0))
+    assert app.out == [("x", 1), ("x", 2)]
+
+
+NULLS = [
+    ("v > 1", [("b", 2)]),
+    ("v != 2", [("a", 1), ("n", None)]),
+    ("not (v > 1)", [("a", 1), ("n", None)]),
+    ("not (v == 1 or s == 'b')", [("n", None)]),
+    ("not (not (v > 1))", [("b", 2)]),
+    ("v is null", [("n", None)]),
+    ("not (v is null)", [("a", 1), ("b", 2)]),
+    ("v + 1 == 3", [("b", 2)]),
+    ("v * 2 - 1 > 2 and s != 'a'", [("b", 2)]),
+    ("v / 2 == 1", [("b", 2)]),
+    ("v / 0 == 1 or v % 2 == 1", [("a", 1)]),
+    ("v == 2L", [("b", 2)]),
+    ("v < 1.5", [("a", 1)]),
+    ("v / 2.0 == 0.5", [("a", 1)]),
+    ("s == \"a' or '1'=='1\"", []),
+    ("true", [("a", 1), ("b", 2), ("n", None)]),
+    ("false", []),
+    ("ifThenElse(v > 1, true, false)", [("b", 2)]),
+    ("str_of(s) == 'B' and v > 0", [("b", 2)]),
+    ("convert(v, 'string') == '2'", [("b", 2)]),
+]
+
+
+@pytest.mark.parametrize(("condition", "rows"), NULLS)
+def test_conditions_mean_the_same_everywhere(start, condition, rows):
+    upper = "define function str_of[python] return string { return None if data[0] is None else data[0].upper() };"
+    app = start(more=upper)
+    app.send("I", ("a", 1), ("b", 2), ("n", None))
+    assert sorted(app.ask(f"from T on {condition} select *")) == rows
+
+
+def test_comparing_with_null_and_with_computed_values(start):
+    app = start(
+        "from C join T on T.v != C.v select C.s, T.s as t insert into O;",
+        "from C delete T on T.v == v + 1 or s == 'all';",
+    )
+    app.send("I", ("a", 1), ("b", 2), ("n", None))
+    app.send("C", ("x", None))
+    assert sorted(app.out) == [("x", "a"), ("x", "b"), ("x", "n")]
+    app.send("C", ("y", 1))
+    assert sorted(app.rows()) == [("a", 1), ("n", None)]
+    app.send("C", ("all", 0))
+    assert app.rows() == []
+
+
+def test_every_type_comes_back_as_it_went_in(start):
+    table = "(a string, b int, c long, d float, e double, f bool)"
+    app = start(more=f"define stream Wide {table};", fill="from Wide insert into T;", table=table)
+    rows = [
+        ("x", 2**31 - 1, 2**63 - 1, 0.5, 1e308, True),
+        ("", -(2**31), -(2**63), -1.25, -5e-324, False),
+        ("ä€🙂'\"%;--", 0, 0, 0.1, float("inf"), True),
+        (None, None, None, None, None, None),
+    ]
+    app.send("Wide", *rows)
+    assert app.rows() == rows
+    assert app.ask("from T on d == 0.1f select a") == [("ä€🙂'\"%;--",)]
+    assert app.ask("from T on f select b") == [(2**31 - 1,), (0,)]
+    assert app.ask("from T on not f select b") == [(-(2**31),), (None,)]
+    assert app.ask("from T on c == 9223372036854775807L select a") == [("x",)]
+
+
+def test_on_demand_changes(start):
+    app = start()
+    assert app.ask("select 'a' as s, 1 as v insert into T") == []
+    app.ask("select 'b' as s, 2 as v update or insert into T on T.s == 'b'")
+    app.ask("select 'b' as s, 3 as v update or insert into T on T.s == s")
+    app.ask("update T set v = v + 5 on s == 'a'")
+    assert sorted(app.rows()) == [("a", 6), ("b", 3)]
+    app.ask("delete T on T.s == 'a'")
+    assert app.rows() == [("b", 3)]
+
+
+SELECTIONS = [
+    ("select s, sum(v) as t group by s order by s", [("a", 4), ("b", 2), ("n", None)]),
+    ("select s, sum(v) as t group by s having t > 3", [("a", 4)]),
+    ("select s, v order by v desc limit 2", [("a", 3), ("b", 2)]),
+    ("select s, v order by v desc limit 1 offset 1", [("b", 2)]),
+    ("on v > 100 select s", []),
+    ("select count() as n", [(4,)]),
+    ("on v > 100 select count() as n", []),
+    ("select s order by v desc limit 1", [("a",)]),
+    ("on v > 0 select max(v) as a, min(v) as b, avg(v) as c", [(3, 1, 2.0)]),
+    ("on s == 'a' select distinctCount(v) as n", [(2,)]),
+    ("on v > 1 select s, v * 2 as w order by w", [("b", 4), ("a", 6)]),
+]
+
+
+@pytest.mark.parametrize(("query", "rows"), SELECTIONS)
+def test_selections(start, query, rows):
+    app = start()
+    app.send("I", ("a", 1), ("b", 2), ("a", 3), ("n", None))
+    assert app.ask(f"from T {query}") == rows
