@@ -26,6 +26,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+
 import soak
 
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -165,7 +166,9 @@ def memory_grown(expired: int) -> float:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     cases = ["match", "expire", "miss"]
-    parser.add_argument("--case", nargs="+", default=cases, choices=cases, metavar="NAME", help=f"of {', '.join(cases)}")
+    parser.add_argument(
+        "--case", nargs="+", default=cases, choices=cases, metavar="NAME", help=f"of {', '.join(cases)}"
+    )
     parser.add_argument("--mode", choices=["batch", "event"], default="batch", help="tables or single rows")
     parser.add_argument("--events", type=int, default=200_000, help="per round (default: 200,000)")
     parser.add_argument("--rounds", type=int, default=5, help="the best counts (default: 5)")
