@@ -80,7 +80,11 @@ class StoreExpressions:
 
     def _parameter(self, node: TypedExpression) -> asked.Parameter:
         # An attribute that is read twice is one parameter; what is computed may differ from call to call.
-        known = (name for name, other in self.parameters.items() if isinstance(node, Attr) and other == node)
+        known = (
+            name
+            for name, other in self.parameters.items()
+            if other is node or (isinstance(node, Attr) and other == node)
+        )
         name = next(known, f"p{len(self.parameters)}")
         self.parameters[name] = node
         output = node.position if isinstance(node, Attr) and node.slot == OUTPUT_SLOT and node.index is None else None

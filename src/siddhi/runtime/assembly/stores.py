@@ -17,9 +17,9 @@ from siddhi._core.user_event import Event
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.io.options import Option, OptionHolder, Template
 from siddhi.planner.connectors_plan import StoreErrorAction, StorePlan
-from siddhi.planner.expressions import TABLE_SLOT, And, TypedExpression
+from siddhi.planner.expressions import TABLE_SLOT, And, Attr, TypedExpression
 from siddhi.planner.nodes import TablePlan
-from siddhi.planner.walk import conjuncts, has_aggregate
+from siddhi.planner.walk import conjuncts, has_aggregate, substitute
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
@@ -131,7 +131,7 @@ class StoreTable:
         expressions = StoreExpressions(self._plan.attributes, TABLE_SLOT)
         try:
             compiled = None if condition is None else self._compile(condition, expressions)
-            values = {position: self._value(value, expressions) for position, value in sets.items()}
+            values = {position: self._value(value, expressions) for position, value in _as_of_before(sets).items()}
         except UnsupportedExpressionError as error:
             raise SiddhiAppCreationError(
                 f"store '{self._name}' can't change table '{self._plan.id}' this way: {error}",
@@ -187,6 +187,16 @@ class StoreTable:
     def _refuse(self, record: Record, why: str) -> None:
         error = ValueError(f"a row for table '{self._plan.id}' is dropped: {why}")
         self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
+
+
+def _as_of_before(sets: dict[int, TypedExpression]) -> dict[int, TypedExpression]:
+    """The assignments, each over the row as it was: one that reads what another sets first has that in its place."""
+    done: dict[int, TypedExpression] = {}
+    for position, value in sets.items():
+        done[position] = substitute(
+            value, lambda node: done.get(node.position) if isinstance(node, Attr) and node.slot == TABLE_SLOT else None
+        )
+    return done
 
 
 def parameters_of(expressions: StoreExpressions, builder: ExpressionBuilder) -> Parameters:
