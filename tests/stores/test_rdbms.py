@@ -102,6 +102,31 @@ def test_an_upsert_where_every_attribute_is_of_the_key(manager, file):
     assert ["its primary key s is null" in error for error in started.errors] == [True]
 
 
+def test_a_selection_that_means_the_same_there_is_made_there(manager, file, statements):
+    started = app(manager, file)
+    started.send("I", ("a", 1), ("b", 2))
+    for query, inside in (
+        ("on v > 1 select s, sum(v) as t group by s order by t limit 3", "GROUP BY"),
+        ("select s having v > 1", "WHERE"),
+        ("select count() as n", "HAVING"),
+    ):
+        statements.clear()
+        started.ask(f"from T {query}")
+        assert inside in statements[-1][0], query
+    for query in ("select s, sum(v) as t group by s having t > 0", "select stdDev(v) as d", "select s, count() as n"):
+        statements.clear()
+        started.ask(f"from T {query}")
+        assert statements[-1][0] == 'SELECT "T".s, "T".v FROM "T"', query
+
+
+def test_an_answer_has_the_names_of_the_selection(manager, file):
+    started = app(manager, file)
+    started.send("I", ("a", 1))
+    (event,) = started.runtime.query("from T select v + 1 as w, s")
+    assert (event["w"], event["s"], event.timestamp) == (2, "a", -1)
+    assert started.runtime.query_types("from T select v + 1 as w, s") == [("w", "int"), ("s", "string")]
+
+
 def test_a_row_without_key_is_told_of(manager, file):
     started = app(manager, file, "from C update or insert into T set T.v = T.v + v on T.s == s;")
     started.send_chunk("I", ("a", 1), (None, 2))

@@ -13,9 +13,10 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.io.options import OptionHolder
 from siddhi.stores.expression import And, Attribute, Comparison, Expression, Parameter
+from siddhi.stores.queryable import QueryableRecordTable, Selection
 from siddhi.stores.rdbms_engine import make_engine, reachable
 from siddhi.stores.rdbms_sql import COLUMN_TYPES, SqlExpressions
-from siddhi.stores.record_table import Parameters, Record, RecordTable, TableContext
+from siddhi.stores.record_table import Parameters, Record, TableContext
 from siddhi.types import AttributeType
 
 __all__ = ["RdbmsTable"]
@@ -38,7 +39,7 @@ class _Value:
         self.sql = sql
 
 
-class RdbmsTable(RecordTable):
+class RdbmsTable(QueryableRecordTable):
     """One table of a database. It is made where it does not exist; what it holds outlives the app."""
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
@@ -99,6 +100,29 @@ class RdbmsTable(RecordTable):
     def compile_value(self, value: Expression) -> _Value:
         return _Value(value, self._expressions.value(value))
 
+    def compile_selection(self, selection: Selection) -> sa.Select[Any]:
+        value = self._expressions.value
+        statement: sa.Select[Any] = sa.select(*[value(column).label(name) for name, column in selection.columns])
+        statement = statement.select_from(self._table)
+        if selection.group_by:
+            statement = statement.group_by(*[value(key) for key in selection.group_by])
+        elif selection.aggregates:
+            statement = statement.having(sa.func.count() > 0)
+        for key, descends in selection.order_by:
+            by = self._sorted_by(key)
+            statement = statement.order_by(value(key).is_(None), by.desc() if descends else by.asc())
+        if selection.limit is not None:
+            statement = statement.limit(selection.limit)
+        elif selection.offset and self._engine.dialect.name == "sqlite":
+            statement = statement.limit(-1)
+        return statement.offset(selection.offset) if selection.offset else statement
+
+    def _sorted_by(self, key: Expression) -> Any:
+        by = self._expressions.value(key)
+        if key.type is AttributeType.STRING and self._engine.dialect.name == "postgresql":
+            return sa.collate(by, "C")  # by code point, as everywhere else
+        return by
+
     # --- reading
 
     def find(self, condition: _Condition | None, parameters: Parameters) -> Sequence[Sequence[Any]]:
@@ -119,6 +143,14 @@ class RdbmsTable(RecordTable):
         with self._transaction() as connection:
             row: Sequence[Any] | None = connection.execute(statement, self._bound(parameters)).first()
         return row is not None
+
+    def query(
+        self, condition: _Condition | None, selection: sa.Select[Any], parameters: Parameters
+    ) -> Sequence[Sequence[Any]]:
+        statement = self._where(selection, condition or self._everything)
+        with self._transaction() as connection:
+            rows: Sequence[Sequence[Any]] = connection.execute(statement, self._bound(parameters)).all()
+        return rows
 
     # --- changing
 

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from siddhi.stores.expression import (
+    Aggregate,
     And,
     Arithmetic,
     Attribute,
@@ -98,9 +99,23 @@ class SqlExpressions:
                 return self._cast(operand, type_)
             case Arithmetic():
                 return self._arithmetic(node)
+            case Aggregate():
+                return self._aggregate(node)
             case And() | Or() | Not() | IsNull() | Comparison():
                 return sa.func.coalesce(self.condition(node), sa.false(), type_=sa.Boolean())
         raise UnsupportedExpressionError(f"a database is not asked for a {_name(node)}")
+
+    def _aggregate(self, node: Aggregate) -> Sql:
+        if node.name == "count" and node.argument is None:
+            return sa.func.count()
+        if node.argument is None or node.name not in ("sum", "avg", "min", "max"):
+            raise UnsupportedExpressionError(f"the engine computes {node.name}()")
+        if node.argument.type not in _COMPUTED:
+            raise UnsupportedExpressionError(f"the engine aggregates numbers of type {node.argument.type.value}")
+        type_ = _column_type(node.type)
+        made = getattr(sa.func, node.name)(self.value(node.argument))
+        # Databases sum and average in types of their own.
+        return sa.cast(made, type_) if node.name in ("sum", "avg") else made
 
     def _comparison(self, node: Comparison) -> Sql:
         left, right = self._compared(node.left), self._compared(node.right)

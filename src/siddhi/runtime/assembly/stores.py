@@ -52,6 +52,8 @@ class StoreTable:
     Attributes:
         pool: as given.
         layout: as given.
+        attributes: of the table.
+        store: keeps the rows.
         runtime: the store at work.
 
     Raises:
@@ -72,10 +74,11 @@ class StoreTable:
         self.layout = layout
         self._plan = plan
         self._context = context
-        self._store = _make(plan, plan.store, context, self._refuse)
+        self.attributes = plan.attributes
+        self.store = _make(plan, plan.store, context, self._refuse)
         store = plan.store
         self.runtime = StoreRuntime(
-            self._store,
+            self.store,
             f"app '{context.name}', store '{store.store.full_name}' of table '{plan.id}'",
             retries,
             (lambda error, events, occurrence, payload: faults.save(error, plan.id, events, occurrence, payload))
@@ -174,13 +177,13 @@ class StoreTable:
 
     def _compile(self, condition: TypedExpression, expressions: StoreExpressions) -> Any:
         try:
-            return self._store.compile_condition(expressions.make(condition))
+            return self.store.compile_condition(expressions.make(condition))
         except RecursionError as error:
             raise UnsupportedExpressionError("it is nested too deeply") from error
 
     def _value(self, value: TypedExpression, expressions: StoreExpressions) -> Any:
         try:
-            return self._store.compile_value(expressions.make(value))
+            return self.store.compile_value(expressions.make(value))
         except RecursionError as error:
             raise UnsupportedExpressionError("it is nested too deeply") from error
 
