@@ -50,9 +50,17 @@ def postgresql(request: pytest.FixtureRequest) -> Iterator[Place]:
     yield Place(f"@store(type = 'rdbms', url = '{url}', table.name = 'table {next(_numbers)}')")
 
 
+@contextmanager
+def cached(request: pytest.FixtureRequest) -> Iterator[Place]:
+    with shelf(request) as place:
+        keyed = "primaryKey" in str(request.node.name)
+        yield Place("@store(type = 'shelf', @cache(size = '2'))") if keyed else place
+
+
 PLACES: dict[str, Callable[[pytest.FixtureRequest], AbstractContextManager[Place]]] = {
     "memory": memory,
     "shelf": shelf,
+    "cached": cached,
     "sqlite": sqlite,
     "sqlite in memory": sqlite_in_memory,
     "postgresql": postgresql,
