@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
+import time
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Cron texts mean local time, and some zones were minutes and seconds apart in 1970, where many tests live.
+os.environ["TZ"] = "UTC"
+if hasattr(time, "tzset"):
+    time.tzset()
 
 # How long an example takes, or its making, says nothing about the rule under test, and depends on the machine.
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from siddhi import SiddhiManager
 from siddhi._core.callback import StreamCallback
 from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout, TypeCode
@@ -134,3 +135,40 @@ def test_a_stream_without_window_is_followed_by_nothing() -> None:
     source.subscribe(QueryEntry(app, (), None, window, source, ALL))
     source.send_rows([(1, (5,)), (2, (6,))])
     assert rows == [(5,), (6,)]
+
+
+BATCHED = """@app:playback define stream S (k string, v int); define stream R (k string);
+    define function f[python] return bool { return 1 // (3 - data[0]) is not None };
+    from S#window.lengthBatch(1) as a join R#window.length(1) as b on a.k == b.k%s select a.v as v insert into Out;"""
+
+
+def told_by_batches(condition: str, steps: list[tuple[Any, ...]], restart: int | None = None) -> list[Any]:
+    """Values put out; before one of the steps the app goes on from a snapshot."""
+    got: list[Any] = []
+    manager = SiddhiManager()
+    runtime = None
+    for place, (stream, *row) in enumerate(steps):
+        if runtime is None or place == restart:
+            snapshot = None if runtime is None else runtime.snapshot()
+            if runtime is not None:
+                runtime.shutdown()
+            runtime = manager.create_siddhi_app_runtime(BATCHED % condition)
+            runtime.add_callback("Out", lambda events: got.extend(event.data[0] for event in events))
+            runtime.handle_exception_with(lambda error, origin, events: None)
+            runtime.start()
+            if snapshot is not None:
+                runtime.restore(snapshot)
+        runtime.input_handler(stream).send(tuple(row), timestamp=place + 1)
+    manager.shutdown()
+    return got
+
+
+@pytest.mark.parametrize("restart", [1, 2])
+def test_batches_released_before_a_snapshot_are_found_after_it(restart: int) -> None:
+    steps = [("S", "a", 1), ("S", "a", 2), ("R", "a")]
+    assert told_by_batches("", steps, restart) == told_by_batches("", steps) == [1, 2]
+
+
+def test_a_batch_that_fails_does_not_release_those_before_it_again() -> None:
+    steps = [("R", "a"), ("S", "a", 1), ("S", "a", 2), ("S", "a", 3), ("S", "a", 4)]
+    assert told_by_batches(" and f(a.v)", steps) == [1, 2, 4]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import sys
 from typing import Any
 
 import pyarrow as pa
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
+from siddhi._core.event import live_events
 
 DEFINITION = "define stream S (a string, b long, c double, d string, e int);"
 SCHEMA = {"a": pa.string(), "b": pa.int64(), "c": pa.float64(), "d": pa.string(), "e": pa.int32()}
@@ -100,3 +103,53 @@ def test_numbers_computed_by_the_block_are_those_of_single_rows(
     ]  # fmt: skip
     app = f"{DEFINITION} from S{condition} select a, {', '.join(columns)} insert into Out;"
     assert told(app, rows, cuts) == told(app, rows, None)
+
+
+FAILING = {
+    "a function": "from M select 1 / 0 as none, f(v) as x insert into Out;",
+    "a window behind a copy": "from M#window.externalTime(ts, 1 sec) select name insert all events into Out;",
+}
+
+
+@pytest.mark.parametrize("way", FAILING)
+def test_rows_that_fail_behind_a_lent_record_own_what_they_show(way: str) -> None:
+    app = f"""define stream S (name string, v int, ts long, extra string);
+        define function f[python] return int {{ return 1 // data[0] }};
+        from S select name, v, ts insert into M; {FAILING[way]}
+        from S select extra insert into Extras;"""
+    word = "some-word"
+    held: list[Any] = []
+    gc.collect()
+    alive = live_events()
+    before = sys.getrefcount(word)
+    manager = SiddhiManager()
+    runtime = manager.create_siddhi_app_runtime(app)
+    runtime.handle_exception_with(lambda error, origin, events: held.extend(events))
+    for stream in ("Out", "Extras"):
+        runtime.add_batch_callback(stream, lambda batch: None)
+    runtime.start()
+    table = {"name": ["x"] * 5, "v": [0] * 5, "ts": pa.array([None] * 5, pa.int64()), "extra": [word] * 5}
+    runtime.input_handler("S").send_batch(table)
+    del table
+    manager.shutdown()
+    del runtime, manager
+    gc.collect()
+    assert [event.data for event in held] == [("x", 0, None)] * 5
+    held.clear()
+    gc.collect()
+    assert live_events() == alive
+    assert sys.getrefcount(word) == before
+
+
+@pytest.mark.parametrize("window", ["", "#window.length(5)"])
+def test_a_failed_row_of_a_batch_shows_also_what_nobody_reads(window: str) -> None:
+    app = f"""define stream S (name string, v int, extra string, more double);
+        define function f[python] return int {{ return 1 // data[0] }};
+        from S{window} select f(v) as x insert into Out;"""
+    held: list[Any] = []
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        runtime.handle_exception_with(lambda error, origin, events: held.extend(events))
+        runtime.add_batch_callback("Out", lambda batch: None)
+        table = {"name": ["a", "b", None], "v": [0, 1, 0], "extra": ["e", "f", None], "more": [1.5, 2.5, 3.5]}
+        runtime.input_handler("S").send_batch(pa.table(table))
+    assert [event.data for event in held] == [("a", 0, "e", 1.5), (None, 0, None, 3.5)]

@@ -204,7 +204,8 @@ def parse_real(text: str, single: bool) -> float | None:
 
 
 def text_of_real(value: float, single: bool) -> str:
-    """Java's text: of the shortest decimals (two digits at least) that read back as the value, the nearest one."""
+    """Java's text: of the shortest decimals (two digits at least) that read back as the value, the nearest one; of two
+    that are as near, the one whose last digit is even."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -220,7 +221,7 @@ def text_of_real(value: float, single: bool) -> str:
         near = round(exact / unit)
         found = [n for n in (near - 1, near, near + 1) if round_trips(n * unit)]
         if found:
-            best = min(found, key=lambda n: abs(n * unit - exact))
+            best = min(found, key=lambda n: (abs(n * unit - exact), n % 2))
             return sign + layout(str(best).rstrip("0"), exponent + len(str(best)) - places)
     raise AssertionError(value)
 

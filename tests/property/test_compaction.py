@@ -55,7 +55,7 @@ def pairs(draw: st.DrawFn, windows: Sequence[str]) -> Pair:
     having = draw(st.sampled_from(["", "", " having a0 > 1", " having not (a0 is null)"])) if sliding else ""
     rest = f"{grouped}{having}{draw(st.sampled_from(CHUNKS))}"
     source = f"from S{'' if filtered is None else f'[{filtered}]'}#window.{window}"
-    definition = "@app:playback " * draw(st.sampled_from([True, True, "time" not in window.lower()])) + DEFINITION
+    definition = "@app:playback " * draw(st.sampled_from([True, True, "time" in window.lower()])) + DEFINITION
     partitioned = draw(st.sampled_from([False, False, True]))
     behind = draw(st.booleans())
     texts = []

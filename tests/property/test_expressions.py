@@ -142,6 +142,15 @@ def test_conversion(source: str, target: str, data: st.DataObject) -> None:
     assert same(found, slow.convert(value, source, target), target), (found, slow.convert(value, source, target))
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(70368744177664.38, "7.036874417766438E13"), (2e-3, "0.002"), (1e23, "1.0E23"), (2**-1074, "4.9E-324")],
+)
+def test_of_two_shortest_texts_that_are_as_near_the_even_one_is_taken(value: float, text: str) -> None:
+    assert slow.convert(value, "double", "string") == text
+    assert evaluate(lowered(Call("string", "convert", (Literal("double", value),))), LAYOUT, (None,) * len(ROW)) == text
+
+
 @pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!="])
 @pytest.mark.parametrize("kinds", ["attribute, attribute", "attribute, literal", "literal, attribute", "computed"])
 @given(st.data(), st.sampled_from(slow.WIDTHS), st.sampled_from(slow.WIDTHS))

@@ -446,6 +446,7 @@ class Interrupting:
 
 def test_an_interrupt_while_values_are_read_leaves_nothing_behind():
     with running(STREAM) as runtime:
+        gc.collect()  # what other tests left goes now
         before = live_events()
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
@@ -462,6 +463,7 @@ def test_an_interrupt_of_a_callback_leaves_nothing_behind_and_the_app_goes_on():
 
     with running(STREAM + "from S select k, v + 1 as v insert into Out;") as runtime:
         runtime.add_callback("Out", interrupt)
+        gc.collect()  # what other tests left goes now
         before = live_events()
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):

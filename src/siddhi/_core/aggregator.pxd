@@ -14,6 +14,7 @@ cdef class Aggregator(Executor):
     cdef Py_ssize_t stride
     cdef Py_ssize_t capacity
     cdef bint value_optional         # `out` may be NULL: the state moves, and no value is computed from it
+    cdef bint is_safe(self) noexcept         # what it takes are numbers, or texts as they are: it can't fail
     cdef int setup(self, Py_ssize_t stride) except -1
     cdef int create(self, uint32_t slot) except -1           # an empty state in a fresh or reused slot
     cdef int reset(self, uint32_t slot) except -1            # forget everything (RESET)

@@ -3,8 +3,8 @@
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memcpy, memset
 
-from siddhi._core.event cimport CellC, EventC, EventPool, Layout, acquire, cell_from_python, release
-from siddhi._core.executor cimport COMPUTED, FrameC, box
+from siddhi._core.event cimport OBJECT, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release
+from siddhi._core.executor cimport COMPUTED, VARIABLE, Executor, FrameC, box
 
 
 cdef class Aggregator(Executor):
@@ -16,6 +16,13 @@ cdef class Aggregator(Executor):
 
     def __dealloc__(self):
         PyMem_Free(self.states)
+
+    cdef bint is_safe(self) noexcept:
+        cdef Executor argument
+        for argument in self.children:
+            if argument.type == OBJECT or (argument.kind != VARIABLE and argument.c.map is NULL):
+                return False
+        return True
 
     cdef int setup(self, Py_ssize_t stride) except -1:
         self.stride = stride

@@ -7,8 +7,9 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
 from siddhi._core.aggregator cimport Aggregator, found
-from siddhi._core.event cimport BOOL, CURRENT, LONG, OBJECT, CellC, EventC
+from siddhi._core.event cimport BOOL, CURRENT, LONG, OBJECT, STRING, CellC, EventC
 from siddhi._core.executor cimport NULL_VALUE, VALUE, ExecC, Executor, FrameC, eval_fn
+from siddhi._core.group cimport NEARBY, near
 from siddhi._core.keymap cimport NO_SLOT, KeyMap
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -53,7 +54,10 @@ cdef int hold(DistinctAggregator aggregator, uint32_t group, const CellC* value,
         Py_INCREF(values)
         state.values = <PyObject*> values
     values = <KeyMap> state.values
-    slot = values.insert(value, is_null, &is_new)
+    slot = slot_near(aggregator, values, value, is_null)
+    if slot == NO_SLOT:
+        slot = values.insert(value, is_null, &is_new)
+        aggregator.hints[near(value.bits)] = slot
     # To compare objects may have run anything: the states are found anew.
     state = <DistinctC*> aggregator.states + group
     reserve(state, <Py_ssize_t> slot + 1)
@@ -63,6 +67,17 @@ cdef int hold(DistinctAggregator aggregator, uint32_t group, const CellC* value,
     return 0
 
 
+cdef inline uint32_t slot_near(DistinctAggregator aggregator, KeyMap values, const CellC* value, bint is_null) noexcept:
+    """The slot of a text that came lately as this very object; else NO_SLOT."""
+    cdef uint32_t hint
+    if aggregator.value_type != STRING or is_null:
+        return NO_SLOT
+    hint = aggregator.hints[near(value.bits)]
+    if hint < values.used and values.live[hint] and values.keys[hint].bits == value.bits:
+        return hint
+    return NO_SLOT
+
+
 cdef int let_go(DistinctAggregator aggregator, uint32_t group, const CellC* value, bint is_null) except -1:
     cdef DistinctC* state = <DistinctC*> aggregator.states + group
     cdef KeyMap values
@@ -70,7 +85,9 @@ cdef int let_go(DistinctAggregator aggregator, uint32_t group, const CellC* valu
     if state.values is NULL:
         return 0
     values = <KeyMap> state.values
-    slot = values.find(value, is_null)
+    slot = slot_near(aggregator, values, value, is_null)
+    if slot == NO_SLOT:
+        slot = values.find(value, is_null)
     state = <DistinctC*> aggregator.states + group
     if slot == NO_SLOT or <Py_ssize_t> slot >= state.capacity:
         return 0
@@ -98,6 +115,7 @@ cdef class DistinctAggregator(Aggregator):
     """distinctCount."""
 
     cdef int value_type
+    cdef uint32_t hints[NEARBY]    # slots of values, by their address
 
     def __dealloc__(self):
         cdef Py_ssize_t slot

@@ -24,6 +24,17 @@ ctypedef fused num:                # type of the argument, and of the result
     float
     double
 
+cdef struct LeastC:
+    char unused
+
+cdef struct GreatestC:
+    char unused
+
+# Which value is better is known when the app is built: a tag, so that each order has functions of its own.
+ctypedef fused order_t:
+    LeastC
+    GreatestC
+
 cdef struct QueueC:                # candidates, best first, the older first among equals
     void* items                    # [mask + 1] ring of the argument's type, owned; NULL until something is held
     uint32_t mask
@@ -78,9 +89,9 @@ cdef int enlarge(QueueC* queue, Py_ssize_t item_size) except -1:
     return 0
 
 
-cdef inline int push(QueueC* queue, num value, bint least) except -1:
+cdef inline int push(QueueC* queue, num value, order_t* order) except -1:
     cdef num* items = <num*> queue.items
-    while queue.size > 0 and better(value, items[(queue.head + queue.size - 1) & queue.mask], least):
+    while queue.size > 0 and better(value, items[(queue.head + queue.size - 1) & queue.mask], order_t is LeastC):
         queue.size -= 1
     if items is NULL or queue.size > queue.mask:
         enlarge(queue, sizeof(num))
@@ -103,30 +114,30 @@ cdef inline bint may_hold(QueueC* queue, num value) noexcept:
     return seen != 0
 
 
-cdef inline void withdraw(QueueC* queue, num value, bint least) noexcept:
+cdef inline void withdraw(QueueC* queue, num value, order_t* order) noexcept:
     cdef num* items = <num*> queue.items
     if queue.size == 0:
         return
     if identical(items[queue.head], value):
         queue.head = (queue.head + 1) & queue.mask
         queue.size -= 1
-    elif not better(value, items[queue.head], least) and may_hold(queue, value):
-        withdraw_inside(queue, value, least)
+    elif not better(value, items[queue.head], order_t is LeastC) and may_hold(queue, value):
+        withdraw_inside(queue, value, order)
 
 
-cdef void withdraw_inside(QueueC* queue, num value, bint least) noexcept:
+cdef void withdraw_inside(QueueC* queue, num value, order_t* order) noexcept:
     """Take out the first equal value behind the head, if there is one. The queue is in order, so halving finds it."""
     cdef num* items = <num*> queue.items
     cdef uint32_t low = 0, high = queue.size, middle, at
     while low < high:
         middle = low + (high - low) // 2
-        if better(items[(queue.head + middle) & queue.mask], value, least):
+        if better(items[(queue.head + middle) & queue.mask], value, order_t is LeastC):
             low = middle + 1
         else:
             high = middle
     # The two zeros are equal in order and yet not the same value.
     while low < queue.size and not identical(items[(queue.head + low) & queue.mask], value):
-        if better(value, items[(queue.head + low) & queue.mask], least):
+        if better(value, items[(queue.head + low) & queue.mask], order_t is LeastC):
             return
         low += 1
     if low == queue.size:
@@ -136,39 +147,37 @@ cdef void withdraw_inside(QueueC* queue, num value, bint least) noexcept:
     queue.size -= 1
 
 
-cdef inline int step(const ExecC* x, FrameC* f, const num* value, num* out, bint least) except -1:
+cdef inline int step(const ExecC* x, FrameC* f, const num* value, num* out, order_t* order) except -1:
     """Let a value (NULL: none) come or go; what is best then. Nobody asks for that where `out` is NULL."""
     cdef QueueC* queue = (<QueueC**> x.data)[0] + f.group
     if value is NULL:
         pass
     elif f.type == CURRENT:
-        push(queue, value[0], least)
+        push(queue, value[0], order)
     else:
-        withdraw(queue, value[0], least)
+        withdraw(queue, value[0], order)
     if out is NULL or queue.size == 0:
         return NULL_VALUE
     out[0] = (<num*> queue.items)[queue.head]
     return VALUE
 
 
-# Which is wanted is known when the app is built: one function each, so that no comparison asks for it.
-
 cdef int least_var(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
-    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, True)
+    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, <LeastC*> NULL)
 
 
 cdef int greatest_var(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
-    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, False)
+    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, <GreatestC*> NULL)
 
 
 cdef int least_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
     cdef num value
-    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, True)
+    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, <LeastC*> NULL)
 
 
 cdef int greatest_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
     cdef num value
-    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, False)
+    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, <GreatestC*> NULL)
 
 
 # --- one value

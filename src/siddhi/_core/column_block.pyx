@@ -3,10 +3,11 @@
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
 
 from siddhi._core.batch cimport reserve
 from siddhi._core.column_op cimport COPY, COPY_OBJECT
-from siddhi._core.event cimport BOOL, FLOAT, INT, OBJECT, STRING, CellC
+from siddhi._core.event cimport BOOL, CURRENT, EXPIRED, FLOAT, INT, OBJECT, STRING, CellC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, VALUE, ExecC
 
 
@@ -43,6 +44,24 @@ cdef int compute_column(const ColumnC* column, EventC** events, Py_ssize_t n, Fr
             if status == NULL_VALUE:
                 (<int64_t*> data)[row + j] = 0
             valid[row + j] = status != NULL_VALUE
+    return 0
+
+
+cdef int aggregate_column(const ColumnC* column, EventC** left, EventC** events, Py_ssize_t n, FrameC* frame, int code,
+                          void* data, uint8_t* valid, Py_ssize_t row) except -1:
+    cdef const ExecC* x = column.x
+    cdef bint half = code == INT or code == FLOAT
+    cdef char* out = <char*> data + row * (4 if half else 8)
+    cdef Py_ssize_t j, step = 4 if half else 8
+    for j in range(n):
+        if left[j] is not NULL:
+            frame.type = EXPIRED
+            x.fn(x, left[j], frame, NULL)
+        frame.type = CURRENT
+        if x.fn(x, events[j], frame, out) == NULL_VALUE:
+            valid[row + j] = 0
+            memset(out, 0, step)
+        out += step
     return 0
 
 

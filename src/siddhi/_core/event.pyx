@@ -8,7 +8,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_Check
-from libc.string cimport memset
+
+from siddhi._core.slab cimport give_slab, next_slab, take_zeroed_slab
 
 import operator
 
@@ -55,7 +56,6 @@ _NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "d
 
 # A slab starts small, so that an app of a thousand queries stays small, and the next ones double up to this many bytes.
 cdef Py_ssize_t FIRST_SLAB_RECORDS = 16
-cdef Py_ssize_t MAX_SLAB_BYTES = 1 << 20
 
 
 cdef class Layout:
@@ -129,7 +129,7 @@ cdef class EventPool:
         cdef Py_ssize_t i
         _pools.pop(<size_t> <void*> self, None)
         for i in range(self.n_slabs):
-            PyMem_Free(self.slabs[i])
+            give_slab(self.slabs[i])
         PyMem_Free(self.slabs)
         if siddhi_is_debug and self.alive:
             raise AssertionError(f"a pool of {self.layout.names} was dropped with {self.alive} events alive")
@@ -142,10 +142,9 @@ cdef class EventPool:
         if slabs is NULL:
             raise MemoryError
         self.slabs = slabs
-        memory = <char*> PyMem_Malloc(self.slab_records * self.record_bytes)
+        memory = <char*> take_zeroed_slab(self.slab_records * self.record_bytes)
         if memory is NULL:
             raise MemoryError
-        memset(memory, 0, self.slab_records * self.record_bytes)
         self.slabs[self.n_slabs] = memory
         self.n_slabs += 1
         for i in range(self.slab_records - 1, -1, -1):
@@ -153,8 +152,7 @@ cdef class EventPool:
             event.next = self.free
             self.free = event
         self.capacity += self.slab_records
-        if 2 * self.slab_records * self.record_bytes <= MAX_SLAB_BYTES:
-            self.slab_records *= 2
+        self.slab_records = next_slab(self.slab_records, self.record_bytes)
         return 0
 
     cdef void recycle(self, EventC* event) noexcept:

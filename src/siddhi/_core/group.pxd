@@ -23,6 +23,9 @@ cdef struct PlaceC:                # of a group in the list of its partition
     uint32_t previous              # NO_SLOT: none
     uint32_t next
 
+cdef enum:
+    NEARBY = 1024                  # places of a table of hints, see near()
+
 cdef class GroupBy:
     cdef readonly KeyMap keys
     cdef KeyCellC* cells
@@ -30,7 +33,7 @@ cdef class GroupBy:
     cdef bint partitioned          # the partition slot is part of the key
     cdef bint simple               # one 8-byte cell of the event at hand
     cdef bint is_text              # simple, and a string
-    cdef uint32_t recent[1024]     # slots by address of the text seen last, as a hint
+    cdef uint32_t recent[NEARBY]   # slots by address of the text seen last, as a hint
     cdef bint remembers            # slots are remembered in events
     cdef list aggregators
     cdef uint32_t* held            # [capacity] events of the group that have not expired

@@ -6,7 +6,7 @@ A row is checked completely before anything is done with it: a refused row leave
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_XINCREF
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -14,10 +14,10 @@ from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_rel
 from siddhi._core.column cimport ColumnReader, Columns, read_columns
 from siddhi._core.context cimport AppContext, advance, put_frame_back, set_frame_aside
 from siddhi._core.event cimport (
-    BORROWED, CURRENT, DOUBLE, LONG, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
+    BORROWED, CURRENT, DOUBLE, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
 )
 from siddhi._core.executor cimport FrameC, system_ms
-from siddhi._core.junction cimport StreamJunction, send
+from siddhi._core.junction cimport RowSource, StreamJunction, send
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport Event, read_timestamp
@@ -53,7 +53,7 @@ cdef uint64_t ALL = <uint64_t> 0 - 1
 
 
 @cython.final
-cdef class InputHandler:
+cdef class InputHandler(RowSource):
     """Sends events into one stream. Got from ``runtime.input_handler(stream)``; may be used from many threads.
 
     An app handles one send at a time; a callback may send again, which is handled at once, inside the send it was
@@ -67,6 +67,12 @@ cdef class InputHandler:
     cdef uint8_t* codes                # the layout's, at hand
     cdef int width
     cdef int words
+    # Of the block at work: its rows, from which one, into which records, and the attributes that were left out.
+    cdef Columns columns
+    cdef Py_ssize_t first
+    cdef EventC** block
+    cdef Py_ssize_t block_size
+    cdef uint64_t unread
 
     def __init__(self, AppContext app not None, StreamJunction junction not None):
         self.app = app
@@ -297,6 +303,8 @@ cdef class InputHandler:
             while start < columns.length:
                 n = min(<Py_ssize_t> BLOCK, columns.length - start)
                 self.fill_block(columns, block, start, n)
+                self.columns, self.first, self.block, self.block_size = columns, start, block, n
+                self.junction.rows = self
                 self.send_block(block, n)
                 for i in range(n):
                     if block[i].refs != 1 or not block[i].flags & BORROWED:
@@ -306,6 +314,9 @@ cdef class InputHandler:
                         block[i].flags = BORROWED
                 start += BLOCK
         finally:
+            # An inner batch forgets the rows of an outer one: what fails of them then shows without what nobody reads.
+            self.columns, self.block, self.block_size = None, NULL, 0
+            self.junction.rows = None
             for i in range(made):
                 release(self.pool, block[i])
             try:
@@ -369,6 +380,7 @@ cdef class InputHandler:
         # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
         cdef uint64_t read = self.junction.reads() if self.width <= 64 and self.junction.on_error is None else ALL
         cdef uint64_t unread = 0 if self.width > 64 else ~read & (ALL >> (64 - self.width) if self.width else 0)
+        self.unread = unread
         cdef const int64_t* times = NULL if columns.timestamps is NULL else columns.timestamps + start
         cdef EventC* event
         for i in range(n):
@@ -385,6 +397,24 @@ cdef class InputHandler:
                 continue
             reader = <ColumnReader> columns.readers[j]
             reader.fill(block, start, n, self.words + j, j >> 6, (<uint64_t> 1) << (j & 63))
+        return 0
+
+    cdef int complete(self, EventC* event) except -1:
+        cdef Py_ssize_t i
+        cdef int j
+        if not self.unread:
+            return 0
+        for i in range(self.block_size):
+            if self.block[i] is event:
+                event.body[0] &= ~self.unread
+                for j in range(self.width):
+                    if self.unread >> j & 1:
+                        (<ColumnReader> self.columns.readers[j]).fill(
+                            &event, self.first + i, 1, self.words + j, j >> 6, (<uint64_t> 1) << (j & 63))
+                        if (self.codes[j] == STRING or self.codes[j] == OBJECT) and not event.flags & BORROWED:
+                            # Somebody keeps the record, which owns its objects by now.
+                            Py_XINCREF(<PyObject*> event.body[self.words + j])
+                return 0
         return 0
 
     def __repr__(self):

@@ -24,6 +24,9 @@ cdef struct SubscriptionC:
     receive_fn on_chunk
     void* receiver
 
+cdef class RowSource:                    # who sends the rows of a batch and left attributes out that nobody reads
+    cdef int complete(self, EventC* event) except -1     # fill them in after all; other events stay as they are
+
 cdef class StreamJunction(FaultSink):
     cdef readonly str id
     cdef readonly Layout layout
@@ -35,7 +38,9 @@ cdef class StreamJunction(FaultSink):
     cdef public object on_error          # fn(exception, events): None = the app's handler
     cdef public bint columnar            # the planner's word
     cdef bint block_mode
-    cdef bint keeps                      # some receiver may keep records of a block: they must be the stream's own
+    cdef RowSource rows                  # of the batch being sent into this stream
+    # Some receiver may keep records of a block, or fail with one, which its error handling keeps: they must be the stream's.
+    cdef bint keeps
     cdef int epoch                       # of the last choice
     cdef BatchCallback sink              # the only receiver, if it is a batch callback: rows may go into its builder
     cdef public long long events         # that came while `counting`

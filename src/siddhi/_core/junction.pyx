@@ -14,6 +14,13 @@ cdef enum:
     FEWEST_ASKING = 8      # below, asking each receiver costs less than a look-up; planner/dispatch.py says the same
 
 
+cdef class RowSource:
+    """Knows the rows of the batch at work."""
+
+    cdef int complete(self, EventC* event) except -1:
+        return 0
+
+
 cdef class Nobody(Receiver):
     """Holds the place of a receiver that was taken out."""
 
@@ -347,6 +354,8 @@ cdef class StreamJunction:
         return 0
 
     cdef int handle(self, object error, EventChunk* chunk) except -1:
+        if self.rows is not None and chunk.head.next is NULL:
+            self.rows.complete(chunk.head)
         events = make_events(chunk, self.pool, self.layout)
         if self.on_error is not None:
             self.on_error(error, events)

@@ -90,6 +90,7 @@ cdef class Pattern(Processor):
     cdef int begin(self, RunC* run, int64_t now) except -1
     cdef int expire(self, RunC* run, int64_t now) except -1
     cdef int make_room(self, RunC* run) except -1
+    cdef void fetch_oldest(self, PartialC* partial) noexcept
     cdef bint expire_one(self, PartialC* partial) noexcept
     cdef int update(self, RunC* run, int number) except -1
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1

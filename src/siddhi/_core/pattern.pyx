@@ -8,6 +8,7 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
+from siddhi._core.pattern_index cimport WORTH_FETCHING, fetch_line, fetch_partial
 from siddhi._core.pattern_match cimport NEW, leave_starts, link_last, sort_by_time, start_at, start_like, unlink
 from siddhi._core.pattern_offer cimport offer_kind, wait_over
 from siddhi._core.pattern_sequence cimport step
@@ -257,6 +258,8 @@ cdef class Pattern(Processor):
         cdef bint again = False
         while run.starts.oldest is not NULL and run.starts.oldest.start < now - self.within:
             again |= self.expire_one(run.starts.oldest)
+        if self.n_begun >= WORTH_FETCHING and run.starts.oldest is not NULL:
+            self.fetch_oldest(run.starts.oldest)
         if run.starts.latest > now + self.within:
             # A late event: rare, and it leaves none of those that are too new for it.
             run.starts.latest = now
@@ -270,6 +273,17 @@ cdef class Pattern(Processor):
                 partial = newer
         self.now = now
         return self.add_fresh(run) if again and not self.is_sequence else 0
+
+    cdef void fetch_oldest(self, PartialC* partial) noexcept:
+        """Ask for what will be needed when this one expires, and the next."""
+        cdef Operand operand
+        if partial.newer is not NULL:
+            fetch_partial(&partial.newer.first)
+        if partial.entries is not NULL:
+            operand = <Operand> (<State> self.state[partial.entries.state]).operand[0]
+            if operand.index is not None:
+                operand.index.fetch_place(partial.entries)
+            fetch_line(partial.slots[0])
 
     cdef bint expire_one(self, PartialC* partial) noexcept:
         """Take a partial match out of all lists; whether the first group has to start again."""
@@ -407,6 +421,7 @@ cdef class Pattern(Processor):
         cdef Operand operand
         cdef ListC* incoming = &run.incoming[number]
         cdef EntryC* entry
+        cdef PatternIndex index
         cdef int64_t since = partial.timestamp if partial.timestamp != NEW else self.now
         cdef int64_t first
         cdef int k
@@ -432,6 +447,10 @@ cdef class Pattern(Processor):
                 return self.add_spare(run) if self.is_sequence and self.every and number == 0 else 0
             return self.advance(run, number, partial)
         entry = self.matches.append(incoming, partial, number)
+        index = (<Operand> state.operand[0]).index
+        if index is not None and index.size >= WORTH_FETCHING and index.plain:
+            self.frame.slots = partial.slots
+            index.announce(self.frame)
         if state.kind >= AND:
             entry.open = <uint32_t> (((<int64_t> 1) << state.n_operands) - 1)
         if state.waits:

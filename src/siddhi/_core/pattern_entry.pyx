@@ -50,6 +50,9 @@ cdef class PatternEntry(Receiver):
                 self.pattern.abort()
                 self.source.fault(error, events[i])
                 i += 1
+            finally:
+                if index is not None:
+                    index.at_work = NULL
         return 0
 
     cdef void abort(self) noexcept:

@@ -2,6 +2,10 @@
 # run through the entries themselves. Those of one key keep the order of the state's list, so that looking only at them
 # changes nothing but the cost. Keys are compared by hash alone: the filter, which states the equality, decides about
 # each one.
+#
+# A place of the table holds the hash, and a chain the entries of one hash. So an event looks at one line of memory where
+# nothing waits for it, and at no entry that does not concern it; and one that is alone with its key is put in and taken
+# out without a look at others. Places are searched one after the other from where the hash says; half of them are free.
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -20,14 +24,17 @@ cdef extern from *:
     #define SIDDHI_FETCH(place) ((void) (place))
     #endif
     """
-    void fetch_line "SIDDHI_FETCH" (const void* place) noexcept
+    void fetch_line "SIDDHI_FETCH" (const void* place) noexcept nogil
 
 cdef enum:
+    FIRST_PLACE = 16               # bytes in front of a partial match's first entry: its links
     WORTH_FETCHING = 4096          # fewer entries than this stay in the cache by themselves
 
+    AHEAD = 32                     # hashes of a block's next events that are kept
+
 cdef struct BucketC:
-    EntryC* head
-    EntryC* tail
+    uint64_t hash
+    EntryC* head                   # its bucket_prev is the last of the chain; NULL: nothing is here
 
 cdef class PatternIndex:
     cdef tuple own                 # executors over the event at hand
@@ -45,11 +52,34 @@ cdef class PatternIndex:
     cdef void remove(self, EntryC* entry) noexcept
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL     # the first candidate
     cdef int grow(self) except -1
-    cdef bint plain                # the own keys are attributes: hashing one is quick and can't fail
+    cdef void clear_bucket(self, uint64_t hole) noexcept
+    cdef bint plain                # the keys are attributes: hashing one is quick and can't fail
+    cdef uint64_t ahead[AHEAD]     # a ring: of event i at i % AHEAD
+    cdef EventC* at_work           # the event of a block whose hash is known, NULL: none
+    cdef uint64_t at_work_hash
     cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept
+    cdef void fetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept
+    cdef void announce(self, FrameC* frame) noexcept         # a partial match is about to be placed
+    cdef void fetch_place(self, EntryC* entry) noexcept      # an entry is about to be removed
 
-cdef inline EntryC* same_key(EntryC* entry, uint64_t hash) noexcept:
-    """The first of a chain, from here on, with this hash."""
-    while entry is not NULL and entry.hash != hash:
-        entry = entry.bucket_next
-    return entry
+cdef inline BucketC* bucket_of(BucketC* buckets, uint64_t mask, uint64_t hash) noexcept:
+    """Where the entries of a hash are, or would be put."""
+    cdef uint64_t i = hash & mask
+    while buckets[i].head is not NULL and buckets[i].hash != hash:
+        i = (i + 1) & mask
+    return &buckets[i]
+
+cdef inline void fetch_partial(EntryC* entry) noexcept:
+    """Ask for the lines of a partial match, whose first place this is as a rule."""
+    cdef char* partial = <char*> entry - FIRST_PLACE
+    fetch_line(partial)
+    fetch_line(partial + 64)
+    fetch_line(partial + 128)
+
+cdef inline void fetch_around(EntryC* entry) noexcept:
+    """Ask for what taking a partial match out touches besides itself."""
+    cdef char* event = <char*> entry.partial.slots[0]
+    fetch_line(entry.prev)
+    fetch_line(entry.next)
+    fetch_line(event)
+    fetch_line(event + 48)         # records do not begin with a line

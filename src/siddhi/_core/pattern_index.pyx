@@ -1,17 +1,18 @@
 """Equality index of a pattern's state."""
 
 cimport cython
-from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 from siddhi._core.event cimport BOOL, STRING, CellC
-from siddhi._core.executor cimport NULL_VALUE, TRUE, VARIABLE, Executor
+from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor
 from siddhi._core.keymap_hash cimport canonical, mix, text_hash
+from siddhi._core.slab cimport give_slab, take_zeroed_slab
 
 cdef enum:
     FIRST_BUCKETS = 16
-    FAR = 12                       # events ahead: whose bucket is asked for,
-    NEAR = 8                       # whose partial match,
-    NEXT = 4                       # and the events that it holds
+    FAR = 28                       # events ahead: whose bucket is asked for,
+    NEAR = 16                      # whose partial match,
+    NEXT = 7                       # and the events that it holds
 
 
 @cython.final
@@ -23,19 +24,21 @@ cdef class PatternIndex:
         own: executors over the event at hand; numbers, bools and strings.
         earlier: executors over the events of the partial match, of the same types in the same order.
         partitioned: whether partial matches of several partition keys come together here.
+        plain: whether the executors do no more than read attributes.
     """
 
-    def __cinit__(self, tuple own not None, tuple earlier not None, bint partitioned=False):
+    def __cinit__(self, tuple own not None, tuple earlier not None, bint partitioned=False, bint plain=False):
         cdef int i
         cdef Executor executor
         self.own = own
         self.earlier = earlier
         self.width = len(own)
         self.partitioned = partitioned
+        self.plain = plain
         self.own_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.earlier_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.types = <uint8_t*> PyMem_Malloc(self.width)
-        self.buckets = <BucketC*> PyMem_Calloc(FIRST_BUCKETS, sizeof(BucketC))
+        self.buckets = <BucketC*> take_zeroed_slab(FIRST_BUCKETS * sizeof(BucketC))
         if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL or self.buckets is NULL:
             raise MemoryError
         self.mask = FIRST_BUCKETS - 1
@@ -43,7 +46,6 @@ cdef class PatternIndex:
             executor = own[i]
             self.own_fns[i] = &executor.c
             self.types[i] = <uint8_t> executor.type
-            self.plain = (self.plain or i == 0) and executor.kind == VARIABLE
             executor = earlier[i]
             self.earlier_fns[i] = &executor.c
 
@@ -51,7 +53,7 @@ cdef class PatternIndex:
         PyMem_Free(self.own_fns)
         PyMem_Free(self.earlier_fns)
         PyMem_Free(self.types)
-        PyMem_Free(self.buckets)
+        give_slab(self.buckets)
 
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
         """Compute the hash of a key. A null equals nothing, so that a key with one is no key."""
@@ -73,89 +75,137 @@ cdef class PatternIndex:
         return True
 
     cdef int place(self, EntryC* entry, FrameC* frame) except -1:
+        cdef BucketC* bucket
+        cdef EntryC* last
         if not self.hash(self.earlier_fns, NULL, frame, &entry.hash):
             return 0
-        if self.size > <Py_ssize_t> self.mask:
+        if 2 * self.size > <Py_ssize_t> self.mask:
             self.grow()
         self.size += 1
         entry.keyed = True
-        chain(&self.buckets[entry.hash & self.mask], entry)
+        entry.bucket_next = NULL
+        bucket = bucket_of(self.buckets, self.mask, entry.hash)
+        if bucket.head is NULL:
+            bucket.hash = entry.hash
+            bucket.head = entry
+            entry.bucket_prev = entry
+            return 0
+        last = bucket.head.bucket_prev
+        last.bucket_next = entry
+        entry.bucket_prev = last
+        bucket.head.bucket_prev = entry
         return 0
 
     cdef int grow(self) except -1:
-        """Double the table. The entries of a chain keep their order."""
+        """Double the table. Chains move as they are."""
         cdef uint64_t i, mask = 2 * self.mask + 1
-        cdef EntryC* entry
-        cdef EntryC* following
-        cdef BucketC* buckets = <BucketC*> PyMem_Calloc(mask + 1, sizeof(BucketC))
+        cdef BucketC* buckets = <BucketC*> take_zeroed_slab((mask + 1) * sizeof(BucketC))
         if buckets is NULL:
             raise MemoryError
         for i in range(self.mask + 1):
-            entry = self.buckets[i].head
-            while entry is not NULL:
-                following = entry.bucket_next
-                chain(&buckets[entry.hash & mask], entry)
-                entry = following
-        PyMem_Free(self.buckets)
+            if self.buckets[i].head is not NULL:
+                bucket_of(buckets, mask, self.buckets[i].hash)[0] = self.buckets[i]
+        give_slab(self.buckets)
         self.buckets = buckets
         self.mask = mask
         return 0
 
     cdef void remove(self, EntryC* entry) noexcept:
-        cdef BucketC* bucket = &self.buckets[entry.hash & self.mask]
-        if entry.bucket_prev is NULL:
-            bucket.head = entry.bucket_next
-        else:
-            entry.bucket_prev.bucket_next = entry.bucket_next
-        if entry.bucket_next is NULL:
-            bucket.tail = entry.bucket_prev
-        else:
-            entry.bucket_next.bucket_prev = entry.bucket_prev
+        cdef EntryC* following = entry.bucket_next
+        cdef EntryC* before = entry.bucket_prev
         entry.keyed = False
         self.size -= 1
+        if before == entry:
+            self.clear_bucket(bucket_of(self.buckets, self.mask, entry.hash) - self.buckets)
+        elif before.bucket_next is NULL:           # the last one: this is the first
+            following.bucket_prev = before
+            bucket_of(self.buckets, self.mask, entry.hash).head = following
+        else:
+            before.bucket_next = following
+            if following is NULL:
+                following = bucket_of(self.buckets, self.mask, entry.hash).head
+            following.bucket_prev = before
 
-    cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
-        """Ask for what the events behind event i of a block will need. All is found anew at each look."""
-        cdef uint64_t hash
-        cdef EntryC* entry
-        if i + FAR < n and hash_plain(self, events[i + FAR], frame, &hash):
-            fetch_line(&self.buckets[hash & self.mask])
-        if i + NEAR < n and hash_plain(self, events[i + NEAR], frame, &hash):
-            entry = self.buckets[hash & self.mask].head
-            if entry is not NULL:
-                fetch_line(entry)
-                fetch_line(<char*> entry + 64)
-                fetch_line(<char*> entry + 128)
-        if i + NEXT < n and hash_plain(self, events[i + NEXT], frame, &hash):
-            entry = self.buckets[hash & self.mask].head
-            if entry is not NULL:
-                fetch_line(entry.prev)
-                fetch_line(entry.next)
-                fetch_line(entry.partial.slots[0])
+    cdef void clear_bucket(self, uint64_t hole) noexcept:
+        """Empty a bucket. Those behind it which it kept from their place move up."""
+        cdef uint64_t i = hole, mask = self.mask
+        cdef BucketC* buckets = self.buckets
+        while True:
+            i = (i + 1) & mask
+            if buckets[i].head is NULL:
+                break
+            if ((i - buckets[i].hash) & mask) >= ((i - hole) & mask):
+                buckets[hole] = buckets[i]
+                hole = i
+        buckets[hole].head = NULL
 
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL:
         cdef uint64_t hash
-        if self.size == 0 or not self.hash(self.own_fns, event, frame, &hash):
+        cdef EntryC* entry
+        if event == self.at_work:
+            hash = self.at_work_hash
+        elif self.size == 0 or not self.hash(self.own_fns, event, frame, &hash):
             return NULL
-        return same_key(self.buckets[hash & self.mask].head, hash)
+        entry = bucket_of(self.buckets, self.mask, hash).head
+        if entry is not NULL and self.size >= WORTH_FETCHING:
+            fetch_partial(entry)
+        return entry
+
+    # --- what is needed soon
+
+    cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
+        """Ask for what the events behind event i of a block will need. All is found anew at each look."""
+        cdef Py_ssize_t k
+        if i == 0:
+            for k in range(min(FAR, n)):
+                self.fetch_bucket(events, k, frame)
+            for k in range(min(NEAR, n)):
+                fetch_first(self, k)
+            for k in range(min(NEXT, n)):
+                fetch_neighbours(self, k)
+        if i + FAR < n:
+            self.fetch_bucket(events, i + FAR, frame)
+        if i + NEAR < n:
+            fetch_first(self, i + NEAR)
+        if i + NEXT < n:
+            fetch_neighbours(self, i + NEXT)
+        # A zero may stand for a null.
+        self.at_work_hash = self.ahead[i % AHEAD]
+        self.at_work = NULL if self.partitioned or self.at_work_hash == 0 else events[i]
+
+    cdef void fetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept:
+        cdef uint64_t hash = 0
+        hash_plain(self, self.own_fns, events[i], frame, &hash)
+        self.ahead[i % AHEAD] = hash
+        fetch_line(&self.buckets[hash & self.mask])
+
+    cdef void announce(self, FrameC* frame) noexcept:
+        cdef uint64_t hash
+        if self.at_work is NULL and hash_plain(self, self.earlier_fns, NULL, frame, &hash):
+            fetch_line(&self.buckets[hash & self.mask])
+
+    cdef void fetch_place(self, EntryC* entry) noexcept:
+        if entry.keyed:
+            fetch_line(&self.buckets[entry.hash & self.mask])
 
 
-cdef inline void chain(BucketC* bucket, EntryC* entry) noexcept:
-    """Put an entry at the end of a chain."""
-    entry.bucket_next = NULL
-    entry.bucket_prev = bucket.tail
-    if bucket.tail is NULL:
-        bucket.head = entry
-    else:
-        bucket.tail.bucket_next = entry
-    bucket.tail = entry
+cdef inline void fetch_first(PatternIndex index, Py_ssize_t i) noexcept:
+    cdef EntryC* entry = bucket_of(index.buckets, index.mask, index.ahead[i % AHEAD]).head
+    if entry is not NULL:
+        fetch_partial(entry)
 
 
-ctypedef bint (*hash_fn)(PatternIndex index, EventC* event, FrameC* frame, uint64_t* out) noexcept
+cdef inline void fetch_neighbours(PatternIndex index, Py_ssize_t i) noexcept:
+    cdef EntryC* entry = bucket_of(index.buckets, index.mask, index.ahead[i % AHEAD]).head
+    if entry is not NULL:
+        fetch_around(entry)
 
 
-cdef bint hash_checked(PatternIndex index, EventC* event, FrameC* frame, uint64_t* out) except -1:
-    return index.hash(index.own_fns, event, frame, out)
+ctypedef bint (*hash_fn)(PatternIndex index, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) noexcept
+
+
+cdef bint hash_checked(PatternIndex index, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
+    return index.hash(fns, event, frame, out)
 
 
 # Plain attributes are read without fail.

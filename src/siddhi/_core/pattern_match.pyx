@@ -5,10 +5,10 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memcpy, memset
 
 from siddhi._core.event cimport release
+from siddhi._core.slab cimport give_slab, next_slab, take_slab
 
 cdef enum:
     FIRST_SLAB_BLOCKS = 16
-    MAX_SLAB_BYTES = 1048576
     LINE = 64                      # bytes of a cache line: blocks begin with one
 
 
@@ -23,7 +23,7 @@ cdef class BlockPool:
     def __dealloc__(self):
         cdef Py_ssize_t i
         for i in range(self.n_slabs):
-            PyMem_Free(self.slabs[i])
+            give_slab(self.slabs[i])
         PyMem_Free(self.slabs)
 
     cdef int grow(self) except -1:
@@ -33,17 +33,15 @@ cdef class BlockPool:
         if slabs is NULL:
             raise MemoryError
         self.slabs = slabs
-        memory = <char*> PyMem_Malloc(self.slab_blocks * self.block_bytes + LINE)
+        memory = <char*> take_slab(self.slab_blocks * self.block_bytes)
         if memory is NULL:
             raise MemoryError
         self.slabs[self.n_slabs] = memory
         self.n_slabs += 1
-        memory += LINE - <size_t> memory % LINE
         for i in range(self.slab_blocks - 1, -1, -1):
             (<void**> (memory + i * self.block_bytes))[0] = self.free
             self.free = memory + i * self.block_bytes
-        if 2 * self.slab_blocks * self.block_bytes <= MAX_SLAB_BYTES:
-            self.slab_blocks *= 2
+        self.slab_blocks = next_slab(self.slab_blocks, self.block_bytes)
         return 0
 
 

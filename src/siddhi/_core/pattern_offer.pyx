@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 from siddhi._core.event cimport EventC
 from siddhi._core.pattern cimport Pattern
-from siddhi._core.pattern_index cimport same_key
+from siddhi._core.pattern_index cimport WORTH_FETCHING, fetch_around
 from siddhi._core.pattern_match cimport EntryC, PartialC, collected_of
 from siddhi._core.pattern_sequence cimport forget
 from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, OR, STREAM, Operand, State, is_complete
@@ -45,7 +45,12 @@ cdef int offer_stream(Pattern pattern, RunC* run, State state, int number, Event
         entry = operand.index.find(event, pattern.frame)
     run.renew |= pattern.renews and number == 1 and entry is not NULL
     while entry is not NULL:
-        following = entry.next if operand.index is None else same_key(entry.bucket_next, entry.hash)
+        if operand.index is None:
+            following = entry.next
+        else:
+            following = entry.bucket_next
+            if operand.index.size >= WORTH_FETCHING:
+                fetch_around(entry)
         partial = entry.partial
         if pattern.fits(operand, partial, event, kept):
             partial.refs += 1

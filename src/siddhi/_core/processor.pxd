@@ -45,6 +45,10 @@ cdef class Processor(Timed):
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1
     cdef bint is_silent(self, int epoch) except -1
     cdef bint keeps(self) noexcept                                 # as a receiver's
+    # The same where events leave as others come: left[i], NULL for none, expires before events[i] passes. Only for steps
+    # that say so: their aggregators alone see what expires, and that by its cells.
+    cdef bint takes_pairs(self) noexcept
+    cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1
     cdef int reset(self, int64_t timestamp) except -1
     cdef int finish(self) except -1
     cdef int ensure(self, unsigned int partition) except -1        # make the state of a partition slot

@@ -61,6 +61,12 @@ cdef class Processor(Timed):
     cdef bint keeps(self) noexcept:
         return True
 
+    cdef bint takes_pairs(self) noexcept:
+        return False
+
+    cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1:
+        raise TypeError(f"{type(self).__name__} takes no pairs")
+
     cdef int reset(self, int64_t timestamp) except -1:
         return self.next.reset(timestamp)
 

@@ -101,9 +101,9 @@ cdef class Projection(Processor):
         return self.output.is_silent(epoch)
 
     cdef bint keeps(self) noexcept:
-        # Where it does not forward the record itself, or may lend it only where nobody keeps it, it writes new ones.
-        return self.forwards and not (
-            self.output.plain and self.output.target.block_mode and not self.output.target.keeps)
+        # Copies of plain attributes can't fail, and go into new records; those that are lent on, only as far as this holds.
+        return not (self.copies and self.output.plain and self.output.target.block_mode
+                    and not (self.forwards and self.output.target.keeps))
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef EventC* out[MAX_BLOCK]

@@ -248,8 +248,9 @@ cdef class QueryEntry(Receiver):
         return (self.selects or not self.app.frame.playback) and self.next.is_silent(epoch)
 
     cdef bint keeps(self) noexcept:
-        # Conditions that have a form for blocks only read.
-        return not self.selects or (self.copier is None and self.next.keeps())
+        # Conditions that have a form for blocks only read. Where a row may fail, its record goes to the error handling of
+        # the stream, and so does what is behind a copy.
+        return not self.selects or self.copier is not None or self.next.keeps()
 
     cdef uint64_t reads(self) noexcept:
         return self.read_mask

@@ -40,6 +40,7 @@ cdef class Selector(Processor):
     # Batches may be selected late: while a batch window holds the events until finish(), aggregators alone see them one
     # by one, and only the last of each group is selected. `last` and `last_of_group` then point at those input events.
     cdef bint late
+    cdef bint by_column                  # one column need not know of the others: rows may be selected column by column
     cdef EventC* last                    # mode LAST
     cdef EventC** last_of_group          # mode LAST_PER_GROUP, by slot
     cdef Py_ssize_t group_capacity
@@ -57,4 +58,5 @@ cdef class Selector(Processor):
     cdef int keep_late(self, EventC* event, uint32_t slot) except -1
     cdef int select_late(self) except -1
     cdef int grow(self, uint32_t slot) except -1
+    cdef bint selects_by_column(self) noexcept
     cdef int arrange(self, EventChunk* chunk) except -1

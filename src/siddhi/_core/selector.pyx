@@ -8,8 +8,9 @@ from siddhi._core.aggregator_states cimport AggregatorStates
 from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.callback cimport BatchCallback
-from siddhi._core.column_block cimport write_row
-from siddhi._core.column_op cimport make_columns, write_columns
+from siddhi._core.batch cimport BatchBuilder
+from siddhi._core.column_block cimport aggregate_column, copy_column, write_row
+from siddhi._core.column_op cimport COPY_OBJECT, make_columns, write_columns
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, TIMER, CellC, acquire, release
 from siddhi._core.executor cimport TRUE, FrameC
@@ -67,6 +68,7 @@ cdef class Selector(Processor):
         self.output = output
         self.late = late
         chunk_clear(&self.out)
+        self.by_column = self.selects_by_column()
 
     def __dealloc__(self):
         if self.pool is not None:
@@ -160,6 +162,57 @@ cdef class Selector(Processor):
 
     cdef bint is_silent(self, int epoch) except -1:
         return not self.app.frame.playback and self.output.is_silent(epoch)
+
+    cdef bint selects_by_column(self) noexcept:
+        """Every column is an attribute as it is, or an aggregator that can't fail; every current event is put out."""
+        cdef int i
+        cdef Aggregator aggregator
+        if (type(self) is not Selector or self.groups is not None or self.wants_expired
+                or not self.wants_current or self.having is not None or self.ordering is not None or self.limit >= 0
+                or self.offset or self.late):
+            return False
+        for i in range(self.n_columns):
+            if self.columns[i].kind <= COPY_OBJECT:
+                continue
+            if not self.columns[i].accumulates:
+                return False
+            aggregator = self.executors[i]
+            if not aggregator.is_safe():
+                return False
+        return True
+
+    cdef bint takes_pairs(self) noexcept:
+        return (self.by_column and self.app.in_batch and self.output.plain and self.output.target.sink is not None
+                and self.out.head is NULL and self.last is NULL)
+
+    cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1:
+        """Into the columns of the batch callback, column by column."""
+        cdef BatchCallback sink = self.output.target.sink
+        cdef BatchBuilder builder = sink.builder
+        cdef FrameC* frame = &self.app.frame
+        cdef Py_ssize_t i, row = builder.size
+        cdef int k
+        cdef bint done = False
+        while builder.capacity - row < n:
+            builder.grow()
+        frame.group = frame.partition
+        try:
+            for k in range(self.n_columns):
+                if self.columns[k].kind > COPY_OBJECT:
+                    aggregate_column(&self.columns[k], left, events, n, frame, self.columns[k].code, builder.data[k],
+                                     builder.valid[k], row)
+            done = True
+        finally:
+            if not done:               # out of memory: nothing was collected
+                for k in range(self.n_columns):
+                    memset(builder.valid[k] + row, 1, n)
+        for k in range(self.n_columns):
+            if self.columns[k].kind <= COPY_OBJECT:
+                copy_column(&self.columns[k], events, n, self.columns[k].code, builder.data[k], builder.valid[k], row)
+        for i in range(n):
+            builder.timestamps[row + i] = events[i].timestamp
+        builder.size = row + n
+        return 0 if sink.waiting else sink.await_flush()
 
     cdef EventC* select(self, EventC* event) except? NULL:
         """The output event, or NULL where having drops it."""

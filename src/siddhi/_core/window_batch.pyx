@@ -117,14 +117,16 @@ cdef class BatchWindow(Window):
             batch = state.current
             state.current = state.previous
             state.previous = batch
-            for i in range(state.previous.size):
-                self.next.process(queue_at(&state.previous, i))
-            if self.accumulates:
-                while state.previous.size:
-                    queue_push(&state.current, queue_pop(&state.previous))
-                batch = state.current
-                state.current = state.previous
-                state.previous = batch
+            try:
+                for i in range(state.previous.size):
+                    self.next.process(queue_at(&state.previous, i))
+            finally:
+                if self.accumulates:
+                    while state.previous.size:
+                        queue_push(&state.current, queue_pop(&state.previous))
+                    batch = state.current
+                    state.current = state.previous
+                    state.previous = batch
         return 0
 
     cdef int end_period(self, BatchStateC* state) except -1:
@@ -144,6 +146,8 @@ cdef class BatchWindow(Window):
         cdef BatchStateC* batch = <BatchStateC*> state
         cdef QueueC* events = &batch.current if self.streams_current else &batch.previous
         if found is not NULL:
+            if self.accumulates and batch.releasing and not self.streams_current:
+                queue_show(&batch.current, found)      # the batches before the one that is on its way
             return queue_show(events, found)
         batch.searched = events.size
         return 0

@@ -3,8 +3,9 @@
 cimport cython
 
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport EventC, EventPool, retain
+from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
+from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
@@ -42,6 +43,26 @@ cdef class LengthWindow(Window):
         retain(self.pool, event)
         queue_push(&state.held, event)
         return self.next.process_one(event)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef EventC* left[MAX_BLOCK]
+        cdef LengthStateC* state
+        cdef Py_ssize_t i
+        if self.length <= 0 or self.stamps or at[0] > 0 or not self.next.takes_pairs():
+            return Window.process_block(self, events, n, at)
+        state = <LengthStateC*> state_of(self)
+        while at[0] < n:
+            i = at[0]
+            left[i] = queue_pop(&state.held) if state.held.size >= self.length else NULL
+            retain(self.pool, events[i])
+            queue_push(&state.held, events[i])
+            at[0] += 1
+        try:
+            return self.next.process_pairs(left, events, n)
+        finally:
+            for i in range(n):
+                if left[i] is not NULL:
+                    release(self.pool, left[i])
 
     cdef int process(self, EventC* event) except -1:
         cdef LengthStateC* state = <LengthStateC*> state_of(self)

@@ -26,11 +26,26 @@ def main() -> None:
     from .failures import OutputFailed, reason
 
     _open_missing_streams()
+    code: int | str | None = None
     try:
         siddhi(prog_name="siddhi")
     except OSError as error:  # what is read and written by name has errors of its own: this is standard output
         sys.stderr.write(f"Error: cannot write standard output: {reason(error)}\n")
-        sys.exit(OutputFailed.exit_code)
+        code = OutputFailed.exit_code
+    except SystemExit as end:
+        code = end.code
+    _let_go_of_stdout()
+    sys.exit(code)
+
+
+def _let_go_of_stdout() -> None:
+    """Write what is left; where that fails, it has been told, and the interpreter should not complain at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sink = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(sink, sys.stdout.fileno())
+        os.close(sink)
 
 
 def _open_missing_streams() -> None:

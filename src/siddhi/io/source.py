@@ -68,10 +68,12 @@ class Source(Connector):
     Attributes:
         output_event_classes: what its payloads are; empty: anything.
         callback: to tell that the connection is lost; set before ``init``.
+        is_paused: set by ``pause`` and cleared by ``resume``; what its user paused, ``persist`` leaves paused.
     """
 
     output_event_classes: ClassVar[tuple[type, ...]] = ()
     callback: ConnectionCallback
+    is_paused: bool = False
 
     def init(
         self,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -434,7 +433,7 @@ class SiddhiAppRuntime:
 
         Sources are paused meanwhile.
         """
-        with self._paused_sources():
+        with self._assembly.connectors.paused():
             return self._state.take()
 
     def restore(self, snapshot: bytes) -> None:
@@ -444,7 +443,7 @@ class SiddhiAppRuntime:
             CannotRestoreStateError: it is damaged, of an unknown version or of another app, or a callback or function of
                 the app asks while its event is at work; the state stays as it was.
         """
-        with self._paused_sources():
+        with self._assembly.connectors.paused():
             self._state.restore(snapshot)
 
     def persist(self) -> str:
@@ -522,14 +521,6 @@ class SiddhiAppRuntime:
             self._shut_down = True
             self._stop()
             raise
-
-    @contextmanager
-    def _paused_sources(self) -> Iterator[None]:
-        self._assembly.connectors.pause()
-        try:
-            yield
-        finally:
-            self._assembly.connectors.resume()
 
     def _start_heartbeat(self) -> None:
         if self._heartbeat_settings is not None and self._heartbeat is None:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from siddhi import Event
+from siddhi import Event, SiddhiManager
 from siddhi.errors import ConnectionUnavailableError, NotRunningError
 from siddhi.io import InMemoryBroker
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
@@ -234,3 +234,17 @@ def test_apps_that_publish_to_each_other_do_not_wait_for_each_other():
             thread.join(60)
         assert not any(thread.is_alive() for thread in threads)
     assert [len(rows) for rows in counts] == [4000, 4000]
+
+
+def test_a_source_that_its_user_paused_stays_paused_around_a_snapshot():
+    app = "@source(type='inMemory', topic='paused') define stream S (v int); from S select v insert into Out;"
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        (source,) = runtime.sources["S"]
+        source.pause()
+        snapshot = runtime.snapshot()
+        assert source.is_paused
+        runtime.restore(snapshot)
+        assert source.is_paused
+        source.resume()
+        runtime.snapshot()
+        assert not source.is_paused

@@ -40,9 +40,11 @@ class InMemorySource(Source):
         self._open.set()
 
     def pause(self) -> None:
+        self.is_paused = True
         self._open.clear()
 
     def resume(self) -> None:
+        self.is_paused = False
         self._open.set()
 
     def _take(self, message: object) -> None:

@@ -18,7 +18,7 @@ from siddhi._core.pattern_state import Operand, State
 from siddhi._core.pattern_view import make_collected
 from siddhi._core.processor import Processor
 from siddhi._core.query import StageCopier
-from siddhi.planner.expressions import TypedExpression
+from siddhi.planner.expressions import Attr, TypedExpression, Widen
 from siddhi.planner.nodes import QueryPlan, SelectorPlan
 from siddhi.planner.patterns_plan import OverflowPolicy, PatternPlan, SlotPlan, StateKind
 from siddhi.planner.walk import read_positions
@@ -201,6 +201,7 @@ def _build_operand(own: int, plan: PatternPlan, slots: Sequence[_Slot], site: Si
             build([key.own for key in slot.plan.keys]),
             build([key.earlier for key in slot.plan.keys]),
             site.partitioned,
+            all(_is_attribute(side) for key in slot.plan.keys for side in (key.own, key.earlier)),
         )
     return Operand(
         own,
@@ -212,6 +213,10 @@ def _build_operand(own: int, plan: PatternPlan, slots: Sequence[_Slot], site: Si
         slot.plan.absent,
         -1 if slot.plan.for_ms is None else slot.plan.for_ms,
     )
+
+
+def _is_attribute(expression: TypedExpression) -> bool:
+    return isinstance(expression.operand if isinstance(expression, Widen) else expression, Attr)
 
 
 def _without_aggregates(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
@@ -55,15 +56,17 @@ class Connectors:
         for source in self._all_sources():
             source.connect()
 
-    def pause(self) -> None:
-        """Let no source bring events in."""
-        for source in self._all_sources():
-            source.source.pause()
-
-    def resume(self) -> None:
-        """Let them bring events in again."""
-        for source in self._all_sources():
-            source.source.resume()
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let no source bring events in until the block ends; what was paused before stays so."""
+        pausing = [source.source for source in self._all_sources() if not source.source.is_paused]
+        for source in pausing:
+            source.pause()
+        try:
+            yield
+        finally:
+            for source in pausing:
+                source.resume()
 
     def stop_sources(self) -> None:
         """Disconnect sources for good, and let nobody wait for a sink or store any more."""
