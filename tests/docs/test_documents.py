@@ -23,6 +23,8 @@ def identify(path: Path) -> str:
 def test_python_blocks_run_and_print_what_they_say(document: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
     for code, output in PYTHON.findall(document.read_text(encoding="utf-8")):
+        if "'rdbms'" in code:
+            pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
         exec(compile(code, str(document), "exec"), names)
         assert capsys.readouterr().out == output
 

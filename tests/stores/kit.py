@@ -149,8 +149,7 @@ class Shelf(RecordTable):
                 new = list(row)
                 if condition(row, values):
                     for position, value in sets.items():
-                        # What is set first is seen by what is set later.
-                        new[position] = value(tuple(new), values)
+                        new[position] = value(row, values)
                 changed.append(tuple(new))
             keys = [self.key(row) for row in changed]
             if self.context.primary_key and len(set(keys)) < len(keys):

@@ -231,6 +231,18 @@ SELECTIONS = [
     ("select s order by v desc limit 1", [("a",)]),
     ("on v > 0 select max(v) as a, min(v) as b, avg(v) as c", [(3, 1, 2.0)]),
     ("on s == 'a' select distinctCount(v) as n", [(2,)]),
+    ("select s, v order by v", [("a", 1), ("b", 2), ("a", 3), ("n", None)]),
+    ("select s, v order by s desc, v desc offset 1", [("b", 2), ("a", 3), ("a", 1)]),
+    ("select s, v having v > 1 order by v", [("b", 2), ("a", 3)]),
+    ("select s, v * 10 as w having w > 10 order by w desc", [("a", 30), ("b", 20)]),
+    ("select s, sum(v) as t, count() as n group by s order by n desc, s limit 2", [("a", 4, 2), ("b", 2, 1)]),
+    ("select s, sum(v) + count() as t group by s order by s offset 1", [("b", 3), ("n", None)]),
+    ("select s, max(v) as t group by s having t < 3 order by s", [("a", 1), ("b", 2)]),
+    ("select s, sum(v) as t", [("n", 6)]),
+    ("on v is null select sum(v) as t, avg(v) as a, min(v) as m, count() as n", [(None, None, None, 1)]),
+    ("select count() as n limit 1", [(4,)]),
+    ("on v < 3 select 7 as c, 'x' as x, v > 1 as b order by b", [(7, "x", False), (7, "x", True)]),
+    ("select s, v, count() as n group by s order by s limit 1", [("a", 3, 2)]),
     ("on v > 1 select s, v * 2 as w order by w", [("b", 4), ("a", 6)]),
 ]
 

@@ -6,6 +6,7 @@ from siddhi._core.executor import Executor
 from siddhi._core.output import OutputStage
 from siddhi._core.searchable import Searchable
 from siddhi._core.table_output import TableUpdateOrInsert
+from siddhi._core.user_event import Event
 
 class Parameters:
     names: tuple[str, ...]
@@ -56,3 +57,13 @@ class StoreUpdateOrInsert(StoreStage):
         ],
         pending: TableUpdateOrInsert,
     ) -> None: ...
+
+class StoreAnswer:
+    def __init__(
+        self,
+        app: AppContext,
+        layout: Layout,
+        parameters: Parameters,
+        query: Callable[[dict[str, object]], Iterable[Sequence[object]]],
+    ) -> None: ...
+    def run(self) -> list[Event]: ...

@@ -13,12 +13,14 @@ from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport BOOL, EventC, EventPool, Layout, acquire, cell_from_python, event_to_tuple, release
 from siddhi._core.executor cimport TRUE, ExecC, Executor, FrameC, eval_fn, evaluate_to_python, new_executor
+from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.output cimport OutputStage
 from siddhi._core.searchable cimport FoundC, Searchable, found_add
 from siddhi._core.table cimport Table
 from siddhi._core.table_index cimport NO_ROW
 from siddhi._core.table_output cimport TableUpdateOrInsert
 from siddhi._core.table_search cimport AS_EVENT, IN_SLOT
+from siddhi._core.user_event cimport Event
 
 
 @cython.final
@@ -45,6 +47,29 @@ cdef class Parameters:
         for i in range(len(self.names)):
             values[self.names[i]] = evaluate_to_python(<Executor> self.executors[i], event, frame)
         return values
+
+
+cdef EventC* record_of(row, EventPool pool, Layout layout) except NULL:
+    """A record of a row; the caller's.
+
+    Raises:
+        ValueError: the row does not fit the layout.
+    """
+    cdef int i
+    cdef tuple values = tuple(row)
+    cdef EventC* record
+    if len(values) != layout.width:
+        raise ValueError(f"the store gave a row of {len(values)} values, not of {layout.width}")
+    record = acquire(pool)
+    record.timestamp = -1
+    memset(record.body, 0, 8 * layout.words)
+    try:
+        for i in range(layout.width):
+            cell_from_python(record, layout, i, values[i])
+    except:
+        release(pool, record)
+        raise
+    return record
 
 
 @cython.final
@@ -83,26 +108,7 @@ cdef class StoreQuestion:
         self.slot = slot
 
     cdef EventC* record(self, row) except NULL:
-        """A record of a row; the caller's.
-
-        Raises:
-            ValueError: the row does not fit the table.
-        """
-        cdef int i
-        cdef tuple values = tuple(row)
-        cdef EventC* record
-        if len(values) != self.layout.width:
-            raise ValueError(f"the store gave a row of {len(values)} values, the table has {self.layout.width} attributes")
-        record = acquire(self.pool)
-        record.timestamp = -1
-        memset(record.body, 0, 8 * self.pool.layout.words)
-        try:
-            for i in range(self.layout.width):
-                cell_from_python(record, self.layout, i, values[i])
-        except:
-            release(self.pool, record)
-            raise
-        return record
+        return record_of(row, self.pool, self.layout)
 
     cdef bint matches(self, EventC* record, EventC* event, FrameC* frame) except -1:
         cdef EventC* before
@@ -307,3 +313,61 @@ cdef class Reduction:
         finally:
             table.clear()
         return rows
+
+
+@cython.final
+cdef class StoreAnswer:
+    """An on-demand query that a store answers by itself.
+
+    Args:
+        app: the app's context.
+        layout: names and types of what is selected.
+        parameters: what the store needs; there is no event.
+        query: fn(values): the rows of the answer.
+    """
+
+    cdef readonly AppContext app
+    cdef Layout layout
+    cdef EventPool pool
+    cdef Parameters parameters
+    cdef object query
+
+    def __init__(self, AppContext app not None, Layout layout not None, Parameters parameters not None, query):
+        self.app = app
+        self.layout = layout
+        self.pool = EventPool(layout)
+        self.parameters = parameters
+        self.query = query
+
+    def run(self):
+        """The answer, as events without timestamp."""
+        cdef FrameC before
+        cdef FrameC* frame = &self.app.frame
+        cdef list events = []
+        cdef Event event
+        cdef EventC* record
+        lock_app(self.app.lock)
+        try:
+            before = frame[0]
+            record = acquire(self.pool)
+            record.timestamp = -1
+            memset(record.body, 0xff, 8 * self.layout.words)     # an event of nothing but nulls
+            frame.partition = 0
+            try:
+                values = self.parameters.bind(record, frame)
+            finally:
+                release(self.pool, record)
+                before.clock = frame.clock
+                before.playback = frame.playback
+                frame[0] = before
+            for row in self.query(values):
+                record = record_of(row, self.pool, self.layout)
+                event = Event.__new__(Event)
+                event.timestamp = -1
+                event.values = event_to_tuple(record, self.layout)
+                event.layout = self.layout
+                release(self.pool, record)
+                events.append(event)
+            return events
+        finally:
+            unlock_app(self.app.lock)

@@ -1,4 +1,4 @@
-"""The ``siddhi`` command: run, check and explain apps from a terminal. Needs the extra ``siddhi[cli]``."""
+"""The ``siddhi`` command: run, query, check and explain apps from a terminal. Needs the extra ``siddhi[cli]``."""
 
 from __future__ import annotations
 

@@ -8,15 +8,17 @@ from siddhi._version import __version__
 
 from .check import check
 from .explain import explain
+from .query import query
 from .run import run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="siddhi")
 def siddhi() -> None:
-    """Streaming SQL over files and pipes: run, check and explain SiddhiQL apps."""
+    """Streaming SQL over files and pipes: run, query, check and explain SiddhiQL apps."""
 
 
 siddhi.add_command(run)
+siddhi.add_command(query)
 siddhi.add_command(check)
 siddhi.add_command(explain)

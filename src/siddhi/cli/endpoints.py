@@ -45,10 +45,19 @@ def read_outputs(_: click.Context, __: click.Parameter, values: tuple[str, ...])
     return [_endpoint(value, compressions={}) for value in values]
 
 
+def read_output_file(_: click.Context, __: click.Parameter, value: str) -> Endpoint:
+    """Click callback of an ``--output`` that is of no stream."""
+    return _file("", value, compressions={})
+
+
 def _endpoint(value: str, *, compressions: dict[str, str]) -> Endpoint:
     stream, separator, path = value.partition("=")
     if not (stream and separator and path):
         raise click.BadParameter(f"'{value}' is not of the form Stream=file, for example Trades=trades.csv")
+    return _file(stream, path, compressions=compressions)
+
+
+def _file(stream: str, path: str, *, compressions: dict[str, str]) -> Endpoint:
     if path == STANDARD:
         return Endpoint(stream, path, Format.JSONL)
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]

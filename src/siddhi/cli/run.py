@@ -8,16 +8,11 @@ from pathlib import Path
 
 import click
 
-from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi.errors import DefinitionNotExistError, SiddhiError, did_you_mean
-
-from .app_text import read_app
-from .endpoints import STANDARD, Endpoint, read_inputs, read_outputs
-from .failures import AppRefused, interruptible
+from .endpoints import Endpoint, read_outputs
+from .failures import interruptible
+from .feeding import Feeding, attributes_of, feeding_options
 from .outlet import Outlet
 from .session import Session, log_to_stderr
-from .source import BadLines, open_source
-from .timestamps import read_time
 
 _EPILOG = """\b
 Example:
@@ -38,16 +33,7 @@ Exit codes:
 
 @click.command(epilog=_EPILOG)
 @click.argument("app")
-@click.option(
-    "--input",
-    "inputs",
-    multiple=True,
-    required=True,
-    callback=read_inputs,
-    metavar="STREAM=FILE",
-    help="Send a .csv (with header), .jsonl or .parquet file to a stream; '-' reads JSON lines from standard input. "
-    "Text files may be compressed (.gz, .bz2, .zst). Repeat it for several inputs.",
-)
+@feeding_options(required=True)
 @click.option(
     "--output",
     "outputs",
@@ -55,33 +41,6 @@ Exit codes:
     callback=read_outputs,
     metavar="STREAM=FILE",
     help="Write a stream's events to a .csv, .jsonl or .parquet file; '-' prints JSON lines. Repeat it for several.",
-)
-@click.option(
-    "--timestamp",
-    metavar="COLUMN",
-    help="Input column with the time of each event: milliseconds since 1970, or ISO 8601 text (UTC if it names no "
-    "zone). It may be an attribute of the stream as well. Several inputs are merged in the order of these times; "
-    "without it, events happen now, and inputs are read one after another.",
-)
-@click.option(
-    "--playback/--no-playback",
-    default=None,
-    help="Whether the app's clock follows the events (as @app:playback says) or is the machine's. Default: it follows "
-    "them when --timestamp is given; else what the app says.",
-)
-@click.option(
-    "--until",
-    callback=read_time,
-    metavar="TIME",
-    help="Move the clock to this time after the last event, so that windows and timers due by then fire: milliseconds "
-    "or ISO 8601 text, as in the --timestamp column. Otherwise what windows hold at the end stays there.",
-)
-@click.option(
-    "--on-bad-line",
-    type=click.Choice(["fail", "skip"]),
-    default="fail",
-    show_default=True,
-    help="What to do with a line that can't be read as an event: stop there, or count it and go on.",
 )
 @click.option("--emit-timestamp", metavar="COLUMN", help="Add a first column with the event time (ms) to every output.")
 @click.option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
@@ -99,29 +58,14 @@ def run(
     quiet: bool,
 ) -> None:
     """Run APP (a file, or - for standard input) over input files and write the streams that come out."""
-    _refuse_clashes(app, inputs, outputs)
+    feeding = Feeding(app, inputs, timestamp, playback, until, on_bad_line)
+    feeding.refuse_clashes()
+    _refuse_clashes(inputs, outputs)
     with ExitStack() as stack:
         stack.enter_context(interruptible())  # what comes before the first event may wait for input, too
-        text = read_app(app)
-        manager = SiddhiManager()
-        stack.callback(manager.shutdown)
-        try:
-            runtime = manager.create_siddhi_app_runtime(text)
-        except SiddhiError as error:
-            raise AppRefused(str(error)) from error
-        says_playback = runtime.plan.playback is not None
-        if playback is None:
-            playback = says_playback or timestamp is not None
-        if playback != says_playback:
-            runtime.enable_playback(playback)
-        if until is not None and not playback:
-            raise click.UsageError("--until needs a clock that follows the events (--timestamp, or @app:playback)")
-        attributes = {end.stream: _attributes(runtime, end.stream) for end in [*inputs, *outputs]}
-        bad_lines = BadLines(skip=on_bad_line == "skip", warn=lambda message: click.echo(message, err=True))
-        sources = []
-        for end in inputs:
-            sources.append(open_source(end, attributes[end.stream], timestamp, bad_lines))
-            stack.callback(sources[-1].close)
+        runtime = feeding.open_app(stack)
+        attributes = {end.stream: attributes_of(runtime, end.stream) for end in outputs}
+        sources, bad_lines = feeding.open_sources(stack, runtime)
         # Outputs are opened last: what is wrong with the command or the inputs shows before a file is overwritten.
         labelled = len({end.stream for end in outputs if end.is_standard}) > 1
         outlets = [
@@ -136,24 +80,13 @@ def run(
         context.exit(code)
 
 
-def _refuse_clashes(app: str, inputs: Sequence[Endpoint], outputs: Sequence[Endpoint]) -> None:
-    if [app, *(end.path for end in inputs)].count(STANDARD) > 1:
-        raise click.UsageError("standard input can only be read once")
+def _refuse_clashes(inputs: Sequence[Endpoint], outputs: Sequence[Endpoint]) -> None:
     written = [Path(end.path).resolve() for end in outputs if not end.is_standard]
     for path in written:
         if written.count(path) > 1:
             raise click.UsageError(f"{path} is named by more than one --output")
         if path in [Path(end.path).resolve() for end in inputs if not end.is_standard]:
             raise click.UsageError(f"{path} is both input and output")
-
-
-def _attributes(runtime: SiddhiAppRuntime, stream: str) -> list[tuple[str, str]]:
-    try:
-        return list(runtime.stream_attributes(stream))
-    except DefinitionNotExistError as error:
-        names = list(runtime.stream_definitions)
-        hint = did_you_mean(stream, names)
-        raise click.UsageError(f"the app has no stream '{stream}' (streams: {', '.join(names)}){hint}") from error
 
 
 def _named(attributes: list[tuple[str, str]], timestamp: str | None) -> list[tuple[str, str]]:

@@ -21,13 +21,14 @@ from .interrupt import Interrupt
 from .merge import in_time_order, one_after_another
 from .outlet import Outlet, ReaderGone
 from .progress import ProgressBar
+from .question import Question
 from .source import BadLines, Source
 
 _DISTINCT_ERRORS = 100  # messages may hold values of events; what is kept of them must not grow with the input
 
 
 class Session:
-    """Feeds an app from its sources until they end, the user interrupts, or something fails."""
+    """Feeds an app from its sources until they end, the user interrupts, or something fails; then asks the question."""
 
     def __init__(
         self,
@@ -39,6 +40,7 @@ class Session:
         timed: bool,
         until: int | None,
         quiet: bool,
+        question: Question | None = None,
     ) -> None:
         self._runtime = runtime
         self._sources = sources
@@ -47,6 +49,7 @@ class Session:
         self._timed = timed
         self._until = until
         self._quiet = quiet
+        self._question = question
         self._feeds = {source.stream: Feed(runtime.input_handler(source.stream)) for source in sources}
         self._errors: Counter[str] = Counter()
         for outlet in outlets:
@@ -65,7 +68,7 @@ class Session:
         code = 0
         try:
             with ExitStack() as stack:
-                for outlet in self._outlets:
+                for outlet in self._all_outlets():
                     stack.callback(outlet.close)
                 stack.callback(self._runtime.shutdown)  # before the outputs close: it may still have events to give
                 self._feed_all()
@@ -83,7 +86,7 @@ class Session:
 
     def _feed_all(self) -> None:
         runs = in_time_order(self._sources) if self._timed else one_after_another(self._sources)
-        talks_to_terminal = any(outlet.is_standard for outlet in self._outlets) and sys.stdout.isatty()
+        talks_to_terminal = any(outlet.is_standard for outlet in self._all_outlets()) and sys.stdout.isatty()
         bar = ProgressBar(self._sources, shown=not (self._quiet or talks_to_terminal))
         with Interrupt().installed() as interrupt, closing(bar):
             self._runtime.start()
@@ -103,6 +106,11 @@ class Session:
                 bar.update(sum(feed.sent for feed in self._feeds.values()))
             if self._until is not None:
                 self._runtime.advance_clock(self._until)
+            if self._question is not None:
+                self._question.ask(self._runtime)
+
+    def _all_outlets(self) -> list[Outlet]:
+        return [*self._outlets, *([] if self._question is None else [self._question.outlet])]
 
     def _note(self, error: Exception, origin: str, _: Sequence[Event]) -> None:
         message = f"{origin}: {type(error).__name__}: {error}"
@@ -116,6 +124,8 @@ class Session:
         if self._bad_lines.count:
             lines.append(f"{self._bad_lines.count:,} bad lines skipped")
         lines += [f"{outlet.stream}: {outlet.count:,} events out to {outlet.name}" for outlet in self._outlets]
+        if self._question is not None:
+            lines.append(f"{self._question.outlet.count:,} rows to {self._question.outlet.name}")
         sent = sum(feed.sent for feed in self._feeds.values())
         lines.append(f"{sent:,} events in {seconds:.2f} s, {sent / max(seconds, 1e-9):,.0f} events/s")
         click.echo("\n".join(lines), err=True)

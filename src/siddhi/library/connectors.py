@@ -1,4 +1,5 @@
-"""The built-in sources, sinks, mappers and strategies; their classes are those of :mod:`siddhi.io`."""
+"""The built-in sources, sinks, mappers, strategies and stores; their classes are those of :mod:`siddhi.io` and
+:mod:`siddhi.stores`."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from siddhi.extension.connectors import (
     SinkMetadata,
     SourceMapperMetadata,
     SourceMetadata,
+    StoreMetadata,
 )
 
 __all__ = ["CONNECTORS"]
@@ -67,5 +69,18 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
         name="broadcast",
         native="broadcast",
         description="Each payload goes to every destination that is connected.",
+    ),
+    StoreMetadata(
+        name="rdbms",
+        native="rdbms",
+        options=(
+            ConnectorOption("url", "of the database, such as sqlite:///trades.db", required=True),
+            ConnectorOption("username", "where it does not stand in the url"),
+            ConnectorOption("password", "where it does not stand in the url"),
+            ConnectorOption("table.name", "its name in the database; that of the table where it is not given"),
+        ),
+        description="Keeps a table in an SQL database, through SQLAlchemy: pip install 'siddhi[rdbms]'.",
+        example="@store(type = 'rdbms', url = 'sqlite:///trades.db') @primaryKey('symbol')\n"
+        "define table Prices (symbol string, price double);",
     ),
 )

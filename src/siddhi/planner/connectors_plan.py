@@ -17,6 +17,7 @@ from siddhi.query_api.span import Span
 
 __all__ = [
     "AttributeMappingPlan",
+    "CachePlan",
     "DistributionPlan",
     "OptionPlan",
     "SinkErrorAction",
@@ -111,6 +112,16 @@ class SinkPlan:
     span: Span | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CachePlan:
+    """``@cache``; times in ms."""
+
+    size: int
+    policy: str
+    retention_ms: int | None = None
+    purge_ms: int | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorePlan:
     """``@store``."""
@@ -118,4 +129,5 @@ class StorePlan:
     store: StoreMetadata
     options: tuple[OptionPlan, ...]
     on_error: StoreErrorAction = StoreErrorAction.RETRY
+    cache: CachePlan | None = None
     span: Span | None = None

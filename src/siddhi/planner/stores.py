@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from siddhi.extension.connectors import StoreMetadata
-from siddhi.planner.annotations import only
+from siddhi.planner.annotations import duration_ms, only, positive, required
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.connector_options import extension_of, options_of, require_options
-from siddhi.planner.connectors_plan import StoreErrorAction, StorePlan
-from siddhi.planner.problems import creation_error, unsupported
-from siddhi.query_api.annotation import Annotation
+from siddhi.planner.connectors_plan import CachePlan, StoreErrorAction, StorePlan
+from siddhi.planner.problems import creation_error
+from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.definition import TableDefinition
 from siddhi.query_api.span import Node
 
 __all__ = ["plan_store"]
+
+_POLICIES = ("FIFO", "LRU", "LFU")
 
 
 def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | None:
@@ -26,14 +28,39 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
         return None
     at: Node = annotation if annotation.span is not None else definition
     metadata = extension_of(catalog, StoreMetadata, annotation, "type", at)
-    cache = only(annotation.annotations, "cache")
-    if cache is not None:
-        place: Node = cache if cache.span is not None else at
-        raise unsupported("caches of stores (@cache)", place, "leave @cache out: every read asks the store")
     elements = [element for element in annotation.elements if (element.key or "").lower() != "on.error"]
     options = options_of(catalog, metadata, elements, (), at)
     require_options(metadata, [options], at)
-    return StorePlan(store=metadata, options=options, on_error=_on_error(annotation, at), span=at.span)
+    return StorePlan(
+        store=metadata,
+        options=options,
+        on_error=_on_error(annotation, at),
+        cache=_cache(annotation, definition, at),
+        span=at.span,
+    )
+
+
+def _cache(store: Annotation, definition: TableDefinition, at: Node) -> CachePlan | None:
+    annotation = only(store.annotations, "cache")
+    if annotation is None:
+        return None
+    place: Node = annotation if annotation.span is not None else at
+    if find_annotation(definition.annotations, "PrimaryKey") is None:
+        raise creation_error(
+            "E315", "@cache keeps rows by primary key, and the table has none", place, "@primaryKey('attribute')"
+        )
+    policy = (annotation.element("cache.policy") or _POLICIES[0]).strip().upper()
+    if policy not in _POLICIES:
+        raise creation_error(
+            "E315", f"'cache.policy' of @cache can't be '{policy}'", place, f"use one of {', '.join(_POLICIES)}"
+        )
+    retention, purge = annotation.element("retention.period"), annotation.element("purge.interval")
+    return CachePlan(
+        positive(annotation, "size", required(annotation, "size", at), at),
+        policy,
+        None if retention is None else duration_ms(annotation, "retention.period", retention, at),
+        None if purge is None else duration_ms(annotation, "purge.interval", purge, at),
+    )
 
 
 def _on_error(annotation: Annotation, at: Node) -> StoreErrorAction:

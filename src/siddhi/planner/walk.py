@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from siddhi.planner.expressions import (
     Aggregate,
@@ -20,7 +21,16 @@ from siddhi.planner.expressions import (
     Widen,
 )
 
-__all__ = ["calls_python", "children", "conjuncts", "disjuncts", "has_aggregate", "read_positions", "walk"]
+__all__ = [
+    "calls_python",
+    "children",
+    "conjuncts",
+    "disjuncts",
+    "has_aggregate",
+    "read_positions",
+    "substitute",
+    "walk",
+]
 
 
 def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
@@ -43,6 +53,20 @@ def walk(expression: TypedExpression) -> Iterator[TypedExpression]:
         node = pending.pop()
         yield node
         pending.extend(reversed(children(node)))
+
+
+def substitute(expression: TypedExpression, by: Callable[[TypedExpression], TypedExpression | None]) -> TypedExpression:
+    """The expression with parts of it replaced: those for which ``by`` gives something. Conditions of ``in`` stay."""
+    found = by(expression)
+    if found is not None:
+        return found
+    if isinstance(expression, (Arithmetic, Comparison, And, Or)):
+        return replace(expression, left=substitute(expression.left, by), right=substitute(expression.right, by))
+    if isinstance(expression, (Call, ScriptCall, Aggregate)):
+        return replace(expression, arguments=tuple([substitute(argument, by) for argument in expression.arguments]))
+    if isinstance(expression, (Widen, Not, IsNull)):
+        return replace(expression, operand=substitute(expression.operand, by))
+    return expression
 
 
 def conjuncts(condition: TypedExpression | None) -> list[TypedExpression]:

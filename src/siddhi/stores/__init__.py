@@ -8,4 +8,5 @@ define table T (symbol string, price double);
 """
 
 from siddhi.stores.expression import *  # noqa: F403
+from siddhi.stores.queryable import *  # noqa: F403
 from siddhi.stores.record_table import *  # noqa: F403

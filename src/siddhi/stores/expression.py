@@ -17,6 +17,7 @@ from siddhi.errors import SiddhiError
 from siddhi.types import AttributeType
 
 __all__ = [
+    "Aggregate",
     "And",
     "Arithmetic",
     "Attribute",
@@ -122,3 +123,11 @@ class Function(Expression):
 
     name: str
     arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Expression):
+    """An aggregate of the rows of a group, in selections; ``argument`` is None for ``count()``."""
+
+    name: str
+    argument: Expression | None

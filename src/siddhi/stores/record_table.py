@@ -51,7 +51,7 @@ class RecordTable(Connector):
     call repeated until it succeeds. So a call that fails has changed nothing.
 
     ``condition`` is what :meth:`compile_condition` gave; None: every row matches. ``sets`` are positions of attributes
-    with what :meth:`compile_value` gave for them. Names of parameters are unique in a condition and its assignments.
+    with what :meth:`compile_value` gave for them; all of them read the row as it was before. Names of parameters are unique in a condition and its assignments.
     """
 
     def init(self, options: OptionHolder, context: TableContext) -> None:

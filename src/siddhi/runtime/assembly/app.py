@@ -12,6 +12,7 @@ from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor, Receiver
+from siddhi._core.store import StoreAnswer
 from siddhi._core.table_query import OnDemand
 from siddhi.extension.registry import Registry
 from siddhi.persistence.error_store import ErrorStore
@@ -237,7 +238,7 @@ class Assembly:
         """
         return plan_on_demand(parse_on_demand_query(text), self.plan, self._registry, source=text)
 
-    def on_demand(self, text: str) -> OnDemand:
+    def on_demand(self, text: str) -> OnDemand | StoreAnswer:
         """The operators of an on-demand query.
 
         Raises:

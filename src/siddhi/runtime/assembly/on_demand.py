@@ -9,6 +9,7 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.searchable import Searchable
+from siddhi._core.store import StoreAnswer
 from siddhi._core.table_query import CollectStage, OnDemand, OnDemandChange, OnDemandFind
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.nodes import (
@@ -27,6 +28,7 @@ from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
+from siddhi.runtime.assembly.store_selection import build_store_answer
 from siddhi.runtime.assembly.table_output import build_table_output
 from siddhi.runtime.assembly.types import layout_of
 
@@ -35,7 +37,7 @@ __all__ = ["build_on_demand"]
 _NOTHING = SingleInputPlan(source="", kind=SourceKind.TABLE, attributes=(), source_width=0)
 
 
-def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], EventPool]) -> OnDemand:
+def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], EventPool]) -> OnDemand | StoreAnswer:
     """Build the operators of an on-demand query.
 
     Args:
@@ -48,6 +50,10 @@ def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], 
         layout = _layout(plan.selector)
         output = build_table_output(plan.output, layout, site, pool_of, None)
         return OnDemandChange(site.context, _build_selection(plan.selector, Cells(Layout((), ())), output, site))
+    if plan.kind is SourceKind.TABLE and plan.store in site.tables.stores:
+        answer = build_store_answer(plan, site.tables.stores[plan.store], _layout(plan.selector), site)
+        if answer is not None:
+            return answer
     searched, pool, cells = _source(plan, site)
     selection = _with_sort_keys(plan.selector)
     layout = _layout(selection)

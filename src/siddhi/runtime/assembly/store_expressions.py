@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from siddhi.planner.expressions import (
     OUTPUT_SLOT,
     TABLE_SLOT,
+    Aggregate,
     And,
     Arithmetic,
     Attr,
@@ -36,15 +37,18 @@ class StoreExpressions:
     Args:
         attributes: of the table.
         row_slot: the slot by which the expressions call the row.
+        parameters: those made already, to which its own are added.
 
     Attributes:
         parameters: those made until now, with what gives their values.
     """
 
-    def __init__(self, attributes: Sequence[Attribute], row_slot: int) -> None:
+    def __init__(
+        self, attributes: Sequence[Attribute], row_slot: int, parameters: dict[str, TypedExpression] | None = None
+    ) -> None:
         self._attributes = attributes
         self._row_slot = row_slot
-        self.parameters: dict[str, TypedExpression] = {}
+        self.parameters: dict[str, TypedExpression] = {} if parameters is None else parameters
 
     def make(self, node: TypedExpression) -> asked.Expression:
         """What to ask for.
@@ -73,6 +77,10 @@ class StoreExpressions:
                 return asked.IsNull(node.type, self.make(node.operand))
             case Arithmetic():
                 return asked.Arithmetic(node.type, node.operator.value, self.make(node.left), self.make(node.right))
+            case Aggregate(arguments=(argument,)):
+                return asked.Aggregate(node.type, node.aggregator.full_name, self.make(argument))
+            case Aggregate(arguments=()):
+                return asked.Aggregate(node.type, node.aggregator.full_name, None)
             case Call():
                 arguments = tuple([self.make(argument) for argument in node.arguments])
                 return asked.Function(node.type, node.function.full_name, arguments)
@@ -80,7 +88,11 @@ class StoreExpressions:
 
     def _parameter(self, node: TypedExpression) -> asked.Parameter:
         # An attribute that is read twice is one parameter; what is computed may differ from call to call.
-        known = (name for name, other in self.parameters.items() if isinstance(node, Attr) and other == node)
+        known = (
+            name
+            for name, other in self.parameters.items()
+            if other is node or (isinstance(node, Attr) and other == node)
+        )
         name = next(known, f"p{len(self.parameters)}")
         self.parameters[name] = node
         output = node.position if isinstance(node, Attr) and node.slot == OUTPUT_SLOT and node.index is None else None
@@ -90,6 +102,8 @@ class StoreExpressions:
         pending = [node]
         while pending:
             part = pending.pop()
+            if isinstance(part, Aggregate):
+                return True
             if isinstance(part, (Attr, EventReference, IsNullEvent)) and part.slot == self._row_slot:
                 return True
             # Inside `in`, TABLE_SLOT is the row of that other table.

@@ -52,6 +52,7 @@ def build_store_output(
     if plan.action is Action.INSERT:
         return StoreStage(context, table.pool, layout, Parameters((), ()), lambda _, records: runtime.add(records))
     condition, values, expressions = table.compile_change(plan.condition, sets, span)
+    before = table.changing(plan.condition, expressions)
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
     if plan.action is Action.UPDATE_OR_INSERT:
         pending = in_memory()
@@ -61,16 +62,20 @@ def build_store_output(
             pending.pool,
             layout,
             parameters,
-            lambda bound, records, reduce: runtime.update_or_add(condition, bound, values, records, reduce),
+            lambda bound, records, reduce: runtime.update_or_add(condition, before(bound), values, records, reduce),
             pending,
         )
     pool = pool_of(layout)
     if plan.action is Action.DELETE:
         return StoreStage(
-            context, pool, layout, parameters, lambda bound, records: runtime.delete(condition, bound, records)
+            context, pool, layout, parameters, lambda bound, records: runtime.delete(condition, before(bound), records)
         )
     return StoreStage(
-        context, pool, layout, parameters, lambda bound, records: runtime.update(condition, bound, values, records)
+        context,
+        pool,
+        layout,
+        parameters,
+        lambda bound, records: runtime.update(condition, before(bound), values, records),
     )
 
 

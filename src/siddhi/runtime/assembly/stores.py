@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -17,15 +17,17 @@ from siddhi._core.user_event import Event
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.io.options import Option, OptionHolder, Template
 from siddhi.planner.connectors_plan import StoreErrorAction, StorePlan
-from siddhi.planner.expressions import TABLE_SLOT, And, TypedExpression
+from siddhi.planner.expressions import TABLE_SLOT, And, Attr, TypedExpression
 from siddhi.planner.nodes import TablePlan
-from siddhi.planner.walk import conjuncts, has_aggregate
+from siddhi.planner.table_access import KeyLookup, plan_table_access
+from siddhi.planner.walk import conjuncts, has_aggregate, substitute
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.store_expressions import StoreExpressions
 from siddhi.runtime.connectors.retry import RetryScheduler
 from siddhi.runtime.connectors.table import StoreRuntime
+from siddhi.runtime.connectors.table_cache import CachePolicy, RowCache
 from siddhi.runtime.faults import FaultHandling
 from siddhi.stores.built_in import make_store
 from siddhi.stores.expression import UnsupportedExpressionError
@@ -52,6 +54,9 @@ class StoreTable:
     Attributes:
         pool: as given.
         layout: as given.
+        attributes: of the table.
+        store: keeps the rows.
+        cache: rows read lately; None without ``@cache``.
         runtime: the store at work.
 
     Raises:
@@ -72,10 +77,17 @@ class StoreTable:
         self.layout = layout
         self._plan = plan
         self._context = context
-        self._store = _make(plan, plan.store, context, self._refuse)
+        self.attributes = plan.attributes
+        self.store = _make(plan, plan.store, context, self._refuse)
         store = plan.store
+        self.cache: RowCache | None = None
+        if store.cache is not None:
+            policy = CachePolicy(store.cache.policy)
+            self.cache = RowCache(
+                store.cache.size, policy, store.cache.retention_ms, store.cache.purge_ms, lambda: context.now
+            )
         self.runtime = StoreRuntime(
-            self._store,
+            self.store,
             f"app '{context.name}', store '{store.store.full_name}' of table '{plan.id}'",
             retries,
             (lambda error, events, occurrence, payload: faults.save(error, plan.id, events, occurrence, payload))
@@ -103,11 +115,14 @@ class StoreTable:
         """
         if condition is not None and has_aggregate(condition):
             raise not_supported("aggregates in conditions over tables are", self._plan.span)
+        key = self._key(condition, row_slot)
+        if key is not None and self.cache is not None:
+            values, asked, others = key
+            compiled, expressions, rest = self._split(asked, row_slot)
+            if not rest:
+                return self._cached(values, compiled, expressions, others, builder, binding, row_slot)
         compiled, expressions, rest = self._split(condition, row_slot)
-        tested: Executor | None = None
-        for part in rest:
-            executor = builder.build(part)
-            tested = executor if tested is None else make_and(tested, executor)
+        tested = _all_of(rest, builder)
         runtime = self.runtime
         return StoreQuestion(
             self.pool,
@@ -120,6 +135,75 @@ class StoreTable:
             row_slot if binding is Binding.IN_SLOT else 0,
         )
 
+    def _key(
+        self, condition: TypedExpression | None, row_slot: int
+    ) -> tuple[tuple[TypedExpression, ...], TypedExpression, tuple[TypedExpression, ...]] | None:
+        """What a condition compares the whole primary key with, the part that does, and the others; else None."""
+        access = plan_table_access(self._plan, condition, row_slot)
+        if not isinstance(access.lookup, KeyLookup):
+            return None
+        asked = [part for part in access.whole if not any(part is other for other in access.rest)]
+        whole = reduce(lambda left, right: And(AttributeType.BOOL, left, right), asked)
+        return access.lookup.values, whole, (*access.gates, *access.rest)
+
+    def _cached(
+        self,
+        key: tuple[TypedExpression, ...],
+        compiled: Any,
+        expressions: StoreExpressions,
+        others: tuple[TypedExpression, ...],
+        builder: ExpressionBuilder,
+        binding: Binding,
+        row_slot: int,
+    ) -> StoreQuestion:
+        """A look-up of one key: the cache is asked first; what it lacks is read from the store and kept."""
+        names, cache, runtime = tuple(expressions.parameters), self.cache, self.runtime
+        assert cache is not None
+        keys = KeyParameters(key, expressions)
+
+        def find(values: dict[str, object]) -> list[Sequence[object]]:
+            of = keys.of(values)
+            row = cache.get(of)
+            if row is None:
+                rows = runtime.find(compiled, {name: values[name] for name in names})
+                if len(rows) == 1:
+                    cache.put(of, tuple(rows[0]))
+                return rows
+            return [row]
+
+        return StoreQuestion(
+            self.pool,
+            self.layout,
+            parameters_of(expressions, builder),
+            find,
+            lambda values: bool(find(values)),
+            _all_of(others, builder),
+            int(binding),
+            row_slot if binding is Binding.IN_SLOT else 0,
+        )
+
+    def changing(
+        self, condition: TypedExpression | None, expressions: StoreExpressions
+    ) -> Callable[[list[dict[str, object]]], list[dict[str, object]]]:
+        """What is called before a change with the values of its events, and gives those for the store: rows that the
+        change may touch leave the cache."""
+        cache = self.cache
+        if cache is None:
+            return lambda bound: bound
+        names = tuple(expressions.parameters)
+        key = self._key(condition, TABLE_SLOT)
+        keys = None if key is None else KeyParameters(key[0], expressions)
+
+        def forget(bound: list[dict[str, object]]) -> list[dict[str, object]]:
+            if keys is None:
+                cache.clear()
+            else:
+                for values in bound:
+                    cache.drop(keys.of(values))
+            return [{name: values[name] for name in names} for values in bound]
+
+        return forget
+
     def compile_change(
         self, condition: TypedExpression | None, sets: dict[int, TypedExpression], span: Span | None
     ) -> tuple[Any, dict[int, Any], StoreExpressions]:
@@ -131,7 +215,7 @@ class StoreTable:
         expressions = StoreExpressions(self._plan.attributes, TABLE_SLOT)
         try:
             compiled = None if condition is None else self._compile(condition, expressions)
-            values = {position: self._value(value, expressions) for position, value in sets.items()}
+            values = {position: self._value(value, expressions) for position, value in _as_of_before(sets).items()}
         except UnsupportedExpressionError as error:
             raise SiddhiAppCreationError(
                 f"store '{self._name}' can't change table '{self._plan.id}' this way: {error}",
@@ -174,19 +258,54 @@ class StoreTable:
 
     def _compile(self, condition: TypedExpression, expressions: StoreExpressions) -> Any:
         try:
-            return self._store.compile_condition(expressions.make(condition))
+            return self.store.compile_condition(expressions.make(condition))
         except RecursionError as error:
             raise UnsupportedExpressionError("it is nested too deeply") from error
 
     def _value(self, value: TypedExpression, expressions: StoreExpressions) -> Any:
         try:
-            return self._store.compile_value(expressions.make(value))
+            return self.store.compile_value(expressions.make(value))
         except RecursionError as error:
             raise UnsupportedExpressionError("it is nested too deeply") from error
 
     def _refuse(self, record: Record, why: str) -> None:
         error = ValueError(f"a row for table '{self._plan.id}' is dropped: {why}")
         self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
+
+
+def _as_of_before(sets: dict[int, TypedExpression]) -> dict[int, TypedExpression]:
+    """The assignments, each over the row as it was: one that reads what another sets first has that in its place."""
+    done: dict[int, TypedExpression] = {}
+    for position, value in sets.items():
+        done[position] = substitute(
+            value, lambda node: done.get(node.position) if isinstance(node, Attr) and node.slot == TABLE_SLOT else None
+        )
+    return done
+
+
+class KeyParameters:
+    """The values of a primary key as parameters more.
+
+    Args:
+        key: what the key's attributes are compared with, in their order.
+        expressions: gets the parameters.
+    """
+
+    def __init__(self, key: tuple[TypedExpression, ...], expressions: StoreExpressions) -> None:
+        self._names = [f"key{i}" for i in range(len(key))]
+        expressions.parameters.update(zip(self._names, key, strict=True))
+
+    def of(self, values: dict[str, object]) -> tuple[object, ...]:
+        """The key among the values of parameters."""
+        return tuple([values[name] for name in self._names])
+
+
+def _all_of(parts: tuple[TypedExpression, ...], builder: ExpressionBuilder) -> Executor | None:
+    made: Executor | None = None
+    for part in parts:
+        executor = builder.build(part)
+        made = executor if made is None else make_and(made, executor)
+    return made
 
 
 def parameters_of(expressions: StoreExpressions, builder: ExpressionBuilder) -> Parameters:

@@ -1,0 +1,77 @@
+"""``siddhi query``: one question to the tables, windows and aggregations of an app."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from .endpoints import STANDARD, Endpoint, read_output_file
+from .failures import interruptible
+from .feeding import Feeding, feeding_options
+from .question import Question
+from .session import Session, log_to_stderr
+
+_EPILOG = """\b
+Example:
+  siddhi query prices.siddhi "from Prices on price > 100.0 select symbol, price order by price desc" \\
+    --input Trades=trades.csv
+
+\b
+Exit codes are those of siddhi run; 1 also where the query was refused, 5 where it failed.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("app")
+@click.argument("query")
+@feeding_options(required=False)
+@click.option(
+    "--output",
+    default=STANDARD,
+    callback=read_output_file,
+    metavar="FILE",
+    help="Write the rows to a .csv, .jsonl or .parquet file; '-' (the default) prints JSON lines.",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
+@click.pass_context
+def query(
+    context: click.Context,
+    app: str,
+    query: str,
+    inputs: list[Endpoint],
+    timestamp: str | None,
+    playback: bool | None,
+    until: int | None,
+    on_bad_line: str,
+    output: Endpoint,
+    quiet: bool,
+) -> None:
+    """Ask APP (a file, or - for standard input) the on-demand QUERY, after feeding it the input files.
+
+    Tables that are kept in a store can be asked, and changed, without any input.
+    """
+    feeding = Feeding(app, inputs, timestamp, playback, until, on_bad_line)
+    feeding.refuse_clashes()
+    if not output.is_standard:
+        read = [Path(end.path).resolve() for end in inputs if not end.is_standard]
+        if Path(output.path).resolve() in read:
+            raise click.UsageError(f"{output.path} is both input and output")
+    with ExitStack() as stack:
+        stack.enter_context(interruptible())
+        runtime = feeding.open_app(stack)
+        sources, bad_lines = feeding.open_sources(stack, runtime)
+        stack.enter_context(log_to_stderr(quiet=quiet))
+        code = Session(
+            runtime,
+            sources,
+            (),
+            bad_lines=bad_lines,
+            timed=timestamp is not None,
+            until=until,
+            quiet=quiet,
+            question=Question(runtime, query, output),
+        ).run()
+    if code:
+        context.exit(code)

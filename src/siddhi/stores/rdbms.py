@@ -1,0 +1,326 @@
+"""``@store(type = 'rdbms')``: a table in an SQL database, through SQLAlchemy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from siddhi.errors import SiddhiAppCreationError
+from siddhi.io.options import OptionHolder
+from siddhi.stores.expression import And, Attribute, Comparison, Expression, Parameter
+from siddhi.stores.queryable import QueryableRecordTable, Selection
+from siddhi.stores.rdbms_engine import make_engine, reachable
+from siddhi.stores.rdbms_sql import COLUMN_TYPES, SqlExpressions
+from siddhi.stores.record_table import Parameters, Record, TableContext
+from siddhi.types import AttributeType
+
+__all__ = ["RdbmsTable"]
+
+
+class _Condition:
+    """A condition as SQL, with the statements made of it."""
+
+    def __init__(self, source: Expression | None, clause: sa.ColumnElement[bool] | None) -> None:
+        self.source = source
+        self.clause = clause
+        self.statements: dict[str, Any] = {}
+
+
+class _Value:
+    """A value as SQL."""
+
+    def __init__(self, source: Expression, sql: sa.ColumnElement[Any]) -> None:
+        self.source = source
+        self.sql = sql
+
+
+class RdbmsTable(QueryableRecordTable):
+    """One table of a database. It is made where it does not exist; what it holds outlives the app."""
+
+    def init(self, options: OptionHolder, context: TableContext) -> None:
+        self._context = context
+        self._engine = make_engine(options)
+        keys = context.primary_key
+        for name, type_ in context.attributes:
+            if type_ is AttributeType.OBJECT:
+                raise SiddhiAppCreationError(
+                    f"a database keeps no objects, such as '{name}' of table '{context.table}'",
+                    code="E326",
+                    hint="leave it out, or keep the table in memory",
+                )
+        self._table = sa.Table(
+            options.static("table.name", context.table),
+            sa.MetaData(),
+            *[
+                sa.Column(name, COLUMN_TYPES[type_], primary_key=i in keys, nullable=i not in keys, autoincrement=False)
+                for i, (name, type_) in enumerate(context.attributes)
+            ],
+        )
+        self._columns = tuple(self._table.columns)
+        for positions in context.indexes:
+            columns = [self._columns[position] for position in positions]
+            sa.Index("_".join(["ix", self._table.name, *[column.name for column in columns]]), *columns)
+        prefix = "given_"
+        while any(column.name.startswith(prefix) for column in self._columns):
+            prefix += "_"
+        self._prefix = prefix
+        self._expressions = SqlExpressions(self._columns, prefix)
+        self._everything = _Condition(None, None)
+        self._insert = sa.insert(self._table)
+
+    # --- life
+
+    def connect(self) -> None:
+        self._engine.dispose()  # connections that broke are not used again
+        with reachable():
+            self._table.metadata.create_all(self._engine)
+            found = {column["name"] for column in sa.inspect(self._engine).get_columns(self._table.name)}
+        missing = [column.name for column in self._columns if column.name not in found]
+        if missing:
+            raise SiddhiAppCreationError(
+                f"table '{self._table.name}' of the database has no column {', '.join(missing)}",
+                code="E326",
+                app=self._context.app,
+                hint="name another table with table.name = '...'",
+            )
+
+    def disconnect(self) -> None:
+        self._engine.dispose()
+
+    # --- compiling
+
+    def compile_condition(self, condition: Expression) -> _Condition:
+        return _Condition(condition, self._expressions.condition(condition))
+
+    def compile_value(self, value: Expression) -> _Value:
+        return _Value(value, self._expressions.value(value))
+
+    def compile_selection(self, selection: Selection) -> sa.Select[Any]:
+        value = self._expressions.value
+        statement: sa.Select[Any] = sa.select(*[value(column).label(name) for name, column in selection.columns])
+        statement = statement.select_from(self._table)
+        if selection.group_by:
+            statement = statement.group_by(*[value(key) for key in selection.group_by])
+        elif selection.aggregates:
+            statement = statement.having(sa.func.count() > 0)
+        for key, descends in selection.order_by:
+            by = self._sorted_by(key)
+            statement = statement.order_by(value(key).is_(None), by.desc() if descends else by.asc())
+        if selection.limit is not None:
+            statement = statement.limit(selection.limit)
+        elif selection.offset and self._engine.dialect.name == "sqlite":
+            statement = statement.limit(-1)
+        return statement.offset(selection.offset) if selection.offset else statement
+
+    def _sorted_by(self, key: Expression) -> Any:
+        by = self._expressions.value(key)
+        if key.type is AttributeType.STRING and self._engine.dialect.name == "postgresql":
+            return sa.collate(by, "C")  # by code point, as everywhere else
+        return by
+
+    # --- reading
+
+    def find(self, condition: _Condition | None, parameters: Parameters) -> Sequence[Sequence[Any]]:
+        condition = condition or self._everything
+        statement = condition.statements.get("find")
+        if statement is None:
+            statement = condition.statements["find"] = self._where(sa.select(*self._columns), condition)
+        with self._transaction() as connection:
+            rows: Sequence[Sequence[Any]] = connection.execute(statement, self._bound(parameters)).all()
+        return rows
+
+    def contains(self, condition: _Condition | None, parameters: Parameters) -> bool:
+        condition = condition or self._everything
+        statement = condition.statements.get("contains")
+        if statement is None:
+            one: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(self._table)
+            statement = condition.statements["contains"] = self._where(one, condition).limit(1)
+        with self._transaction() as connection:
+            row: Sequence[Any] | None = connection.execute(statement, self._bound(parameters)).first()
+        return row is not None
+
+    def query(
+        self, condition: _Condition | None, selection: sa.Select[Any], parameters: Parameters
+    ) -> Sequence[Sequence[Any]]:
+        statement = self._where(selection, condition or self._everything)
+        with self._transaction() as connection:
+            rows: Sequence[Sequence[Any]] = connection.execute(statement, self._bound(parameters)).all()
+        return rows
+
+    # --- changing
+
+    def add(self, records: Sequence[Record]) -> None:
+        with self._refusing() as refused, self._transaction() as connection:
+            self._add(connection, records, refused)
+
+    def delete(self, condition: _Condition | None, parameters: Sequence[Parameters]) -> None:
+        condition = condition or self._everything
+        statement = condition.statements.get("delete")
+        if statement is None:
+            statement = condition.statements["delete"] = self._where(sa.delete(self._table), condition)
+        with self._transaction() as connection:
+            connection.execute(statement, [self._bound(values) for values in parameters])
+
+    def update(
+        self, condition: _Condition | None, parameters: Sequence[Parameters], sets: Mapping[int, _Value]
+    ) -> None:
+        statement = self._update(condition or self._everything, sets)
+        bound = [self._bound(values) for values in parameters]
+        with self._refusing() as refused, self._transaction() as connection:
+            try:
+                with connection.begin_nested():
+                    connection.execute(statement, bound)
+            except IntegrityError:
+                # One of them gives two rows one key: the others are to be done.
+                for values, shown in zip(bound, parameters, strict=True):
+                    self._change(connection, statement, values, shown, refused)
+
+    def update_or_add(
+        self,
+        condition: _Condition | None,
+        parameters: Sequence[Parameters],
+        sets: Mapping[int, _Value],
+        records: Sequence[Record],
+        reduce: Callable[[Iterable[int]], Sequence[Record]],
+    ) -> None:
+        condition = condition or self._everything
+        upsert = self._upsert(condition, sets)
+        with self._refusing() as refused, self._transaction() as connection:
+            if upsert is not None:
+                whole = [record for record in records if not self._lacks_key(record, refused)]
+                if whole:
+                    connection.execute(upsert, [self._row(record) for record in whole])
+                return
+            statement = self._update(condition, sets)
+            missing = [
+                position
+                for position, values in enumerate(parameters)
+                if not self._change(connection, statement, self._bound(values), values, refused)
+            ]
+            if missing:
+                # Of several, a later one may change what an earlier one adds.
+                added = reduce(missing) if len(missing) > 1 else [records[missing[0]]]
+                self._add(connection, added, refused)
+
+    def _add(self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]) -> None:
+        whole = [record for record in records if not self._lacks_key(record, refused)]
+        if not whole:
+            return
+        try:
+            with connection.begin_nested():
+                connection.execute(self._insert, [self._row(record) for record in whole])
+        except IntegrityError as error:
+            if len(whole) == 1:
+                refused.append((whole[0], _reason(error)))
+                return
+            for record in whole:
+                self._add(connection, [record], refused)
+
+    def _change(
+        self,
+        connection: sa.Connection,
+        statement: sa.Update,
+        values: dict[str, Any],
+        shown: Parameters,
+        refused: list[tuple[Record, str]],
+    ) -> bool:
+        """Change rows for one event; whether any matched."""
+        try:
+            with connection.begin_nested():
+                changed: int = connection.execute(statement, values).rowcount
+                return changed > 0
+        except IntegrityError as error:
+            refused.append((tuple(shown.values()), _reason(error)))
+            return True
+
+    def _lacks_key(self, record: Record, refused: list[tuple[Record, str]]) -> bool:
+        for position in self._context.primary_key:
+            if record[position] is None:
+                refused.append((record, f"its primary key {self._columns[position].name} is null"))
+                return True
+        return False
+
+    @contextmanager
+    def _refusing(self) -> Iterator[list[tuple[Record, str]]]:
+        """Collects what is dropped, and tells of it once the rest is done."""
+        refused: list[tuple[Record, str]] = []
+        yield refused
+        for record, why in refused:
+            self._context.refuse(record, why)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sa.Connection]:
+        with reachable(), self._engine.begin() as connection:
+            yield connection
+
+    # --- statements
+
+    def _bound(self, parameters: Parameters) -> dict[str, Any]:
+        return {self._prefix + name: value for name, value in parameters.items()}
+
+    def _row(self, record: Record) -> dict[str, Any]:
+        return {column.name: value for column, value in zip(self._columns, record, strict=True)}
+
+    def _where(self, statement: Any, condition: _Condition) -> Any:
+        return statement if condition.clause is None else statement.where(condition.clause)
+
+    def _update(self, condition: _Condition, sets: Mapping[int, _Value]) -> sa.Update:
+        statement: sa.Update | None = condition.statements.get("update")
+        if statement is None:
+            changed = {self._columns[position]: value.sql for position, value in sets.items()}
+            statement = self._where(sa.update(self._table), condition).values(changed)
+            condition.statements["update"] = statement
+        assert statement is not None
+        return statement
+
+    def _upsert(self, condition: _Condition, sets: Mapping[int, _Value]) -> Any:
+        """One statement that does it all, where the key is looked up and every attribute taken over; else None."""
+        if "upsert" not in condition.statements:
+            condition.statements["upsert"] = self._make_upsert(condition, sets)
+        return condition.statements["upsert"]
+
+    def _make_upsert(self, condition: _Condition, sets: Mapping[int, _Value]) -> Any:
+        keys = self._context.primary_key
+        if not keys or condition.source is None or _key_asked_for(condition.source) != set(keys):
+            return None
+        if len(sets) < len(self._columns) or any(_output(value.source) != i for i, value in sets.items()):
+            return None
+        insert: Any
+        if self._engine.dialect.name == "sqlite":
+            insert = sqlite.insert
+        elif self._engine.dialect.name == "postgresql":
+            insert = postgresql.insert
+        else:
+            return None
+        statement = insert(self._table)
+        others = {column.name: statement.excluded[column.name] for column in self._columns if not column.primary_key}
+        elements = [self._columns[position] for position in keys]
+        if not others:
+            return statement.on_conflict_do_nothing(index_elements=elements)
+        return statement.on_conflict_do_update(index_elements=elements, set_=others)
+
+
+def _key_asked_for(condition: Expression) -> set[int] | None:
+    """The attributes that are compared with the event's own of their name, where that is all a condition asks."""
+    found: set[int] = set()
+    for part in condition.operands if isinstance(condition, And) else (condition,):
+        if not (isinstance(part, Comparison) and part.operator == "=="):
+            return None
+        sides = (part.left, part.right) if isinstance(part.left, Attribute) else (part.right, part.left)
+        if not isinstance(sides[0], Attribute) or _output(sides[1]) != sides[0].position:
+            return None
+        found.add(sides[0].position)
+    return found
+
+
+def _output(value: Expression) -> int | None:
+    return value.output if isinstance(value, Parameter) else None
+
+
+def _reason(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", error))

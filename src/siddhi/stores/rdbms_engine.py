@@ -1,0 +1,107 @@
+"""The way to a database: the engine of SQLAlchemy, and which of its errors say that the database can't be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import StaticPool
+
+from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
+from siddhi.io.options import OptionHolder
+
+__all__ = ["make_engine", "reachable"]
+
+_AWAY = ("08", "40", "53", "55", "57")
+"""Classes of SQLSTATE: connection, transaction to be repeated, no resources, object in use, operator intervention."""
+_SQLITE_AWAY = ("locked", "unable to open", "disk i/o", "readonly", "disk is full", "busy")
+
+
+def make_engine(options: OptionHolder) -> sa.Engine:
+    """The engine of ``url``, ``username`` and ``password``; nothing is connected yet.
+
+    Raises:
+        SiddhiAppCreationError: the url is none, or the driver it names is not installed.
+    """
+    text = options.static("url")
+    try:
+        url = sa.make_url(text)
+        if "username" in options:
+            url = url.set(username=options.static("username"))
+        if "password" in options:
+            url = url.set(password=options.static("password"))
+        engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", **_pool(url))
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        # Nothing of the url is shown: a password may stand in it.
+        raise SiddhiAppCreationError(
+            "'url' of store 'rdbms' names no database",
+            code="E326",
+            hint="as in sqlite:///trades.db or postgresql+psycopg://user@host/name",
+        ) from error
+    except ModuleNotFoundError as error:
+        raise SiddhiAppCreationError(
+            f"the driver of the database is not installed: {error}", code="E326", hint="install it with pip"
+        ) from error
+    if engine.dialect.name == "sqlite":
+        _begin_as_told(engine)
+    return engine
+
+
+@contextmanager
+def reachable() -> Iterator[None]:
+    """Says of errors inside, where it makes sense to try again later, that the database can't be reached now.
+
+    Raises:
+        ConnectionUnavailableError: it can't be reached.
+    """
+    try:
+        yield
+    except DBAPIError as error:
+        if error.connection_invalidated or _says_away(error):
+            raise ConnectionUnavailableError(f"the database can't be reached: {error.orig}") from error
+        raise
+    except (ConnectionError, TimeoutError) as error:
+        # Some drivers let errors of the network through as they are.
+        raise ConnectionUnavailableError(f"the database can't be reached: {error}") from error
+
+
+def _says_away(error: DBAPIError) -> bool:
+    state = _sqlstate(error.orig)
+    if state is not None:
+        return state[:2] in _AWAY
+    if not isinstance(error, (OperationalError, InterfaceError)):
+        return False
+    if type(error.orig).__module__.partition(".")[0] == "sqlite3":
+        return any(word in str(error.orig).lower() for word in _SQLITE_AWAY)
+    return True
+
+
+def _sqlstate(error: BaseException | None) -> str | None:
+    """The SQLSTATE that a driver gives with an error, in one of the ways that drivers do."""
+    given: Any = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
+    if given is None and error is not None and error.args and isinstance(error.args[0], dict):
+        given = error.args[0].get("C")
+    return given if isinstance(given, str) else None
+
+
+def _pool(url: sa.URL) -> dict[str, Any]:
+    """A database in memory is that of one connection, whatever thread asks."""
+    if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+        return {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
+    return {}
+
+
+def _begin_as_told(engine: sa.Engine) -> None:
+    """Let transactions of SQLite begin where SQLAlchemy says, not where the driver guesses: only so do they nest."""
+
+    def connect(connection: Any, record: Any) -> None:  # noqa: ARG001 - called by position
+        connection.isolation_level = None
+
+    def begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    sa.event.listen(engine, "connect", connect)
+    sa.event.listen(engine, "begin", begin)

@@ -1,0 +1,161 @@
+"""Caches of stores: what is kept, what makes room, what is read anew."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siddhi.errors import SiddhiAppError
+from siddhi.runtime.connectors.table_cache import CachePolicy, RowCache
+from tests.stores.kit import App, shelf_manager
+
+
+def cache(policy: str, size: int = 2, **times: int | None) -> tuple[RowCache, list[int]]:
+    clock = [0]
+    settings = {"retention_ms": None, "purge_ms": None, **times}
+    return RowCache(size, CachePolicy(policy), settings["retention_ms"], settings["purge_ms"], lambda: clock[0]), clock
+
+
+@pytest.mark.parametrize(("policy", "left"), [("FIFO", "bc"), ("LRU", "ac"), ("LFU", "ac")])
+def test_which_row_makes_room(policy, left):
+    rows, _ = cache(policy)
+    rows.put("a", (1,))
+    rows.put("b", (2,))
+    assert rows.get("b") == (2,)
+    assert rows.get("a") == rows.get("a") == (1,)
+    rows.put("c", (3,))
+    assert "".join(key for key in "abc" if rows.get(key)) == left
+    assert len(rows) == 2
+
+
+def test_of_rows_used_alike_the_oldest_makes_room():
+    rows, _ = cache("LFU", 3)
+    for key in "abc":
+        rows.put(key, (key,))
+        rows.get(key)
+    rows.put("d", ("d",))
+    rows.put("e", ("e",))
+    assert [key for key in "abcde" if rows.get(key)] == ["b", "c", "e"]
+
+
+def test_rows_grow_old():
+    rows, clock = cache("FIFO", 10, retention_ms=100)
+    rows.put("a", (1,))
+    clock[0] = 99
+    assert rows.get("a") == (1,)
+    clock[0] = 100
+    assert rows.get("a") is None
+    assert len(rows) == 0
+
+
+def test_rows_that_nobody_asks_for_are_purged():
+    rows, clock = cache("LRU", 10, retention_ms=100, purge_ms=50)
+    rows.put("a", (1,))
+    clock[0] = 150
+    rows.put("b", (1,))
+    assert len(rows) == 1
+
+
+@given(
+    st.sampled_from(list(CachePolicy)),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.sampled_from(["get", "put", "drop"]), st.integers(0, 6))),
+)
+def test_what_it_gives_was_put_and_it_is_never_too_full(policy, size, steps):
+    rows = RowCache(size, policy, None, None, lambda: 0)
+    last: dict[int, tuple] = {}
+    for number, (step, key) in enumerate(steps):
+        if step == "put":
+            last[key] = (number,)
+            rows.put(key, last[key])
+            assert rows.get(key) == last[key]
+        elif step == "drop":
+            rows.drop(key)
+            last.pop(key, None)
+        else:
+            assert rows.get(key) in (None, last.get(key))
+        assert len(rows) <= size
+
+
+APP = """
+@app:playback
+define stream I (s string, v int); define stream C (s string, v int); define stream J (s string, v int);
+@store(type = 'shelf', @cache(size = '2', cache.policy = 'LRU', retention.period = '1 sec'))
+@primaryKey('s') define table T (s string, v int);
+from I insert into T;
+from C[v == 0] delete T on T.s == s;
+from C[v > 0 and v < 10] update T on T.s == s;
+from C[v >= 10 and v < 100] update or insert into T on T.s == s;
+from C[v >= 100] update T set T.v = 7 on T.v > 0;
+from J join T on T.s == J.s and T.v > J.v select T.s, T.v insert into O;
+"""
+
+
+@pytest.fixture
+def app():
+    with shelf_manager() as (manager, shelf):
+        started = App(manager, APP)
+        started.shelf = shelf
+        yield started
+
+
+def asked(app: App, stream: str, row: tuple, at: int = 1) -> int:
+    """How often the shelf was asked for a row."""
+    before = app.shelf.calls.count("find")
+    app.runtime.input_handler(stream).send(row, timestamp=at)
+    return app.shelf.calls.count("find") - before
+
+
+def test_a_row_is_read_once(app):
+    app.runtime.input_handler("I").send(("a", 1), timestamp=1)
+    assert [asked(app, "J", ("a", 0)), asked(app, "J", ("a", 0)), asked(app, "J", ("a", 5))] == [1, 0, 0]
+    assert app.out == [("a", 1), ("a", 1)]
+    assert [asked(app, "J", ("x", 0)), asked(app, "J", ("x", 0))] == [1, 1]
+
+
+def test_what_changes_is_read_anew(app):
+    for row in (("a", 1), ("b", 2)):
+        app.runtime.input_handler("I").send(row, timestamp=1)
+    assert [asked(app, "J", ("a", 0)), asked(app, "J", ("b", 0))] == [1, 1]
+    for change, value in ((("a", 5), 5), (("a", 50), 50), (("z", 100), 7)):
+        app.runtime.input_handler("C").send(change, timestamp=1)
+        assert asked(app, "J", ("a", 0)) == 1
+        assert app.out[-1] == ("a", value)
+    app.runtime.input_handler("C").send(("a", 0), timestamp=1)
+    app.out.clear()
+    asked(app, "J", ("a", 0))
+    assert app.out == []
+    app.ask("select 'a' as s, 3 as v insert into T")
+    asked(app, "J", ("a", 0))
+    app.ask("update T set T.v = 4 on T.s == 'a'")
+    asked(app, "J", ("a", 0))
+    assert app.out == [("a", 3), ("a", 4)]
+
+
+def test_rows_are_read_anew_after_a_while(app):
+    app.runtime.input_handler("I").send(("a", 1), timestamp=1)
+    assert asked(app, "J", ("a", 0), 10) == 1
+    app.shelf.rows = [("a", 2)]
+    assert asked(app, "J", ("a", 0), 1009) == 0
+    assert asked(app, "J", ("a", 0), 1010) == 1
+    assert app.out == [("a", 1), ("a", 1), ("a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        ("@cache(size = '10')", "the table has none"),
+        ("@cache | @primaryKey('s')", "lacks the element 'size'"),
+        ("@cache(size = '0') | @primaryKey('s')", "positive"),
+        ("@cache(size = '9', cache.policy = 'MRU') | @primaryKey('s')", "use one of FIFO, LRU, LFU"),
+        ("@cache(size = '9', retention.period = 'soon') | @primaryKey('s')", "no duration"),
+        ("@cache(size = '9', purge.interval = '-1') | @primaryKey('s')", "no duration"),
+    ],
+)
+def test_wrong_caches_are_refused(annotations, message):
+    store, _, keys = annotations.partition("|")
+    with shelf_manager() as (manager, _), pytest.raises(SiddhiAppError, match=message) as caught:
+        manager.create_siddhi_app_runtime(f"@store(type = 'shelf', {store}) {keys} define table T (s string);")
+    assert caught.value.code == "E315"
+    assert caught.value.line == 1

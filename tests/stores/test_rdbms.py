@@ -1,0 +1,272 @@
+"""What is particular about tables in databases."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from siddhi import SiddhiManager
+from siddhi.errors import SiddhiAppCreationError
+from tests.runtime.connectors.kit import StoppedTime
+from tests.stores import postgres
+from tests.stores.kit import App
+
+sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+
+STREAMS = "define stream I (s string, v int); define stream C (s string, v int);"
+
+
+@pytest.fixture
+def time():
+    return StoppedTime()
+
+
+@pytest.fixture
+def manager(time) -> Iterator[SiddhiManager]:
+    with SiddhiManager(retries=time) as manager:
+        yield manager
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "tables.db"
+
+
+@pytest.fixture
+def statements():
+    """Every statement that reaches a database, with its parameters and whether it is for several rows."""
+    seen: list[tuple[str, object, bool]] = []
+
+    def note(connection, cursor, statement, parameters, context, executemany) -> None:
+        seen.append((" ".join(statement.split()), parameters, executemany))
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    yield seen
+    sa.event.remove(sa.Engine, "before_cursor_execute", note)
+
+
+def app(manager: SiddhiManager, file, *queries: str, keys: str = "@primaryKey('s')", options: str = "") -> App:
+    store = f"@store(type = 'rdbms', url = 'sqlite:///{file.as_posix()}?timeout=0'{options})"
+    table = f"{store} {keys} define table T (s string, v int);"
+    return App(manager, f"{STREAMS} {table} from I insert into T; {' '.join(queries)}")
+
+
+def test_keys_and_indexes_become_those_of_the_database(manager, file):
+    app(manager, file, keys="@primaryKey('s', 'v') @index('v') @index('v', 's')")
+    found = sa.inspect(sa.create_engine(f"sqlite:///{file}"))
+    assert found.get_pk_constraint("T")["constrained_columns"] == ["s", "v"]
+    assert sorted(index["column_names"] for index in found.get_indexes("T")) == [["v"], ["v", "s"]]
+    assert {column["name"]: column["nullable"] for column in found.get_columns("T")} == {"s": False, "v": False}
+
+
+def test_values_are_bound(manager, file, statements):
+    started = app(manager, file, "from C delete T on T.s == s or T.v == 77;", keys="")
+    statements.clear()
+    started.send("C", ("x' or 1=1 --", 5))
+    ((_begin, *_), (text, parameters, _)) = [seen for seen in statements if "SAVEPOINT" not in seen[0]]
+    assert text == 'DELETE FROM "T" WHERE "T".s = ? OR "T".v = ?'
+    assert tuple(parameters) in ((("x' or 1=1 --", 77),), ("x' or 1=1 --", 77))
+
+
+def test_a_chunk_is_one_statement_for_many_rows(manager, file, statements):
+    started = app(manager, file, "from C[v > 0] update T on T.s == s;", "from C[v < 0] delete T on T.s == s;", keys="")
+    for stream, sign in (("I", 1), ("C", 1), ("C", -1)):
+        statements.clear()
+        started.send_chunk(stream, *[(f"k{i}", sign * (i + 1)) for i in range(20)])
+        (work,) = [seen for seen in statements if not seen[0].startswith(("BEGIN", "SAVEPOINT", "RELEASE"))]
+        assert work[2] is True
+        assert len(work[1]) == 20
+    assert started.rows() == []
+
+
+def test_an_upsert_by_the_key_is_one_statement(manager, file, statements):
+    started = app(manager, file, "from C update or insert into T on T.s == s;")
+    started.send("I", ("a", 1))
+    statements.clear()
+    started.send_chunk("C", ("a", 2), ("b", 3), ("b", 4))
+    work = [seen for seen in statements if not seen[0].startswith("BEGIN")]
+    assert len(work) == 1
+    assert "ON CONFLICT (s) DO UPDATE" in work[0][0]
+    assert sorted(started.rows()) == [("a", 2), ("b", 4)]
+
+
+def test_an_upsert_where_every_attribute_is_of_the_key(manager, file):
+    started = app(
+        manager, file, "from C update or insert into T on T.s == s and T.v == v;", keys="@primaryKey('s', 'v')"
+    )
+    started.send_chunk("C", ("a", 2), ("a", 2), ("b", 4), (None, 4))
+    assert sorted(started.rows()) == [("a", 2), ("b", 4)]
+    assert ["its primary key s is null" in error for error in started.errors] == [True]
+
+
+def test_a_selection_that_means_the_same_there_is_made_there(manager, file, statements):
+    started = app(manager, file)
+    started.send("I", ("a", 1), ("b", 2))
+    for query, inside in (
+        ("on v > 1 select s, sum(v) as t group by s order by t limit 3", "GROUP BY"),
+        ("select s having v > 1", "WHERE"),
+        ("select count() as n", "HAVING"),
+    ):
+        statements.clear()
+        started.ask(f"from T {query}")
+        assert inside in statements[-1][0], query
+    for query in ("select s, sum(v) as t group by s having t > 0", "select stdDev(v) as d", "select s, count() as n"):
+        statements.clear()
+        started.ask(f"from T {query}")
+        assert statements[-1][0] == 'SELECT "T".s, "T".v FROM "T"', query
+
+
+def test_an_answer_has_the_names_of_the_selection(manager, file):
+    started = app(manager, file)
+    started.send("I", ("a", 1))
+    (event,) = started.runtime.query("from T select v + 1 as w, s")
+    assert (event["w"], event["s"], event.timestamp) == (2, "a", -1)
+    assert started.runtime.query_types("from T select v + 1 as w, s") == [("w", "int"), ("s", "string")]
+
+
+def test_a_row_without_key_is_told_of(manager, file):
+    started = app(manager, file, "from C update or insert into T set T.v = T.v + v on T.s == s;")
+    started.send_chunk("I", ("a", 1), (None, 2))
+    started.send("C", (None, 2))
+    assert started.rows() == [("a", 1)]
+    assert ["its primary key s is null" in error for error in started.errors] == [True, True]
+
+
+def test_assignments_read_the_row_as_if_they_came_one_after_the_other(manager, file):
+    query = "from C update T set T.s = 'z', T.v = ifThenElse(true, 1, 0) + v on T.s == s;"
+    started = app(manager, file, query, keys="")
+    started.send("I", ("a", 1))
+    started.send("C", ("a", 5))
+    assert started.rows() == [("z", 6)]
+
+
+def test_rows_outlive_the_app_and_other_apps_see_them(manager, file):
+    first = app(manager, file)
+    first.send("I", ("a", 1))
+    second = app(manager, file)
+    assert second.rows() == [("a", 1)]
+    first.runtime.shutdown()
+    second.send("I", ("b", 2))
+    assert app(manager, file).rows() == [("a", 1), ("b", 2)]
+
+
+def test_a_table_may_have_another_name_there(manager, file):
+    app(manager, file, options=", table.name = 'Other name'").send("I", ("a", 1))
+    with sqlite3.connect(file) as connection:
+        assert connection.execute('select * from "Other name"').fetchall() == [("a", 1)]
+    connection.close()
+
+
+def test_names_that_mean_something_to_a_database(manager, file):
+    text = f"""
+    define stream I (order_ string, given_x int, table_ long, Desc double);
+    @store(type = 'rdbms', url = 'sqlite:///{file.as_posix()}') @primaryKey('order_') @index('Desc')
+    define table T (order_ string, given_x int, table_ long, Desc double);
+    from I[given_x < 10] insert into T;
+    from I[given_x >= 10] update T set T.given_x = T.given_x + given_x, T.Desc = Desc * 2.0 on T.order_ == order_;
+    """
+    started = App(manager, text)
+    started.send("I", ("a", 1, 1, 1.5), ("a", 10, 1, 2.5))
+    assert started.rows() == [("a", 11, 1, 5.0)]
+
+
+def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
+    with sqlite3.connect(file) as connection:
+        connection.execute("create table T (s text)")
+    connection.close()
+    with pytest.raises(SiddhiAppCreationError, match="no column v"):
+        app(manager, file)
+
+
+@pytest.mark.parametrize(
+    ("options", "attributes", "message"),
+    [
+        ("", "s string", "lacks the option 'url'"),
+        (", url = 'nonsense'", "s string", "names no database"),
+        (", url = 'nodb://x:secret@y/z'", "s string", "names no database"),
+        (", url = 'mysql+nodriver://x'", "s string", "names no database"),
+        (", url = 'sqlite://'", "s string, o object", "keeps no objects, such as 'o'"),
+    ],
+)
+def test_what_can_not_be_is_refused(manager, options, attributes, message):
+    with pytest.raises(SiddhiAppCreationError, match=message) as caught:
+        manager.create_siddhi_app_runtime(f"@store(type = 'rdbms'{options}) define table T ({attributes});")
+    assert caught.value.code == "E326"
+    assert caught.value.line == 1
+    assert "secret" not in caught.value.message
+
+
+def test_without_sqlalchemy_it_is_said_what_to_install(manager, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("sqlalchemy", "siddhi.stores.rdbms"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(SiddhiAppCreationError, match="needs SQLAlchemy") as caught:
+        manager.create_siddhi_app_runtime("@store(type = 'rdbms', url = 'sqlite://') define table T (s string);")
+    assert caught.value.hint == "pip install 'siddhi[rdbms]'"
+    assert caught.value.line == 1
+
+
+def test_a_locked_database_is_waited_for_and_nothing_is_lost(manager, file, time):
+    started = app(manager, file, "from C update or insert into T set T.v = T.v + v on T.s == s;")
+    started.send("I", ("a", 1))
+    other = sqlite3.connect(file, isolation_level=None)
+
+    def locked() -> None:
+        time.waits.clear()
+        other.execute("begin exclusive")
+
+    def unlock() -> None:
+        if len(time.waits) == 3:
+            other.execute("rollback")
+
+    time.on_wait = unlock
+    locked()
+    started.send("I", ("b", 2))
+    assert time.waits == [5, 10, 15]
+    locked()
+    started.send_chunk("C", ("a", 10), ("c", 3), ("c", 4))
+    locked()
+    assert sorted(started.rows()) == [("a", 11), ("b", 2), ("c", 7)]
+    assert started.errors == []
+    other.close()
+
+
+def test_a_database_that_can_not_be_opened_yet_is_tried_again(manager, tmp_path, time):
+    folder = tmp_path / "later"
+    started = app(manager, folder / "tables.db")
+    assert time.pauses == [5]
+    folder.mkdir()
+    time.run()
+    started.send("I", ("a", 1))
+    assert started.rows() == [("a", 1)]
+
+
+def test_another_error_of_the_database_is_that_of_the_event(manager, file):
+    started = app(manager, file)
+    with sqlite3.connect(file) as connection:
+        connection.execute("create trigger no before insert on T begin select raise(fail, 'not today'); end")
+    connection.close()
+    started.send("I", ("a", 1))
+    assert len(started.errors) == 1
+    assert "not today" in started.errors[0]
+
+
+def test_a_connection_that_postgresql_ends_is_made_again(manager, time):
+    url = postgres.url()
+    table = f"@store(type = 'rdbms', url = '{url}', table.name = 'ended') define table T (s string, v int);"
+    started = App(manager, f"{STREAMS} {table} from I insert into T;")
+    started.send("I", ("a", 1))
+    engine = sa.create_engine(url)
+    end = (
+        "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = 'postgres'"
+    )
+    for row in (("b", 2), ("c", 3)):
+        with engine.connect() as connection:
+            connection.execute(sa.text(end))
+        started.send("I", row)
+    assert started.rows() == [("a", 1), ("b", 2), ("c", 3)]
+    assert started.errors == []
+    engine.dispose()
