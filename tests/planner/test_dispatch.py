@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from siddhi.planner.dispatch import asked_for, dispatched
+from siddhi.extension import Registry, builtin_registry
+from siddhi.planner.dispatch import FEWEST_ASKING, asked_for, dispatched
 from siddhi.planner.nodes import QueryPlan
+from siddhi.runtime.assembly.app import Assembly
 from tests.planner.planning import planned, query, single
 
 STREAM = "define stream S (a string, n int, l long, b bool, d double, o object);"
@@ -48,3 +50,12 @@ def test_events_are_looked_up_where_many_queries_ask(queries: int, expected: obj
         f"{text} from S[n == 1] select a insert into Out; from Out select a insert into Last;"
     ).executions
     assert dispatched(query for query in executions if isinstance(query, QueryPlan)) == expected
+
+
+@pytest.mark.parametrize("queries", [FEWEST_ASKING - 1, FEWEST_ASKING])
+def test_the_engine_looks_up_where_the_plan_says_so(queries: int) -> None:
+    text = STREAM + "".join(f"from S[a == '{i}'] select a insert into Out;" for i in range(queries))
+    found = planned(text)
+    plans = [query for query in found.executions if isinstance(query, QueryPlan)]
+    junction = Assembly(found, {}, Registry(builtin_registry())).junctions["S"]
+    assert (junction.dispatches is not None) == ("S" in dispatched(plans)) == (queries == FEWEST_ASKING)

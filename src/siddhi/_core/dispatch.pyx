@@ -2,7 +2,6 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-
 from libc.stdint cimport uint32_t
 
 from siddhi._core.event cimport BOOL, INT, LONG, STRING, CellC, Layout

@@ -276,6 +276,12 @@ cdef class InputHandler(RowSource):
         cdef Py_ssize_t start = 0, made = 0, n, i
         cdef bint inside, outermost = False
         cdef FrameC frame
+        # A function of the app may send a batch into the stream whose batch called it: that one goes on behind it.
+        cdef Columns outer_columns
+        cdef RowSource outer_rows
+        cdef EventC** outer_block
+        cdef Py_ssize_t outer_first, outer_size
+        cdef uint64_t outer_unread
         if not self.app.running:
             self.refuse_not_running()
         try:
@@ -284,6 +290,8 @@ cdef class InputHandler(RowSource):
             raise EventError(f"stream '{self.junction.id}': {error}") from error
         lock_app(self.app.lock)
         inside = self.app.lock.depth > 1
+        outer_rows, outer_columns, outer_unread = self.junction.rows, self.columns, self.unread
+        outer_block, outer_first, outer_size = self.block, self.first, self.block_size
         if inside:
             frame = set_frame_aside(self.app)
         try:
@@ -314,9 +322,8 @@ cdef class InputHandler(RowSource):
                         block[i].flags = BORROWED
                 start += BLOCK
         finally:
-            # An inner batch forgets the rows of an outer one: what fails of them then shows without what nobody reads.
-            self.columns, self.block, self.block_size = None, NULL, 0
-            self.junction.rows = None
+            self.junction.rows, self.columns, self.unread = outer_rows, outer_columns, outer_unread
+            self.block, self.first, self.block_size = outer_block, outer_first, outer_size
             for i in range(made):
                 release(self.pool, block[i])
             try:

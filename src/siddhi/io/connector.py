@@ -33,7 +33,7 @@ class ConnectorContext:
 
 
 class Connector:
-    """A source or a sink. Of what is here, only ``connect`` has to be written."""
+    """A source, a sink or a store. Of what is here, only ``connect`` has to be written."""
 
     def connect(self) -> None:
         """Connect; called when the app starts, and again after a failure.

@@ -96,17 +96,21 @@ class Connection:
             self._on_change(False)
 
     def stop(self) -> None:
-        """Try no more, and disconnect."""
+        """Try no more, disconnect, and destroy the connector."""
         with self._guard:
             self._stopped = True
             call_off, self._call_off = self._call_off, None
             self.connected = False
         if call_off is not None:
             call_off()
-        try:
-            self._connector.disconnect()
-        except Exception:
-            logger.exception("%s: an error while disconnecting", self.label)
+        for doing, end in (
+            ("disconnecting", self._connector.disconnect),
+            ("it was destroyed", self._connector.destroy),
+        ):
+            try:
+                end()
+            except Exception:
+                logger.exception("%s: an error while %s", self.label, doing)
 
     def _attempt(self) -> None:
         try:

@@ -75,11 +75,7 @@ class DistributedSink(Sink):
 
     def disconnect(self) -> None:
         for connection in self._connections:
-            connection.stop()
-
-    def destroy(self) -> None:
-        for client in self._clients:
-            client.destroy()
+            connection.stop()  # destroys its client, too
 
     def snapshot(self) -> object:
         states = [client.snapshot() for client in self._clients]

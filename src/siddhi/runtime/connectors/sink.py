@@ -97,10 +97,6 @@ class SinkRuntime:
         """Disconnect for good."""
         self.release()
         self._connection.stop()
-        try:
-            self.sink.destroy()
-        except Exception:
-            logger.exception("%s: an error while it was destroyed", self._label)
 
     def receive(self, events: list[Event]) -> None:
         """Publish a chunk of the stream."""

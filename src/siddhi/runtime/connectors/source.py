@@ -91,10 +91,6 @@ class SourceRuntime:
     def stop(self) -> None:
         """Disconnect for good."""
         self._connection.stop()
-        try:
-            self.source.destroy()
-        except Exception:
-            logger.exception("%s: an error while it was destroyed", self._label)
 
     def on_error(self, error: ConnectionUnavailableError) -> None:
         """The source lost its connection."""

@@ -67,10 +67,6 @@ class StoreRuntime:
         """Disconnect for good."""
         self.release()
         self._connection.stop()
-        try:
-            self.store.destroy()
-        except Exception:
-            logger.exception("%s: an error while it was destroyed", self._label)
 
     # --- reading
 
