@@ -1,7 +1,7 @@
 # The partial matches that wait in a state, by the values an equality of its filter asks for: a hash table whose chains
 # run through the entries themselves. Those of one key keep the order of the state's list, so that looking only at them
 # changes nothing but the cost. Keys are compared by hash alone: the filter, which states the equality, decides about
-# each one.
+# each one, unless it states nothing else and the hash of one key is never that of another (`exact`).
 #
 # A place of the table holds the hash, and a chain the entries of one hash. So an event looks at one line of memory where
 # nothing waits for it, and at no entry that does not concern it; and one that is alone with its key is put in and taken
@@ -53,6 +53,7 @@ cdef class PatternIndex:
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL     # the first candidate
     cdef int grow(self) except -1
     cdef void clear_bucket(self, uint64_t hole) noexcept
+    cdef bint exact                # what has the same hash has the same key
     cdef bint plain                # the keys are attributes: hashing one is quick and can't fail
     cdef uint64_t ahead[AHEAD]     # a ring: of event i at i % AHEAD
     cdef EventC* at_work           # the event of a block whose hash is known, NULL: none

@@ -3,7 +3,7 @@
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
-from siddhi._core.event cimport BOOL, STRING, CellC
+from siddhi._core.event cimport BOOL, INT, LONG, STRING, CellC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor
 from siddhi._core.keymap_hash cimport canonical, mix, text_hash
 from siddhi._core.slab cimport give_slab, take_zeroed_slab
@@ -48,6 +48,9 @@ cdef class PatternIndex:
             self.types[i] = <uint8_t> executor.type
             executor = earlier[i]
             self.earlier_fns[i] = &executor.c
+
+        # Whole numbers are mixed one to one.
+        self.exact = self.width == 1 and not partitioned and self.types[0] in (INT, LONG, BOOL)
 
     def __dealloc__(self):
         PyMem_Free(self.own_fns)

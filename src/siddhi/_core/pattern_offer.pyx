@@ -52,7 +52,7 @@ cdef int offer_stream(Pattern pattern, RunC* run, State state, int number, Event
             if operand.index.size >= WORTH_FETCHING:
                 fetch_around(entry)
         partial = entry.partial
-        if pattern.fits(operand, partial, event, kept):
+        if operand.found_fits or pattern.fits(operand, partial, event, kept):
             partial.refs += 1
             try:
                 pattern.fill(run, number, operand, partial, event, kept)

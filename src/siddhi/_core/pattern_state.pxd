@@ -25,6 +25,7 @@ cdef class Operand:                # one slot of a state
     cdef StageCopier copier        # makes what the slot keeps; None where it is absent
     cdef PatternView view
     cdef PatternIndex index        # or None
+    cdef bint found_fits           # a partial match that the index finds needs no look at the conditions
     cdef tuple executors
     cdef const ExecC** alone       # conditions on the event at hand
     cdef int n_alone

@@ -33,6 +33,7 @@ cdef class Operand:
         self.executors = alone + conditions
         self.n_alone = len(alone)
         self.n_conditions = len(conditions)
+        self.found_fits = index is not None and index.exact and self.n_conditions == 1
         self.alone = pointers(alone)
         self.conditions = pointers(conditions)
 
