@@ -53,9 +53,11 @@ cdef class PatternIndex:
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL     # the first candidate
     cdef int grow(self) except -1
     cdef void clear_bucket(self, uint64_t hole) noexcept
+    cdef bint whole                # a key is one whole number
     cdef bint exact                # what has the same hash has the same key
     cdef bint plain                # the keys are attributes: hashing one is quick and can't fail
     cdef uint64_t ahead[AHEAD]     # a ring: of event i at i % AHEAD
+    cdef EntryC* asked[AHEAD]      # whose lines were asked for; it may be gone by now, its memory is not
     cdef EventC* at_work           # the event of a block whose hash is known, NULL: none
     cdef uint64_t at_work_hash
     cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept

@@ -50,6 +50,7 @@ cdef class PatternIndex:
             self.earlier_fns[i] = &executor.c
 
         # Whole numbers are mixed one to one.
+        self.whole = self.width == 1 and not partitioned and self.types[0] in (INT, LONG)
         self.exact = self.width == 1 and not partitioned and self.types[0] in (INT, LONG, BOOL)
 
     def __dealloc__(self):
@@ -62,7 +63,15 @@ cdef class PatternIndex:
         """Compute the hash of a key. A null equals nothing, so that a key with one is no key."""
         cdef int i, status
         cdef CellC value
-        cdef uint64_t hash = frame.partition if self.partitioned else 0
+        cdef uint64_t hash
+        if self.whole:
+            value.bits = 0                         # of an int the upper half stays 0
+            out[0] = 0
+            if fns[0].fn(fns[0], event, frame, &value) == NULL_VALUE:
+                return False
+            out[0] = mix(value.bits)
+            return True
+        hash = frame.partition if self.partitioned else 0
         for i in range(self.width):
             value.bits = 0
             status = fns[i].fn(fns[i], event, frame, &value)
@@ -157,11 +166,13 @@ cdef class PatternIndex:
     # --- what is needed soon
 
     cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
-        """Ask for what the events behind event i of a block will need. All is found anew at each look."""
+        """Ask for what the events behind event i of a block will need."""
         cdef Py_ssize_t k
         if i == 0:
             for k in range(min(FAR, n)):
                 self.fetch_bucket(events, k, frame)
+            for k in range(AHEAD):
+                self.asked[k] = NULL
             for k in range(min(NEAR, n)):
                 fetch_first(self, k)
             for k in range(min(NEXT, n)):
@@ -194,13 +205,14 @@ cdef class PatternIndex:
 
 cdef inline void fetch_first(PatternIndex index, Py_ssize_t i) noexcept:
     cdef EntryC* entry = bucket_of(index.buckets, index.mask, index.ahead[i % AHEAD]).head
+    index.asked[i % AHEAD] = entry
     if entry is not NULL:
         fetch_partial(entry)
 
 
 cdef inline void fetch_neighbours(PatternIndex index, Py_ssize_t i) noexcept:
-    cdef EntryC* entry = bucket_of(index.buckets, index.mask, index.ahead[i % AHEAD]).head
-    if entry is not NULL:
+    cdef EntryC* entry = index.asked[i % AHEAD]
+    if entry is not NULL and entry.partial is not NULL:
         fetch_around(entry)
 
 
