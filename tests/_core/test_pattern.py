@@ -298,6 +298,42 @@ def test_expired_partial_matches_leave_nothing_behind() -> None:
     runtime.shutdown()
 
 
+def test_a_million_expired_partial_matches_leave_memory_where_it_was() -> None:
+    runtime = started("from every e1=A -> e2=B[x == e1.x] within 100 millisec select e1.x as x")
+    pattern = pattern_of(runtime)
+    handler = runtime.input_handler("A")
+    held = set()
+    for start in range(0, 1_000_000, 10_000):
+        time = np.arange(start, start + 10_000, dtype=np.int64)
+        handler.send_batch({"x": (time * 2_654_435_761 % 2**31).astype(np.int32), "ts": time}, timestamp="ts")
+        held.add((pattern.alive, pattern.matches.alive_events, pattern.matches.reserved_bytes))
+    assert len(held) == 1, "what is held, and the memory for it, is the same after the first ten thousand and the last"
+    runtime.shutdown()
+
+
+def test_keys_that_share_a_place_of_the_index_are_told_apart() -> None:
+    """A model of the index: random keys, few enough to meet again, that begin, wait for a while, are found and expire."""
+    runtime = started("from every e1=A -> e2=B[x == e1.x] within 40 millisec select e1.x as x, e2.x as y")
+    rows: list[tuple[int, ...]] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    random = np.random.default_rng(4)
+    waiting: list[tuple[int, int]] = []
+    for time in range(1, 20_001):
+        key = int(random.integers(60)) * 0x1000193
+        key = (key + 2**31) % 2**32 - 2**31
+        waiting = [(other, since) for other, since in waiting if since >= time - 40]
+        if random.integers(2):
+            runtime.input_handler("A").send((key,), timestamp=time)
+            waiting.append((key, time))
+        else:
+            before = len(rows)
+            runtime.input_handler("B").send((key,), timestamp=time)
+            assert rows[before:] == [(key, key)] * sum(other == key for other, _ in waiting)
+            waiting = [(other, since) for other, since in waiting if other != key]
+    runtime.shutdown()
+    assert len(rows) > 1_000
+
+
 def test_an_app_that_is_forgotten_gives_its_partial_matches_up() -> None:
     app = f"{STREAMS}from every e1=A -> e2=B[x == e1.x] -> not C for 1 hour select e1.x as x insert into O;"
     for _ in range(20):

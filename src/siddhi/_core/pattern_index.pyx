@@ -191,16 +191,23 @@ cdef class PatternIndex:
         cdef uint64_t hash = 0
         hash_plain(self, self.own_fns, events[i], frame, &hash)
         self.ahead[i % AHEAD] = hash
-        fetch_line(&self.buckets[hash & self.mask])
+        fetch_home(self, hash)
 
     cdef void announce(self, FrameC* frame) noexcept:
         cdef uint64_t hash
         if self.at_work is NULL and hash_plain(self, self.earlier_fns, NULL, frame, &hash):
-            fetch_line(&self.buckets[hash & self.mask])
+            fetch_home(self, hash)
 
     cdef void fetch_place(self, EntryC* entry) noexcept:
         if entry.keyed:
-            fetch_line(&self.buckets[entry.hash & self.mask])
+            fetch_home(self, entry.hash)
+
+
+cdef inline void fetch_home(PatternIndex index, uint64_t hash) noexcept:
+    """Ask for the bucket of a hash, and the one behind it, which may be the first of another line."""
+    cdef BucketC* home = &index.buckets[hash & index.mask]
+    fetch_line(home)
+    fetch_line(home + 1)
 
 
 cdef inline void fetch_first(PatternIndex index, Py_ssize_t i) noexcept:

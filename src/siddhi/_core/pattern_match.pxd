@@ -68,6 +68,7 @@ cdef class BlockPool:              # blocks of one size; grows by slabs
     cdef Py_ssize_t block_bytes
     cdef Py_ssize_t slab_blocks
     cdef readonly Py_ssize_t alive
+    cdef readonly Py_ssize_t reserved_bytes
     cdef int grow(self) except -1
 
 cdef inline void* take_block(BlockPool pool) except NULL:

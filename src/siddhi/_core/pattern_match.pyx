@@ -38,6 +38,7 @@ cdef class BlockPool:
             raise MemoryError
         self.slabs[self.n_slabs] = memory
         self.n_slabs += 1
+        self.reserved_bytes += self.slab_blocks * self.block_bytes
         for i in range(self.slab_blocks - 1, -1, -1):
             (<void**> (memory + i * self.block_bytes))[0] = self.free
             self.free = memory + i * self.block_bytes
@@ -82,6 +83,11 @@ cdef class Matches:
     def alive_events(self):
         """Events that they hold; one that several share counts once."""
         return sum([pool.alive for pool in self.pools])
+
+    @property
+    def reserved_bytes(self):
+        """Memory for partial matches and their second places, used or not."""
+        return self.partials.reserved_bytes + self.entries.reserved_bytes
 
     cdef PartialC* make(self) except NULL:
         cdef PartialC* partial = <PartialC*> take_block(self.partials)
