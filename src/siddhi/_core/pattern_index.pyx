@@ -11,8 +11,8 @@ from siddhi._core.slab cimport give_slab, take_zeroed_slab
 cdef enum:
     FIRST_BUCKETS = 16
     FAR = 28                       # events ahead: whose bucket is asked for,
-    NEAR = 16                      # whose partial match,
-    NEXT = 7                       # and the events that it holds
+    NEAR = 20                      # whose partial match,
+    NEXT = 11                      # and the events that it holds
 
 
 @cython.final
