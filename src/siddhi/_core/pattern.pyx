@@ -325,8 +325,8 @@ cdef class Pattern(Processor):
         cdef EventC* kept = NULL
         cdef int status
         cdef bint begins = inlet.state == 0 and (self.implicit or run.deadline != NO_TIME)
-        while run.stopped[inlet.state] is not NULL:
-            self.remove(run.stopped[inlet.state])
+        if run.stopped[inlet.state] is not NULL:
+            forget_stopped(self, run, inlet.state)
         if run.pending[inlet.state].head is NULL and not begins:
             return 0
         state = <State> self.state[inlet.state]
@@ -608,6 +608,11 @@ cdef class Pattern(Processor):
             for partition in missing:
                 self.ensure(partition)
         return 0
+
+
+cdef void forget_stopped(Pattern pattern, RunC* run, int number) noexcept:
+    while run.stopped[number] is not NULL:
+        pattern.remove(run.stopped[number])
 
 
 cdef void stop_entry(RunC* run, EntryC* entry) noexcept:

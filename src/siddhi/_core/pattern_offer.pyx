@@ -7,7 +7,19 @@ from siddhi._core.pattern cimport Pattern
 from siddhi._core.pattern_index cimport WORTH_FETCHING, fetch_around
 from siddhi._core.pattern_match cimport EntryC, PartialC, collected_of
 from siddhi._core.pattern_sequence cimport forget
-from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, OR, STREAM, Operand, State, is_any_there, is_complete, is_stopped
+from siddhi._core.pattern_state cimport (
+    ABSENT,
+    AND,
+    COUNT,
+    NO_TIME,
+    OR,
+    STREAM,
+    Operand,
+    State,
+    is_any_there,
+    is_complete,
+    is_stopped,
+)
 
 
 cdef int offer_kind(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
