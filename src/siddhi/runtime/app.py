@@ -405,7 +405,9 @@ class SiddhiAppRuntime:
             DefinitionNotExistError: there is no such query.
         """
         if query not in self._assembly.queries:
-            raise DefinitionNotExistError(f"app '{self.name}' has no query '{query}'")
+            raise DefinitionNotExistError(
+                f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
+            )
         return _attributes(self._assembly.queries[query].output.layout)
 
     # --- statistics
