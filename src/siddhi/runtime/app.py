@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
@@ -14,12 +13,13 @@ from siddhi._core.event import Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.processor import Receiver
 from siddhi._core.user_event import Event
-from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
+from siddhi.errors import DefinitionNotExistError, NotRunningError, did_you_mean
 from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
 from siddhi.runtime.clock import Heartbeat, TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
 from siddhi.runtime.on_demand import OnDemandQueries
-from siddhi.runtime.state import SnapshotService, fingerprint_of
+from siddhi.runtime.persistence import Persistence
+from siddhi.runtime.state import SnapshotService
 from siddhi.runtime.statistics import Statistics, StatisticsLevel, StatisticsService
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class SiddhiAppRuntime:
 
     Args:
         assembly: the app's operators.
-        persistence_store: where :meth:`persist` saves; None: nowhere.
+        persistence_store: tells where :meth:`persist` saves, and whether in increments; None: nowhere.
         on_shutdown: called once, at shutdown.
     """
 
@@ -58,20 +58,22 @@ class SiddhiAppRuntime:
         self,
         assembly: Assembly,
         *,
-        persistence_store: Callable[[], PersistenceStore | None],
+        persistence_store: Callable[[], tuple[PersistenceStore, bool] | None],
         on_shutdown: Callable[[SiddhiAppRuntime], None],
     ) -> None:
         self._assembly = assembly
         self._context = assembly.context
         self._context.on_error = log_error(self.name)
-        self._store = persistence_store
         self._on_shutdown = on_shutdown
         self._timers = TimerThread(self._context)
         self._context.wake = self._timers.wake
         self._heartbeat: Heartbeat | None = None
         self._heartbeat_settings: tuple[int, int] | None = None
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
-        self._state = SnapshotService(self._context, fingerprint_of(assembly.plan.app), self._assembly.stateful_steps())
+        from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
+
+        self._state = SnapshotService(self._context, stateful_elements(assembly))
+        self._persistence = Persistence(self.name, self._snapshot, self.restore, persistence_store)
         self._on_demand = OnDemandQueries(assembly)
         self._statistics = StatisticsService(self._assembly)
         self._state_lock = threading.Lock()
@@ -96,6 +98,11 @@ class SiddhiAppRuntime:
     def is_running(self) -> bool:
         """Whether events can be sent."""
         return self._context.running
+
+    @property
+    def is_processing_here(self) -> bool:
+        """Whether the calling thread is in the middle of an event of the app: in a callback or function of it."""
+        return self._context.lock.is_mine
 
     def start(self) -> None:
         """Connect the sinks, open the input handlers, start the clock, connect the sources. Starting twice changes nothing.
@@ -435,8 +442,7 @@ class SiddhiAppRuntime:
 
         Sources are paused meanwhile.
         """
-        with self._assembly.connectors.paused():
-            return self._state.take()
+        return self._snapshot()
 
     def restore(self, snapshot: bytes) -> None:
         """Replace the state by that of a snapshot of the same app.
@@ -449,59 +455,51 @@ class SiddhiAppRuntime:
             self._state.restore(snapshot)
 
     def persist(self) -> str:
-        """Save a snapshot in the manager's persistence store; returns its revision.
+        """Save the state in the manager's persistence store; returns its revision.
+
+        Sources are paused while the state is taken. With an incremental store what is the same as in earlier revisions is
+        not saved again.
 
         Raises:
             NoPersistenceStoreError: the manager has none.
         """
-        store = self._require_store()
-        last = store.last_revision(self.name)
-        stamp = int(time.time() * 1000)
-        if last is not None:
-            # Revisions order by name: two in one millisecond must not share it.
-            stamp = max(stamp, int(last.split("__", 1)[0]) + 1)
-        revision = f"{stamp}__{self.name}"
-        store.save(self.name, revision, self.snapshot())
-        return revision
+        return self._persistence.persist()
 
     def restore_revision(self, revision: str) -> None:
-        """Restore a saved snapshot.
+        """Restore a saved state.
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
+            DamagedSnapshotError: what was saved is torn or damaged.
             CannotRestoreStateError: there is no such revision, or it does not fit.
         """
-        self.restore(self._require_store().load(self.name, revision))
+        self._persistence.restore_revision(revision)
 
     def restore_last_revision(self) -> str | None:
-        """Restore the newest saved snapshot; returns its revision, or None where there is none.
+        """Restore the newest saved state that can be read; returns its revision, or None where nothing was saved.
+
+        A revision that is torn or damaged is passed over, with a warning that names it.
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
+            DamagedSnapshotError: all of them are torn or damaged.
             CannotRestoreStateError: it does not fit.
         """
-        revision = self._require_store().last_revision(self.name)
-        if revision is not None:
-            self.restore_revision(revision)
-        return revision
+        return self._persistence.restore_last_revision()
 
     def clear_all_revisions(self) -> None:
-        """Delete every saved snapshot of this app.
+        """Delete every saved state of this app.
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
         """
-        self._require_store().clear_all_revisions(self.name)
+        self._persistence.clear_all_revisions()
 
     # --- inside
 
-    def _require_store(self) -> PersistenceStore:
-        store = self._store()
-        if store is None:
-            raise NoPersistenceStoreError(
-                f"app '{self.name}' has nowhere to save: call manager.set_persistence_store(...) first"
-            )
-        return store
+    def _snapshot(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
+        with self._assembly.connectors.paused():
+            return self._state.take(meanwhile)
 
     def _junction(self, stream: str) -> StreamJunction:
         junction = self._assembly.junctions.get(stream)
