@@ -3,7 +3,7 @@
 cimport cython
 
 from siddhi._core.event cimport EXPIRED
-from siddhi._core.pattern_index cimport WORTH_FETCHING
+from siddhi._core.fetch cimport WORTH_FETCHING
 
 
 @cython.final
