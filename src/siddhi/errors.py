@@ -21,7 +21,8 @@
     │   └── MappingFailedError             a payload that no event can be made of
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
-    │   └── CannotRestoreStateError
+    │   └── CannotRestoreStateError        a snapshot that does not fit, or can't be read
+    │       └── DamagedSnapshotError       torn, foreign or changed bytes
     └── ExtensionError                     a faulty extension, refused when it registers
 
 The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases at the end.
@@ -235,6 +236,10 @@ class NoPersistenceStoreError(PersistenceError):
 
 class CannotRestoreStateError(PersistenceError):
     """A snapshot is damaged, of an unknown version, or of an app whose definition changed. Nothing was loaded."""
+
+
+class DamagedSnapshotError(CannotRestoreStateError):
+    """What should be a snapshot is torn, was changed, or never was one."""
 
 
 class ExtensionError(SiddhiError):
