@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 
 import sqlalchemy as sa
 
-from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi.errors import SiddhiAppCreationError
+from siddhi import SiddhiAppRuntime, SiddhiManager, extension
+from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
 from tests.runtime.running import running
+from tests.stores.kit import Shelf
 
 BASE = 1_496_289_950_000
 """2017-06-01 04:05:50 GMT."""
@@ -181,6 +183,7 @@ def test_nodes_share_tables(tmp_path: Path) -> None:
     [
         ("@store(type = 'rdbms', url = 'sqlite://', table.name = 'T')", "can't all have one name"),
         ("@store(type = 'rdbms', url = 'sqlite://', @cache(size = '5'))", "no @cache"),
+        ("@store(type = 'rdbms', url = 'sqlite://', on.error = 'STORE')", "waits until its store is back"),
         ("@store(type = 'nowhere')", "nowhere"),
         ("@PartitionById", "kept in memory"),
         ("@PartitionById @store(type = 'rdbms', url = 'sqlite://')", "'shardId', is not given"),
@@ -190,6 +193,45 @@ def test_nodes_share_tables(tmp_path: Path) -> None:
 def test_what_is_refused(annotations: str, message: str) -> None:
     with pytest.raises(SiddhiAppCreationError, match=message), running(app(annotations)):
         pass
+
+
+@contextmanager
+def shelves() -> Iterator[tuple[SiddhiManager, dict[str, Shelf], list[Exception]]]:
+    """A manager, what it keeps by table, and failures to come when something is added."""
+    made: dict[str, Shelf] = {}
+    failures: list[Exception] = []
+
+    @extension.store("shelf", registry=extension.Registry())
+    class Held(Shelf):
+        def init(self, options: Any, context: Any) -> None:
+            super().init(options, context)
+            made[context.table] = self
+
+        def add(self, records: Any) -> None:
+            super().add(records[: len(records) // 2] if failures else records)
+            if failures:
+                raise failures.pop()
+
+    with SiddhiManager() as manager:
+        manager.set_extension("shelf", Held)
+        yield manager, made, failures
+
+
+@pytest.mark.parametrize("failure", [ConnectionUnavailableError("gone in the middle"), ValueError("full")])
+def test_a_store_that_fails_in_the_middle_gets_the_rows_again(failure: Exception) -> None:
+    with shelves() as (manager, made, failures), running(app("@store(type = 'shelf')"), manager=manager) as runtime:
+        errors: list[str] = []
+        runtime.handle_exception_with(lambda error, origin, events: errors.append(str(error)))
+        send(runtime, ROWS[:4])
+        failures.append(failure)
+        send(runtime, [(2_000, "x", 7)])
+        # A lost connection is waited for; what else goes wrong is told, and the event behind the timer rolls up.
+        assert errors == ([] if isinstance(failure, ConnectionUnavailableError) else ["full"])
+        send(runtime, [(3_500, "x", 8)])
+        shelf = made["A_SECONDS"]
+        position = [name for name, _ in shelf.context.attributes].index("AGG_SUM_v")
+        assert sorted(row[position] for row in shelf.rows) == [2, 4, 4, 7]
+        assert sorted(row[2] for row in answers(runtime, "hour")) == [2, 4, 19]
 
 
 def test_in_a_sandbox_rows_stay_in_memory() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from siddhi.planner.annotations import boolean, only
-from siddhi.planner.connectors_plan import StorePlan
+from siddhi.planner.connectors_plan import StoreErrorAction, StorePlan
 from siddhi.planner.problems import creation_error
 from siddhi.planner.stores import plan_store
 from siddhi.query_api.annotation import find_annotation
@@ -43,6 +43,10 @@ def plan_stores(
             f"the {len(tables)} tables of aggregation '{definition.id}' can't all have one name",
             at,
             f"leave 'table.name' out: they are called {', '.join(tables)}",
+        )
+    if (annotation.element("on.error") or "retry").strip().upper() != StoreErrorAction.RETRY.value:
+        raise creation_error(
+            "E325", "an aggregation waits until its store is back: 'on.error' is RETRY", at, "leave 'on.error' out"
         )
     if find_annotation(annotation.annotations, "cache") is not None:
         raise creation_error(

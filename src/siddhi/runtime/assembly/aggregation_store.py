@@ -46,7 +46,7 @@ class BucketStore:
         self._runtime = table.runtime
         self._shard = shard
         self._by = by
-        store = table.store
+        self._store = store = table.store
         rolled, time = (self._attribute(table.attributes, position) for position in (0, by))
         own: tuple[Expression, ...] = ()
         if shard is not None:
@@ -83,8 +83,14 @@ class BucketStore:
         """Keep rows in place of those that an app like this one has kept of the same buckets (AGG_TIMESTAMP) before."""
         mine = {} if self._shard is None else {"shard": self._shard}
         kept = [record if self._shard is None else (record[0], self._shard, *record[1:]) for record in records]
-        self._runtime.delete(self._bucket, [{"start": bucket, **mine} for bucket in buckets], kept)
-        self._runtime.add(kept)
+        old = [{"start": bucket, **mine} for bucket in buckets]
+
+        def put() -> None:
+            self._store.delete(self._bucket, old)
+            self._store.add(kept)
+
+        # As a whole: repeated after a connection broke, it gives what it gives once.
+        self._runtime.until_done(put)
 
     def within(self, start: int, end: int) -> list[Row]:
         """The rows, of all nodes, of the buckets that begin in [start, end), older ones first."""
@@ -106,13 +112,13 @@ class BucketStore:
         """The latest AGG_TIMESTAMP this node has kept rows for; None: it has none."""
         mine = {} if self._shard is None else {"shard": self._shard}
         if self._newest is not None:
-            rows = self._runtime.ask(lambda: list(self._newest(mine)))
+            rows = self._runtime.until_done(lambda: list(self._newest(mine)))
             return None if not rows or rows[0][0] is None else int(rows[0][0])
         return max((row[0] for row in self.since(None, True)), default=None)
 
     def delete_before(self, oldest: int) -> None:
         """Forget the rows, of all nodes, of buckets that began before."""
-        self._runtime.delete(self._before, [{"end": oldest}], [])
+        self._runtime.until_done(lambda: self._store.delete(self._before, [{"end": oldest}]))
 
     def _rows(self, found: Sequence[Sequence[Any]]) -> list[Row]:
         rows = [tuple(row) if self._shard is None else (row[0], *row[2:]) for row in found]
