@@ -11,7 +11,6 @@ import logging
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
-from siddhi._core.executor cimport now_ms
 from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.queue cimport (
@@ -253,12 +252,12 @@ cdef class SessionWindow(Window):
         swap(&session.current, &session.previous)
         return 0
 
-    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t now) except -1:
-        """Let what is over by now go."""
+    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t when) except -1:
+        """Let what is over by the time of a timer go."""
         cdef SessionC* session = &state.sessions[slot]
-        if session.current.held.size and session.current.end <= now:
+        if session.current.held.size and session.current.end <= when:
             self.end_current(session)
-        if session.previous.held.size and session.previous.end + self.latency <= now:
+        if session.previous.held.size and session.previous.end + self.latency <= when:
             self.expire_span(&session.previous)
         return self.put_off(state, slot)
 
@@ -275,7 +274,7 @@ cdef class SessionWindow(Window):
         else:
             memset(session, 0, sizeof(SessionC))
             return (<KeyMap> state.keys).remove(slot)
-        # An entry that is too early is put off when it comes up, or finds the session over by the clock.
+        # An entry that is too early is put off when it comes up.
         if session.due == 0 or due < session.due:
             state.wake_order += 1
             session.due = due
@@ -295,7 +294,6 @@ cdef class SessionWindow(Window):
     cdef int on_timer(self, int64_t when) except -1:
         cdef SessionStateC* state
         cdef WakeC wake
-        cdef int64_t now = now_ms(&self.app.frame)
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <SessionStateC*> state_of(self)
@@ -306,7 +304,8 @@ cdef class SessionWindow(Window):
             wake = pop_wake(state)
             if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
                 state.sessions[wake.slot].due = 0
-                self.look_at(state, wake.slot, now)
+                # By the timer's time, not the clock's: where the clock jumps, sessions expire in the order of their ends.
+                self.look_at(state, wake.slot, when)
         self.plan_wake(state)
         return self.next.finish()
 
