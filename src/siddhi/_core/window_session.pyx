@@ -11,6 +11,7 @@ import logging
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
+from siddhi._core.executor cimport now_ms
 from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.queue cimport (
@@ -299,15 +300,21 @@ cdef class SessionWindow(Window):
         state = <SessionStateC*> state_of(self)
         if state is NULL or not state.waiting or state.due != when:
             return 0  # an earlier one took its place, or of a key that was dropped, its slot perhaps used again
-        state.waiting = False
-        while state.n_wakes and state.wakes[0].due <= when:
-            wake = pop_wake(state)
-            if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
-                state.sessions[wake.slot].due = 0
-                # By the timer's time, not the clock's: where the clock jumps, sessions expire in the order of their ends.
-                self.look_at(state, wake.slot, when)
-        self.plan_wake(state)
-        return self.next.finish()
+        while True:
+            state.waiting = False
+            while state.n_wakes and state.wakes[0].due <= when:
+                wake = pop_wake(state)
+                if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
+                    state.sessions[wake.slot].due = 0
+                    # By the time of the wake-up, not the clock's: after a jump, sessions end in the order of their ends.
+                    self.look_at(state, wake.slot, when)
+            self.plan_wake(state)
+            self.next.finish()
+            # What else is due in this partition follows at once: its keys go one after the other, as recorded of Siddhi.
+            state = <SessionStateC*> state_of(self)
+            if state is NULL or not state.waiting or state.due > now_ms(&self.app.frame):
+                return 0
+            when = state.due
 
     # --- snapshots
 
