@@ -118,8 +118,9 @@ def refused(runtime, data):
 @pytest.mark.parametrize(
     "window", ["time(1 sec)", "delay(1 sec)", "session(1 sec)", "cron('* * * * * ?')", "timeLength(1 sec, 1)"]
 )
-def test_keys_of_a_partition_that_are_due_at_once_come_in_one_order_before_and_after(window):
-    app = f"""@app:name('A') @app:playback define stream S (k string);
+@pytest.mark.parametrize("timers", ["jump", "exact"])
+def test_keys_of_a_partition_that_are_due_at_once_come_in_one_order_before_and_after(window, timers):
+    app = f"""@app:name('A') @app:playback(timers='{timers}') define stream S (k string);
     partition with (k of S) begin from S#window.{window} select k insert all events into Out; end;"""
     manager = SiddhiManager()
     with running(app, manager=manager) as runtime:

@@ -330,7 +330,10 @@ cdef class AppContext:
 cdef inline bint earlier(const TimerC* a, const TimerC* b) noexcept:
     if a.when != b.when:
         return a.when < b.when
-    return a.rank < b.rank or (a.rank == b.rank and a.order < b.order)
+    if a.rank != b.rank:
+        return a.rank < b.rank
+    # Keys of a partition in the order of their slots, as after a restore.
+    return a.partition < b.partition or (a.partition == b.partition and a.order < b.order)
 
 
 cdef void sift_down(TimerC* timers, Py_ssize_t n, TimerC timer) noexcept:
