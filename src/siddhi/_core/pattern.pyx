@@ -314,7 +314,7 @@ cdef class Pattern(Processor):
             entry = incoming.head
             unlink(entry)
             link_last(pending, entry)
-            if operand.index is not None:
+            if operand.index is not None and not entry.broken:
                 self.frame.slots = entry.partial.slots
                 operand.index.place(entry, self.frame)
         return 0
@@ -413,6 +413,8 @@ cdef class Pattern(Processor):
         while entry is not NULL:
             state = <State> self.state[entry.state]
             if state.kind == COUNT and not entry.broken and (state.stops[0] == slot or state.stops[1] == slot):
+                if entry.keyed:
+                    (<Operand> state.operand[0]).index.remove(entry)
                 stop_entry(run, entry)
             entry = entry.sibling
 

@@ -83,16 +83,20 @@ cdef int offer_stream(Pattern pattern, RunC* run, State state, int number, Event
 
 cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC* event, EventC** kept) except -1:
     cdef Operand operand = <Operand> state.operand[0]
-    cdef EntryC* entry = run.pending[number].head
+    cdef EntryC* entry
     cdef EntryC* following
     cdef PartialC* partial
     cdef bint stopped
     cdef int size
+    if operand.index is None:
+        entry = run.pending[number].head
+    else:
+        entry = operand.index.find(event, pattern.frame)
     while entry is not NULL:
-        following = entry.next
+        following = entry.next if operand.index is None else entry.bucket_next
         partial = entry.partial
         stopped = pattern.is_sequence and is_stopped(state, partial)
-        if stopped or not pattern.fits(operand, partial, event, kept):
+        if stopped or not (operand.found_fits or pattern.fits(operand, partial, event, kept)):
             if pattern.is_sequence:
                 pattern.remove(entry)
             entry = following
@@ -172,16 +176,21 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
     """The event comes that must not."""
     cdef Operand operand = <Operand> state.operand[inlet.operand]
     cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
-    cdef EntryC* entry = run.pending[inlet.state].head
+    cdef EntryC* entry
     cdef EntryC* following
     if state.kind == ABSENT and inlet.state == 0:
         if run.deadline != NO_TIME:
             run.deadline = event.timestamp + operand.for_ms
             pattern.arm(run, 0, run.deadline)
         return 0
+    if operand.index is None:
+        entry = run.pending[inlet.state].head
+    else:
+        entry = operand.index.find(event, pattern.frame)
     while entry is not NULL:
-        following = entry.next
-        if (state.kind == ABSENT or entry.open & bit) and pattern.fits(operand, entry.partial, event, kept):
+        following = entry.next if operand.index is None else entry.bucket_next
+        if (state.kind == ABSENT or entry.open & bit) and (
+                operand.found_fits or pattern.fits(operand, entry.partial, event, kept)):
             if operand.stops and (state.kind == ABSENT or operand.for_ms < 0):
                 pattern.stop_counting(run, operand.slot, entry.partial)
             if state.kind == ABSENT:

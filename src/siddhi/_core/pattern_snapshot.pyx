@@ -269,7 +269,7 @@ cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restor
                     pattern.arm(run, number, entry.due[k])
         if state.kind == COUNT and entry.broken:
             stop_entry(run, entry)
-        if operand.index is not None and places == &run.pending[number]:
+        elif operand.index is not None and places == &run.pending[number]:
             pattern.frame.slots = entry.partial.slots
             operand.index.place(entry, pattern.frame)
     return 0
