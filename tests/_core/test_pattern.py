@@ -269,6 +269,38 @@ def test_keys_of_every_type_find_their_partial_match() -> None:
         assert rows == [(2, 2), (1, 1)], name
 
 
+KEYED = [
+    ("every e1=A -> not B[x == e1.x] for 1 sec", "A1@1000 A2@1000 A1@1100 B1@1200 T@3000", "2@2000"),
+    ("every e1=A -> e2=B[x == e1.x]<2> -> e3=C", "A1 A2 B1 B2 B3 B1 C9 B2 C9", "1@1006 2@1008"),
+    ("every e1=A -> e2=B[x == e1.x] and e3=C[x == e1.x]", "A1 A2 C2 B1 C1 B2", "1@1004 2@1005"),
+    ("every e1=A -> not B[x == e1.x] and e2=C[x == e1.x]", "A1 A2 B1 C1 C2", "2@1004"),
+    ("every e1=A -> e2=B[x == e1.x] or e3=C[x == e1.x]", "A1 A2 A3 B2 C1 C2 C3", "2@1003 1@1004 3@1006"),
+    (
+        "every e1=A -> not B[x == e1.x] for 1 sec or e2=C[x == e1.x]",
+        "A1@1000 A2@1000 A3@1000 B2@1100 C3@1200 T@3000",
+        "3@1200 1@2000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pattern", "events", "expected"), KEYED)
+def test_states_of_every_kind_find_their_partial_match_by_key(pattern: str, events: str, expected: str) -> None:
+    assert run(f"from {pattern} select e1.x as x", events) == expected.split()
+
+
+@pytest.mark.parametrize(("pattern", "events"), [(pattern, events) for pattern, events, _ in KEYED])
+def test_what_is_found_by_key_is_given_back(pattern: str, events: str) -> None:
+    runtime = started(f"from {pattern} within 10 sec select e1.x as x")
+    send(runtime, events)
+    at_work = pattern_of(runtime)
+    state = runtime.snapshot()
+    runtime.restore(state)
+    assert runtime.snapshot() == state
+    send(runtime, "C77@20000")
+    assert (at_work.alive, at_work.matches.alive_events) == (0, 0)
+    runtime.shutdown()
+
+
 def test_a_filter_that_fails_costs_its_event_only() -> None:
     app = (
         "@app:name('p') @app:playback define function odd[python] return bool "

@@ -94,6 +94,8 @@ cdef class Pattern(Processor):
     cdef void fetch_oldest(self, PartialC* partial) noexcept
     cdef bint expire_one(self, PartialC* partial) noexcept
     cdef int update(self, RunC* run, int number) except -1
+    cdef int place(self, State state, EntryC* entry) except -1          # let a pending entry be found by its keys
+    cdef void give_up_places(self, EntryC* entry) noexcept
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1
     cdef PatternIndex index_of(self, int stream)             # that of the first state its events meet, or None
     cdef bint passes(self, Operand operand, EventC* event) except -1

@@ -10,7 +10,17 @@ from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
 from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
 from siddhi._core.pattern_index cimport fetch_partial
-from siddhi._core.pattern_match cimport NEW, leave_starts, link_last, sort_by_time, start_at, start_like, unlink
+from siddhi._core.pattern_match cimport (
+    NEW,
+    give_block,
+    leave_starts,
+    link_last,
+    sort_by_time,
+    start_at,
+    start_like,
+    take_block,
+    unlink,
+)
 from siddhi._core.pattern_offer cimport offer_kind, wait_over
 from siddhi._core.pattern_sequence cimport step
 from siddhi._core.pattern_snapshot cimport read_run, write_run
@@ -306,7 +316,6 @@ cdef class Pattern(Processor):
         cdef ListC* incoming = &run.incoming[number]
         cdef ListC* pending = &run.pending[number]
         cdef State state = <State> self.state[number]
-        cdef Operand operand = <Operand> state.operand[0]
         cdef EntryC* entry
         if incoming.size > 1:
             sort_by_time(incoming)
@@ -314,10 +323,49 @@ cdef class Pattern(Processor):
             entry = incoming.head
             unlink(entry)
             link_last(pending, entry)
-            if operand.index is not None and not entry.broken:
-                self.frame.slots = entry.partial.slots
-                operand.index.place(entry, self.frame)
+            if state.n_keyed and not entry.broken:
+                self.place(state, entry)
         return 0
+
+    cdef int place(self, State state, EntryC* entry) except -1:
+        cdef EntryC* mark
+        cdef Operand operand = <Operand> state.operand[0]
+        cdef int k
+        self.frame.slots = entry.partial.slots
+        if state.kind < AND:
+            return operand.index.place(entry, self.frame)
+        for k in range(state.n_operands):
+            operand = <Operand> state.operand[k]
+            if operand.index is None or not (entry.open >> k) & 1:
+                continue
+            mark = <EntryC*> take_block(self.matches.entries)
+            mark.partial = entry.partial
+            mark.keyed = False
+            mark.state = k
+            mark.sibling = entry
+            mark.prev = NULL
+            mark.next = entry.bucket_next
+            entry.bucket_next = mark
+            operand.index.place(mark, self.frame)
+        return 0
+
+    cdef void give_up_places(self, EntryC* entry) noexcept:
+        cdef State state = <State> self.state[entry.state]
+        cdef EntryC* mark
+        if entry.keyed:
+            (<Operand> state.operand[0]).index.remove(entry)
+        elif state.kind == COUNT:
+            if entry.broken:
+                (<EntryC**> entry.bucket_prev)[0] = entry.bucket_next
+                if entry.bucket_next is not NULL:
+                    entry.bucket_next.bucket_prev = entry.bucket_prev
+        elif state.kind >= AND:
+            while entry.bucket_next is not NULL:
+                mark = entry.bucket_next
+                entry.bucket_next = mark.next
+                if mark.keyed:
+                    (<Operand> state.operand[mark.state]).index.remove(mark)
+                give_block(self.matches.entries, mark)
 
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
         """Offer an event to one operand of a state."""
@@ -530,12 +578,8 @@ cdef class Pattern(Processor):
 
     cdef void remove(self, EntryC* entry) noexcept:
         """Take an entry out of its list and give up its partial match."""
-        if entry.keyed:
-            (<Operand> (<State> self.state[entry.state]).operand[0]).index.remove(entry)
-        elif entry.broken and (<State> self.state[entry.state]).kind == COUNT:
-            (<EntryC**> entry.bucket_prev)[0] = entry.bucket_next
-            if entry.bucket_next is not NULL:
-                entry.bucket_next.bucket_prev = entry.bucket_prev
+        if entry.keyed or entry.broken or entry.bucket_next is not NULL:
+            self.give_up_places(entry)
         self.matches.remove(entry)
 
     # --- time

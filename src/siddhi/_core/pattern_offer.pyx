@@ -126,21 +126,28 @@ cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC
 cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, EventC* event, EventC** kept) except -1:
     cdef Operand operand = <Operand> state.operand[inlet.operand]
     cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
-    cdef EntryC* entry = run.pending[inlet.state].head
+    cdef EntryC* entry
     cdef EntryC* following
-    while entry is not NULL:
-        following = entry.next
+    if operand.index is None:
+        following = run.pending[inlet.state].head
+    else:
+        following = operand.index.find(event, pattern.frame)
+    while following is not NULL:
+        entry = following
+        if operand.index is None:
+            following = entry.next
+        else:
+            following = entry.bucket_next
+            entry = entry.sibling
         if not entry.open & bit:
-            entry = following
             continue
         if pattern.is_sequence and state.kind == OR and is_any_there(state, inlet.operand, entry.partial):
             # It has been here before, and a count has handed it on again.
             entry.open &= ~bit
             if entry.open == 0:
                 pattern.remove(entry)
-            entry = following
             continue
-        if pattern.fits(operand, entry.partial, event, kept):
+        if operand.found_fits or pattern.fits(operand, entry.partial, event, kept):
             pattern.fill(run, inlet.state, operand, entry.partial, event, kept)
             entry.open &= ~bit
             if state.kind == OR or is_complete(state, entry):
@@ -151,7 +158,6 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
             entry.open &= ~bit
             if entry.open == 0:
                 pattern.remove(entry)
-        entry = following
     return 0
 
 
@@ -184,11 +190,17 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
             pattern.arm(run, 0, run.deadline)
         return 0
     if operand.index is None:
-        entry = run.pending[inlet.state].head
+        following = run.pending[inlet.state].head
     else:
-        entry = operand.index.find(event, pattern.frame)
-    while entry is not NULL:
-        following = entry.next if operand.index is None else entry.bucket_next
+        following = operand.index.find(event, pattern.frame)
+    while following is not NULL:
+        entry = following
+        if operand.index is None:
+            following = entry.next
+        else:
+            following = entry.bucket_next
+            if state.kind != ABSENT:
+                entry = entry.sibling
         if (state.kind == ABSENT or entry.open & bit) and (
                 operand.found_fits or pattern.fits(operand, entry.partial, event, kept)):
             if operand.stops and (state.kind == ABSENT or operand.for_ms < 0):
@@ -205,7 +217,6 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
                 entry.open &= ~bit
                 if state.kind == AND or entry.open == 0:
                     pattern.remove(entry)
-        entry = following
     return 0
 
 

@@ -250,7 +250,6 @@ cdef int read_partial(Restored restored, PartialC* partial, int n_states, Snapsh
 cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restored restored,
                    SnapshotReader reader) except -1:
     cdef State state = <State> pattern.state[number]
-    cdef Operand operand = <Operand> state.operand[0]
     cdef EntryC* entry
     cdef uint32_t n = reader.get_u32()
     cdef int k
@@ -269,7 +268,6 @@ cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restor
                     pattern.arm(run, number, entry.due[k])
         if state.kind == COUNT and entry.broken:
             stop_entry(run, entry)
-        elif operand.index is not None and places == &run.pending[number]:
-            pattern.frame.slots = entry.partial.slots
-            operand.index.place(entry, pattern.frame)
+        elif state.n_keyed and places == &run.pending[number]:
+            pattern.place(state, entry)
     return 0

@@ -225,8 +225,7 @@ class PatternInputs:
             if before.state < slot.state and not before.scope.counting
         }
         # A sequence has one partial match at a time in a state: nothing to look up.
-        alone = self._automaton.states[slot.state].kind in (StateKind.STREAM, StateKind.COUNT, StateKind.ABSENT)
-        return split_conditions(slot.filters, number, fixed, wants_keys=alone and not self._is_sequence)
+        return split_conditions(slot.filters, number, fixed, wants_keys=not self._is_sequence)
 
 
 def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:
