@@ -169,6 +169,14 @@ def test_absences(pattern: str, events: str, expected: str) -> None:
     assert run(f"from {pattern} select e1.x as x", events) == expected.split()
 
 
+def test_an_absence_may_be_one_of_many_in_a_sequence() -> None:
+    query = "from every e1=A, not B and e2=C and e3=D select e1.x as a, e2.x as b, e3.x as c"
+    events = "A1 D2 C4 A5 D6 C7 A8 D9 B1 C2 A3 C4 D5 A6 B7 C8 D9"
+    assert run(query, events) == ["1,4,2@1002", "5,7,6@1005", "3,4,5@1012"]
+    query = "from every e1=A, e2=C and not B for 1 sec and e3=D select e1.x as a, e2.x as b, e3.x as c"
+    assert run(query, "A1@1000 D2@1100 C4@1200 A5@4000 D6@4100 B1@4200 C7@4300 A9@6000") == ["1,4,2@2000"]
+
+
 SEQUENCES = [
     ("every e1=A, e2=B", "A1 A2 B3 B4 A5 B6", "2,3@1002 5,6@1005"),
     ("every e1=A, e2=B", "A1 C2 B3", "1,3@1002"),

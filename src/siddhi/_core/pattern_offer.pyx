@@ -241,7 +241,7 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
         finally:
             pattern.matches.drop(partial)
         return 0
-    if pattern.is_sequence and state.kind == ABSENT and run.incoming[number].head is not NULL:
+    if pattern.is_sequence and run.incoming[number].head is not NULL:
         forget(pattern, run, number)
     pattern.update(run, number)
     entry = run.pending[number].head

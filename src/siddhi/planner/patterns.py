@@ -99,9 +99,6 @@ class _Automaton:
     def _add_group(self, node: LogicalState) -> None:
         if len(node.states) > MAX_OPERANDS:
             raise creation_error("E324", f"more than {MAX_OPERANDS} operands in one logical group", node)
-        if self._is_sequence and len(node.states) > 2 and any(isinstance(state, AbsentState) for state in node.states):
-            what = "an absence among more than two operands of a sequence is not supported yet"
-            raise creation_error("E324", what, node, "a pattern (->) takes any number of operands")
         slots = []
         for operand in node.states:
             if isinstance(operand, AbsentState):
