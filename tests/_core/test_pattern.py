@@ -432,6 +432,27 @@ def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> Non
     assert "query 'q' has dropped 1 of its oldest partial matches" in caplog.text
 
 
+def test_what_an_absence_begins_counts_as_well() -> None:
+    query = "from every not A for 1 sec -> e1=B select e1.x as x"
+    runtime = started(query, info="name='q', max.partial.matches='2'")
+    failures: list[str] = []
+    rows: list[tuple[object, ...]] = []
+    runtime.handle_exception_with(lambda error, *_: failures.append(str(error)))
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    send(runtime, "T@1000 T@4000 B7@4100 T@5100 B8@5200")
+    runtime.shutdown()
+    assert rows == [(7,), (7,), (8,)]
+    assert failures == ["2 partial matches wait, and no more are allowed"]
+
+    runtime = started(query, info="name='q', max.partial.matches='2', partial.matches.overflow='drop.oldest'")
+    send(runtime, "T@1000 T@9000")
+    state = runtime.snapshot()
+    runtime.restore(state)
+    assert runtime.snapshot() == state
+    assert (pattern_of(runtime).begun, pattern_of(runtime).dropped) == (2, 6)
+    runtime.shutdown()
+
+
 def damaged(change: Callable[[bytearray], None]) -> None:
     runtime = started("from every e1=A<1:2> -> e2=B[x == e1[0].x] -> not C for 1 sec select e1.x as x")
     send(runtime, "A1 A2 B1")

@@ -175,6 +175,7 @@ cdef class Pattern(Processor):
             run.timer[i] = NO_TIME
         run.deadline = NO_TIME
         run.starts.total = &self.n_begun
+        run.waited.total = &self.n_begun
         return run
 
     cdef void close_run(self, RunC* run) noexcept:
@@ -186,6 +187,8 @@ cdef class Pattern(Processor):
                 self.remove(run.pending[i].head)
         while run.starts.oldest is not NULL:
             leave_starts(run.starts.oldest)
+        while run.waited.oldest is not NULL:
+            leave_starts(run.waited.oldest)
         PyMem_Free(run.incoming)
         PyMem_Free(run.pending)
         PyMem_Free(run.timer)
@@ -259,12 +262,30 @@ cdef class Pattern(Processor):
 
     cdef int make_room(self, RunC* run) except -1:
         """Drop the oldest partial matches of this partition key until there are no more than allowed."""
+        cdef PartialC* partial
         cdef bint again = False
-        while self.n_begun > self.limit and run.starts.oldest is not NULL:
-            again |= self.expire_one(run.starts.oldest)
+        while self.n_begun > self.limit:
+            partial = run.starts.oldest
+            if partial is NULL or run.waited.oldest is not NULL and run.waited.oldest.start < partial.start:
+                partial = run.waited.oldest
+            if partial is NULL:
+                break
+            again |= self.expire_one(partial)
             self.dropped += 1
         self.on_drop(self.dropped)
         return self.add_fresh(run) if again and not self.is_sequence else 0
+
+    cdef bint begin_by_time(self, RunC* run, PartialC* partial, int64_t when) noexcept:
+        if self.limit == 0 or partial.starts is not NULL:
+            return True
+        if not self.drops_oldest and self.n_begun >= self.limit:
+            self.refused = True
+            return False
+        start_at(&run.waited, partial, when)
+        return True
+
+    cdef object too_many(self):
+        return RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
 
     cdef int expire(self, RunC* run, int64_t now) except -1:
         """Drop the partial matches whose first event is too far away."""
@@ -434,7 +455,7 @@ cdef class Pattern(Processor):
         """Put an event into its slot. All partial matches that take it share one record."""
         if self.limit and not self.drops_oldest and self.n_begun >= self.limit and (
                 partial.starts is NULL if number == 0 else (<State> self.state[number]).again > 0):
-            raise RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
+            raise self.too_many()
         if kept[0] is NULL:
             kept[0] = operand.copier.copy(event)
         kept[0].refs += 1
@@ -611,9 +632,16 @@ cdef class Pattern(Processor):
                         self.expire(run, when)
                     run.timer[i] = NO_TIME
                     wait_over(self, run, i, when)
+            if self.drops_oldest and self.n_begun > self.limit:
+                self.make_room(run)
         finally:
             self.busy = False
-        return self.found.deliver() if self.found.size else 0
+        if self.found.size:
+            self.found.deliver()
+        if self.refused:
+            self.refused = False
+            raise self.too_many()
+        return 0
 
     cdef void abort(self) noexcept:
         self.found.clear()

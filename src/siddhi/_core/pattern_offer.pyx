@@ -237,7 +237,10 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
         partial = pattern.matches.make()
         try:
             partial.timestamp = when
-            pattern.advance(run, 0, partial)
+            if pattern.begin_by_time(run, partial, when):
+                pattern.advance(run, 0, partial)
+            elif state.again >= 0:
+                pattern.add_again(run, state.again, partial)
         finally:
             pattern.matches.drop(partial)
         return 0
@@ -264,6 +267,8 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             entry.open &= ~((<uint32_t> 1) << k)
             done = True
         if done and (state.kind != AND or is_complete(state, entry)):
+            if number == 0 and not pattern.begin_by_time(run, entry.partial, when):
+                entry.broken = True
             complete(pattern, run, state, entry, number, when)
         entry = following
     return 0 if first == NO_TIME else pattern.arm(run, number, first)
