@@ -65,9 +65,9 @@ cdef class Table:
     cdef int remove(self, uint32_t number) except -1
     cdef int replace(self, uint32_t number, EventC* row) except -1     # takes the row over; it is filed as the old one
     cdef bint change(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1   # takes the rows over
-    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1      # to another value of an index
+    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1     # to another value of an index
     cdef int note_filing(self, uint32_t number) except -1
-    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe # the row under the key of these values, or NO_ROW
+    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe     # by the key of these values; or NO_ROW
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1
     cdef int refuse(self, EventC* event, str what) except -1
     cdef int clear(self) except -1

@@ -436,8 +436,7 @@ cdef class Table:
             self.clear()
             if self.composite:
                 n_astray = reader.get_u32()
-                for slot in range(n_astray):
-                    astray.append(reader.get_u32())
+                astray = [reader.get_u32() for _ in range(n_astray)]
                 if n_astray:
                     filed = KeyMap(self.keys.types)
                     filed.read(reader)
