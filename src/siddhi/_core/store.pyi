@@ -38,6 +38,8 @@ class StoreStage(OutputStage):
         layout: Layout,
         parameters: Parameters,
         operate: Callable[[list[dict[str, object]], list[tuple[object, ...]]], object],
+        gather: object = None,
+        change: object = None,
     ) -> None: ...
 
 class StoreUpdateOrInsert(StoreStage):
@@ -56,6 +58,8 @@ class StoreUpdateOrInsert(StoreStage):
             object,
         ],
         pending: TableUpdateOrInsert,
+        gather: object = None,
+        change: object = None,
     ) -> None: ...
 
 class StoreAnswer:

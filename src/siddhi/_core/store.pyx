@@ -213,16 +213,23 @@ cdef class StoreStage(OutputStage):
         layout: names and types of what is put out.
         parameters: what the store needs of each event, besides its values.
         operate: fn(parameters, records): what is done; a dict and a tuple for each event of the chunk.
+        gather: while a batch is being sent, ``gather.take(change, parameters, records)`` keeps what is to be done instead,
+            and says whether ``gather.flush()`` is to be called at its end; None: it is done at once.
+        change: what that is.
     """
 
     cdef Parameters parameters
     cdef object operate
+    cdef object gather
+    cdef object change
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
-                 Parameters parameters not None, operate):
+                 Parameters parameters not None, operate, gather=None, change=None):
         super().__init__(app, pool, layout, None, False, True)
         self.parameters = parameters
         self.operate = operate
+        self.gather = gather
+        self.change = change
 
     cdef list bound(self, EventChunk* chunk):
         cdef list values = []
@@ -242,8 +249,17 @@ cdef class StoreStage(OutputStage):
             event = event.next
         return records
 
+    cdef bint is_gathered(self, EventChunk* chunk) except -1:
+        """Have a batch gather what is to be done, where there is one."""
+        if self.gather is None or not self.app.in_batch:
+            return False
+        if self.gather.take(self.change, self.bound(chunk), self.records(chunk)):
+            self.app.batch_callbacks.append(self.gather)
+        return True
+
     cdef int act(self, EventChunk* chunk) except -1:
-        self.operate(self.bound(chunk), self.records(chunk))
+        if not self.is_gathered(chunk):
+            self.operate(self.bound(chunk), self.records(chunk))
         return 0
 
 
@@ -263,13 +279,18 @@ cdef class StoreUpdateOrInsert(StoreStage):
     cdef TableUpdateOrInsert pending
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
-                 Parameters parameters not None, operate, TableUpdateOrInsert pending not None):
-        super().__init__(app, pool, layout, parameters, operate)
+                 Parameters parameters not None, operate, TableUpdateOrInsert pending not None, gather=None, change=None):
+        super().__init__(app, pool, layout, parameters, operate, gather, change)
         self.pending = pending
 
     cdef int act(self, EventChunk* chunk) except -1:
-        cdef Reduction reduction = Reduction(self)
-        cdef list values = self.bound(chunk), records = self.records(chunk)
+        cdef Reduction reduction
+        cdef list values, records
+        if self.is_gathered(chunk):
+            return 0
+        reduction = Reduction(self)
+        values = self.bound(chunk)
+        records = self.records(chunk)
         reduction.first = chunk.head
         try:
             self.operate(values, records, reduction)

@@ -128,3 +128,13 @@ class RecordTable(Connector):
         added = reduce(missing) if len(missing) > 1 else [records[position] for position in missing]
         if added:
             self.add(added)
+
+    def update_or_add_each(
+        self, condition: Any, parameters: Sequence[Parameters], sets: Mapping[int, Any], records: Sequence[Record]
+    ) -> None:
+        """As :meth:`update_or_add`, for events that came one by one: each sees what those before it have done.
+
+        A store that has it is given many events at a time while a batch is being sent, all of which or none are to be
+        done; without it, each event is an :meth:`update_or_add` of its own.
+        """
+        raise NotImplementedError

@@ -113,11 +113,13 @@ class Assembly:
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
         retries = ThreadedRetries() if retries is None else retries
+        # Where streams handle failures themselves, each event's change is made at once, so that its failure is its own.
+        gathers = all(stream.on_error is OnErrorAction.LOG for stream in plan.streams.values())
         self.tables = Tables(
             plan.tables.values(),
             context,
             self._pool,
-            lambda table, pool, layout: StoreTable(table, context, pool, layout, self.faults, retries),
+            lambda table, pool, layout: StoreTable(table, context, pool, layout, self.faults, retries, gathers=gathers),
         )
         self.aggregations: dict[str, BuiltAggregation] = {}
         self._site = Site(context, scripts, self.tables, self.windows, aggregations=self.aggregations)

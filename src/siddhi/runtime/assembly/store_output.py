@@ -16,6 +16,8 @@ from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.stores import StoreTable, parameters_of
+from siddhi.runtime.connectors.table_gather import GatheredChange
+from siddhi.stores.record_table import Record
 
 __all__ = ["build_store_output", "distinct_sets"]
 
@@ -50,7 +52,15 @@ def build_store_output(
     if plan.condition is not None and has_aggregate(plan.condition):
         raise not_supported("aggregates in conditions over tables are", span)
     if plan.action is Action.INSERT:
-        return StoreStage(context, table.pool, layout, Parameters((), ()), lambda _, records: runtime.add(records))
+        return StoreStage(
+            context,
+            table.pool,
+            layout,
+            Parameters((), ()),
+            lambda _, records: runtime.add(records),
+            runtime.gather,
+            GatheredChange(lambda _, records: runtime.add(records)),
+        )
     condition, values, expressions = table.compile_change(plan.condition, sets, span)
     before = table.changing(plan.condition, expressions)
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
@@ -64,19 +74,21 @@ def build_store_output(
             parameters,
             lambda bound, records, reduce: runtime.update_or_add(condition, before(bound), values, records, reduce),
             pending,
+            runtime.gather if table.takes_each else None,
+            GatheredChange(
+                lambda bound, records: runtime.update_or_add_each(condition, before(bound), values, records)
+            ),
         )
     pool = pool_of(layout)
-    if plan.action is Action.DELETE:
-        return StoreStage(
-            context, pool, layout, parameters, lambda bound, records: runtime.delete(condition, before(bound), records)
-        )
-    return StoreStage(
-        context,
-        pool,
-        layout,
-        parameters,
-        lambda bound, records: runtime.update(condition, before(bound), values, records),
-    )
+
+    def delete(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
+        runtime.delete(condition, before(bound), records)
+
+    def update(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
+        runtime.update(condition, before(bound), values, records)
+
+    change = delete if plan.action is Action.DELETE else update
+    return StoreStage(context, pool, layout, parameters, change, runtime.gather, GatheredChange(change))
 
 
 def distinct_sets(sets: Sequence[SetPlan]) -> list[SetPlan]:

@@ -28,6 +28,7 @@ from siddhi.runtime.assembly.store_expressions import StoreExpressions
 from siddhi.runtime.connectors.retry import RetryScheduler
 from siddhi.runtime.connectors.table import StoreRuntime
 from siddhi.runtime.connectors.table_cache import CachePolicy, RowCache
+from siddhi.runtime.connectors.table_gather import WriteGather
 from siddhi.runtime.faults import FaultHandling
 from siddhi.stores.built_in import make_store
 from siddhi.stores.expression import UnsupportedExpressionError
@@ -50,6 +51,7 @@ class StoreTable:
         layout: names and types of its attributes.
         faults: where ``on.error = 'STORE'`` keeps changes that failed.
         retries: when attempts to connect are made.
+        gathers: changes wait for the end of a batch.
 
     Attributes:
         pool: as given.
@@ -71,6 +73,8 @@ class StoreTable:
         layout: Layout,
         faults: FaultHandling,
         retries: RetryScheduler,
+        *,
+        gathers: bool = True,
     ) -> None:
         assert plan.store is not None
         self.pool = pool
@@ -94,6 +98,13 @@ class StoreTable:
             if store.on_error is StoreErrorAction.STORE
             else None,
         )
+        if gathers:
+            self.runtime.gather = WriteGather(self._report)
+
+    @property
+    def takes_each(self) -> bool:
+        """Whether the store takes ``update or insert`` of many events that came one by one."""
+        return type(self.store).update_or_add_each is not RecordTable.update_or_add_each
 
     def question(
         self,
@@ -267,6 +278,9 @@ class StoreTable:
             return self.store.compile_value(expressions.make(value))
         except RecursionError as error:
             raise UnsupportedExpressionError("it is nested too deeply") from error
+
+    def _report(self, error: Exception, record: Record) -> None:
+        self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
 
     def _refuse(self, record: Record, why: str) -> None:
         error = ValueError(f"a row for table '{self._plan.id}' is dropped: {why}")

@@ -12,6 +12,7 @@ from siddhi.event import Event
 from siddhi.persistence.error_store import ErrorOccurrence
 from siddhi.runtime.connectors.connection import Connection
 from siddhi.runtime.connectors.retry import Backoff, RetryScheduler
+from siddhi.runtime.connectors.table_gather import WriteGather
 from siddhi.stores.record_table import Parameters, Record, RecordTable
 
 __all__ = ["StoreRuntime"]
@@ -36,6 +37,7 @@ class StoreRuntime:
 
     Attributes:
         store: as given.
+        gather: changes that wait for the end of a batch; None: they never do.
     """
 
     def __init__(self, store: RecordTable, label: str, retries: RetryScheduler, save: Save | None) -> None:
@@ -45,6 +47,7 @@ class StoreRuntime:
         self._save = save
         self._connection = Connection(store, label, retries, disconnects_first=True)
         self._stopping = threading.Event()
+        self.gather: WriteGather | None = None
 
     @property
     def is_connected(self) -> bool:
@@ -72,14 +75,17 @@ class StoreRuntime:
 
     def find(self, condition: Any, values: Parameters) -> list[Sequence[Any]]:
         """The rows that match."""
+        self._write_first()
         return self._until_done(lambda: list(self.store.find(condition, values)))
 
     def contains(self, condition: Any, values: Parameters) -> bool:
         """Whether a row matches."""
+        self._write_first()
         return self._until_done(lambda: self.store.contains(condition, values))
 
     def ask(self, question: Callable[[], _R]) -> _R:
         """What a call answers that reads."""
+        self._write_first()
         return self._until_done(question)
 
     # --- changing; the records are those of the events, for the error store
@@ -118,6 +124,25 @@ class StoreRuntime:
             records,
         )
 
+    def update_or_add_each(
+        self,
+        condition: Any,
+        values: Sequence[Parameters],
+        sets: Mapping[int, Any],
+        records: Sequence[Record],
+    ) -> None:
+        """The same for events that came one by one."""
+        self._change(
+            lambda: self.store.update_or_add_each(condition, values, sets, records),
+            ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
+            values,
+            records,
+        )
+
+    def _write_first(self) -> None:
+        if self.gather is not None:
+            self.gather.write()
+
     def _change(
         self,
         change: Callable[[], None],
@@ -125,6 +150,7 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
     ) -> None:
+        self._write_first()
         if self._save is None:
             self._until_done(change)
             return
