@@ -22,6 +22,7 @@
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
     │   └── CannotRestoreStateError
+    ├── ConfigError                        a configuration that can't be read
     └── ExtensionError                     a faulty extension, refused when it registers
 
 The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases at the end.
@@ -235,6 +236,10 @@ class NoPersistenceStoreError(PersistenceError):
 
 class CannotRestoreStateError(PersistenceError):
     """A snapshot is damaged, of an unknown version, or of an app whose definition changed. Nothing was loaded."""
+
+
+class ConfigError(SiddhiError):
+    """A configuration can't be read, or has another shape than it should."""
 
 
 class ExtensionError(SiddhiError):

@@ -336,6 +336,7 @@ def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callab
         primary_key=plan.primary_key,
         indexes=plan.store_indexes,
         refuse=refuse,
+        config=store.config,
     )
     options = OptionHolder(
         f"store '{store.store.full_name}'",
