@@ -37,6 +37,7 @@ cdef class Table:
     cdef tuple declared                # positions of the attributes with an index
     cdef readonly bint distinct        # equal rows are one; rows keep their timestamps
     cdef readonly Py_ssize_t n_astray  # composite key: rows whose values make another key than that they are filed under
+    cdef public bint quiet             # somebody else tells of what is refused
     cdef int searching                 # conditions over it are being evaluated: it must not change
     cdef RowC* rows
     cdef Py_ssize_t capacity

@@ -12,7 +12,7 @@ from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor, Receiver
-from siddhi._core.store import StoreAnswer
+from siddhi._core.store import CachedAnswer, StoreAnswer
 from siddhi._core.table_query import OnDemand
 from siddhi.extension.registry import Registry
 from siddhi.persistence.error_store import ErrorStore
@@ -240,7 +240,7 @@ class Assembly:
         """
         return plan_on_demand(parse_on_demand_query(text), self.plan, self._registry, source=text)
 
-    def on_demand(self, text: str) -> OnDemand | StoreAnswer:
+    def on_demand(self, text: str) -> OnDemand | StoreAnswer | CachedAnswer:
         """The operators of an on-demand query.
 
         Raises:

@@ -38,6 +38,8 @@ class StoreRuntime:
     Attributes:
         store: as given.
         gather: changes that wait for the end of a batch; None: they never do.
+        on_connect: called when it could be connected at once; None: nothing is.
+        on_failure: called where a change was not made; None: nothing is.
     """
 
     def __init__(self, store: RecordTable, label: str, retries: RetryScheduler, save: Save | None) -> None:
@@ -48,6 +50,8 @@ class StoreRuntime:
         self._connection = Connection(store, label, retries, disconnects_first=True)
         self._stopping = threading.Event()
         self.gather: WriteGather | None = None
+        self.on_connect: Callable[[], None] | None = None
+        self.on_failure: Callable[[], None] | None = None
 
     @property
     def is_connected(self) -> bool:
@@ -61,6 +65,8 @@ class StoreRuntime:
             Exception: it can't be connected at all.
         """
         self._connection.connect_with_retry()
+        if self.on_connect is not None and self.is_connected:
+            self.on_connect()
 
     def release(self) -> None:
         """Let nobody wait any more: the app is being shut down."""
@@ -151,19 +157,38 @@ class StoreRuntime:
         records: Sequence[Record],
     ) -> None:
         self._write_first()
-        if self._save is None:
-            self._until_done(change)
-            return
+        done = False
+        try:
+            if self._save is None:
+                self._until_done(change)
+                done = True
+            else:
+                done = self._done_or_saved(self._save, change, occurrence, values, records)
+        finally:
+            if not done and self.on_failure is not None:
+                self.on_failure()
+
+    def _done_or_saved(
+        self,
+        save: Save,
+        change: Callable[[], None],
+        occurrence: ErrorOccurrence,
+        values: Sequence[Parameters],
+        records: Sequence[Record],
+    ) -> bool:
+        """Whether the change was made; else it is saved."""
         try:
             if not self._connection.connected:
                 raise ConnectionUnavailableError(f"{self._label} is not connected")
             change()
+            return True
         except Exception as error:
             if isinstance(error, ConnectionUnavailableError):
                 self._reconnect()
             events = [Event(-1, record) for record in records]
-            if not self._save(error, events, occurrence, [dict(one) for one in values] or None):
+            if not save(error, events, occurrence, [dict(one) for one in values] or None):
                 raise
+            return False
 
     def _reconnect(self) -> None:
         self._connection.lost()
