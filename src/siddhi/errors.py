@@ -23,6 +23,7 @@
     │   ├── NoPersistenceStoreError
     │   └── CannotRestoreStateError        a snapshot that does not fit, or can't be read
     │       └── DamagedSnapshotError       torn, foreign or changed bytes
+    ├── ConfigError                        a configuration that can't be read
     └── ExtensionError                     a faulty extension, refused when it registers
 
 The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases at the end.
@@ -240,6 +241,10 @@ class CannotRestoreStateError(PersistenceError):
 
 class DamagedSnapshotError(CannotRestoreStateError):
     """What should be a snapshot is torn, was changed, or never was one."""
+
+
+class ConfigError(SiddhiError):
+    """A configuration can't be read, or has another shape than it should."""
 
 
 class ExtensionError(SiddhiError):
