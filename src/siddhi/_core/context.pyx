@@ -183,7 +183,7 @@ cdef class AppContext:
                 while self.n_timers and self.timers[0].when <= now:
                     timer = self.take_first()
                     target = <Timed> timer.target
-                    entry = [target.rank, timer.when, timer.order, timer.partition, target]
+                    entry = [target.rank, timer.when, timer.partition, timer.order, target]
                     Py_DECREF(<object> timer.target)
                     heappush(due, entry)
                 if not due:
@@ -191,12 +191,12 @@ cdef class AppContext:
                 entry = heappop(due)
                 timer.target = <void*> entry[4]
                 timer.when = entry[1]
-                timer.partition = entry[3]
+                timer.partition = entry[2]
                 Py_INCREF(<object> timer.target)
                 self.run(timer)
         finally:
             for entry in due:
-                self.schedule(entry[4], entry[1], entry[3])
+                self.schedule(entry[4], entry[1], entry[2])
 
     cdef int run(self, TimerC timer) except -1:
         """Wake the target of a timer that is no longer in the heap."""
@@ -276,7 +276,13 @@ cdef class AppContext:
 
 
 cdef inline bint earlier(const TimerC* a, const TimerC* b) noexcept:
-    return a.when < b.when or (a.when == b.when and a.order < b.order)
+    # At one instant by what a restored app knows as well: the order of the text, the age of the partition keys' slots. Only
+    # timers of one state go by the order in which they were set.
+    if a.when != b.when:
+        return a.when < b.when
+    if a.target != b.target:
+        return (<Timed> a.target).rank < (<Timed> b.target).rank
+    return a.partition < b.partition or (a.partition == b.partition and a.order < b.order)
 
 
 cdef void sift_down(TimerC* timers, Py_ssize_t n, TimerC timer) noexcept:
