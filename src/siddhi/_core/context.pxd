@@ -1,9 +1,9 @@
 # What all operators of one app share: frame, lock, clock and timers.
 #
-# Timers are a binary heap ordered by (due time, step, partition slot, order of scheduling). They fire when the clock reaches them: in
-# playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking costs one
-# comparison. Where an event moves the clock over several, they all run at the new time: step by step in the order the
-# steps were built (that of the text), those of one step in time order.
+# Timers are a binary heap ordered by (due time, step, partition slot, order of scheduling). They fire when the clock
+# reaches them: in playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking
+# costs one comparison. Where an event moves the clock over several, they all run at the new time: step by step in the
+# order the steps were built (that of the text), those of one step in time order.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
