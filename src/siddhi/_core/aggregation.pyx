@@ -361,6 +361,10 @@ cdef class Aggregation(Processor):
         self.roll(now_ms(&self.app.frame))
         return self.order()
 
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        # Rows of coarser buckets are shown before they are rolled up, too.
+        return True
+
     # --- state
 
     cdef int write(self, SnapshotWriter writer) except -1:
@@ -434,6 +438,9 @@ cdef class AggregationPurge(Processor):
             if retention is not None and not level.table.searching:
                 self.delete_before(level.table, now - <int64_t> retention)
         return 0
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return True
 
     cdef int delete_before(self, Table table, int64_t oldest) except -1:
         cdef uint32_t number = table.first, following

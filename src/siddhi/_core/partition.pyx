@@ -98,6 +98,9 @@ cdef class PartitionKeys(Processor):
             self.app.schedule(self, now + self.interval, 0)
         return 0
 
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return True
+
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef uint32_t slot
         self.keys.write(writer)

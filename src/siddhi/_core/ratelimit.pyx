@@ -95,6 +95,13 @@ cdef class Limiter(RateLimiter):
             raise
         return self.hand_on(&out)
 
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        cdef LimiterState state
+        if partition >= <uint32_t> len(self.states) or self.states[partition] is None:
+            return True
+        state = <LimiterState> self.states[partition]
+        return state.held.head is NULL and state.first == 0
+
     cdef int turn(self, LimiterState state, EventChunk* out) except -1:
         """A tick, with the next one ordered before it."""
         state.due += self.period

@@ -1,7 +1,7 @@
 """Triggers: streams that the clock sends into."""
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
@@ -56,7 +56,7 @@ cdef class Trigger(Processor):
         if when != self.due:
             return 0
         if when == FIRST_INSTANT:
-            return self.begin()
+            return self.order(self.following(now_ms(&self.app.frame)))
         # Ordered before what follows from this one: a failing reader must not stop the trigger.
         self.order(self.following(when))
         return self.fire()
@@ -74,6 +74,9 @@ cdef class Trigger(Processor):
         finally:
             release(self.junction.pool, event)
         return 0
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return True
 
     cdef int write(self, SnapshotWriter writer) except -1:
         writer.put_i64(self.due)

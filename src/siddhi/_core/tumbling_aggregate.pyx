@@ -4,7 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from siddhi._core.chunk cimport chunk_append
@@ -263,6 +263,9 @@ cdef class TumblingAggregate(Selector):
         batch.boundary = when + self.extent
         self.app.schedule(self, batch.boundary, self.app.frame.partition)
         return self.put_out(batch)
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return partition >= self.capacity or self.batches[partition].groups.n == 0
 
     cdef int put_out(self, TumbleC* batch) except -1:
         """The batch ends: its groups are put out, and everything begins at nothing."""

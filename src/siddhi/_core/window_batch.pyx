@@ -8,7 +8,7 @@ it sends is collected; what is full or due then is released when that batch is d
 """
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
 from siddhi._core.context cimport AppContext
@@ -294,6 +294,13 @@ cdef class TimeBatchWindow(BatchWindow):
         self.end_period(state)
         self.next.reset(timestamp)
         return self.next.finish()
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        cdef BatchStateC* state
+        if partition >= self.capacity or self.states[partition] is NULL:
+            return True
+        state = <BatchStateC*> self.states[partition]
+        return state.current.size == 0 and (state.previous.size == 0 or self.accumulates or not self.keeps_expired)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
         BatchWindow.read_state(self, state, reader)
