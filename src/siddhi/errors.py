@@ -23,7 +23,8 @@
     │   └── SparkRunError                  the app failed on a Spark worker
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
-    │   └── CannotRestoreStateError
+    │   └── CannotRestoreStateError        a snapshot that does not fit, or can't be read
+    │       └── DamagedSnapshotError       torn, foreign or changed bytes
     ├── ExtensionError                     a faulty extension, refused when it registers
     └── SparkSetupError                    PySpark or Java is missing or too old
 
@@ -262,6 +263,10 @@ class NoPersistenceStoreError(PersistenceError):
 
 class CannotRestoreStateError(PersistenceError):
     """A snapshot is damaged, of an unknown version, or of an app whose definition changed. Nothing was loaded."""
+
+
+class DamagedSnapshotError(CannotRestoreStateError):
+    """What should be a snapshot is torn, was changed, or never was one."""
 
 
 class ExtensionError(SiddhiError):

@@ -103,8 +103,9 @@ def test_tables_that_are_only_read_are_filled_by_a_stream() -> None:
     assert list(found.tables) == ["Limits"]
     with running(found.text) as runtime:
         runtime.collect("Alerts")
-        rows = pa.table({"symbol": ["A", "B"], "most": [10.0, 20.0], "t": [0, 0]})
-        runtime.input_handler(found.fills["Limits"]).send_batch(rows, timestamp="t")
+        rows = pa.table({"symbol": ["A", "B"], "most": [10.0, 20.0]})
+        runtime.input_handler(found.fills["Limits"]).send_batch(rows)
+        assert runtime.now == 0
         for row in [("A", 9.0), ("A", 11.0), ("B", 19.0), ("C", 99.0)]:
             runtime.input_handler("Clean").send(row, 1_000)
         assert runtime.drain()["Alerts"].column("symbol") == ["A"]

@@ -10,8 +10,6 @@ from siddhi import SiddhiManager
 from siddhi._core.snapshot import seal, unseal
 from siddhi.errors import CannotRestoreStateError, NoPersistenceStoreError
 from siddhi.persistence import FileSystemPersistenceStore, InMemoryPersistenceStore
-from siddhi.query_compiler import parse
-from siddhi.runtime.state import fingerprint_of
 from tests.runtime.running import collect, running
 
 APP = """@app:name('A') @app:playback
@@ -144,12 +142,11 @@ def test_what_is_no_snapshot_is_refused():
 @given(position=st.integers(0), byte=st.integers(1, 255), cut=st.integers(0))
 def test_a_damaged_snapshot_is_refused_or_read_but_never_half(position, byte, cut):
     # Sealed anew, so that damage is met by the readers of the steps and not by the checksum.
-    fingerprint = fingerprint_of(parse(APP))
     with running(APP) as runtime:
         send(runtime, EVENTS[:4])
-        payload = bytearray(unseal(runtime.snapshot(), fingerprint))
+        payload = bytearray(unseal(runtime.snapshot()))
         payload[position % len(payload)] ^= byte
-        damaged = [seal(bytes(payload), fingerprint), seal(bytes(payload[: cut % len(payload)]), fingerprint)]
+        damaged = [seal(bytes(payload)), seal(bytes(payload[: cut % len(payload)]))]
         for data in damaged:
             before = runtime.snapshot()
             try:
@@ -178,21 +175,20 @@ KINDS = {
 @pytest.mark.parametrize("byte", [0x20, 0xFF])
 def test_damage_at_any_place_leaves_an_app_that_works(kind, byte):
     app = KINDS[kind]
-    fingerprint = fingerprint_of(parse(app))
     with running(app) as runtime:
         send(runtime, EVENTS[:4])
-        payload = unseal(runtime.snapshot(), fingerprint)
+        payload = unseal(runtime.snapshot())
         runtime.handle_exception_with(lambda *failure: None)
         # Behind the clock: another time is no damage, but may be far away.
         for position in range(16, len(payload)):
             damaged = bytearray(payload)
             damaged[position] ^= byte
             # Beforehand all is well, so that what cannot be put back is not this example's doing.
-            runtime.restore(seal(payload, fingerprint))
+            runtime.restore(seal(payload))
             try:
-                runtime.restore(seal(bytes(damaged), fingerprint))
+                runtime.restore(seal(bytes(damaged)))
             except CannotRestoreStateError:
-                assert unseal(runtime.snapshot(), fingerprint) == payload
+                assert unseal(runtime.snapshot()) == payload
             runtime.snapshot()
             send(runtime, EVENTS[4:])
 

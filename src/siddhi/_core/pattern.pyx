@@ -8,7 +8,8 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
-from siddhi._core.pattern_index cimport WORTH_FETCHING, fetch_line, fetch_partial
+from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
+from siddhi._core.pattern_index cimport fetch_partial
 from siddhi._core.pattern_match cimport NEW, leave_starts, link_last, sort_by_time, start_at, start_like, unlink
 from siddhi._core.pattern_offer cimport offer_kind, wait_over
 from siddhi._core.pattern_sequence cimport step

@@ -3,7 +3,8 @@
 cimport cython
 
 from siddhi._core.event cimport EXPIRED
-from siddhi._core.pattern_index cimport WORTH_FETCHING, PatternIndex
+from siddhi._core.fetch cimport WORTH_FETCHING
+from siddhi._core.pattern_index cimport PatternIndex
 
 
 @cython.final

@@ -11,28 +11,13 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport ExecC, FrameC
+from siddhi._core.fetch cimport fetch_line
 from siddhi._core.pattern_match cimport EntryC
 
-# Many partial matches lie all over the memory, and waiting for it costs more than all the rest. The events of a block
-# are known beforehand, so that what they will need can be asked for while others are at work (fetch).
-
-cdef extern from *:
-    """
-    #if defined(__x86_64__) && defined(__GNUC__)
-    /* For writing: everything that is fetched is changed. Where a processor does not know it, it is no operation. */
-    #define SIDDHI_FETCH(place) __asm__ volatile ("prefetchw %0" : : "m" (*(const char *) (place)))
-    #elif defined(__GNUC__) || defined(__clang__)
-    #define SIDDHI_FETCH(place) __builtin_prefetch(place)
-    #else
-    #define SIDDHI_FETCH(place) ((void) (place))
-    #endif
-    """
-    void fetch_line "SIDDHI_FETCH" (const void* place) noexcept nogil
+# Many partial matches lie all over the memory: what the events of a block will need is asked for beforehand (fetch.pxd).
 
 cdef enum:
     FIRST_PLACE = 16               # bytes in front of a partial match's first entry: its links
-    WORTH_FETCHING = 4096          # fewer entries than this stay in the cache by themselves
-
     AHEAD = 32                     # hashes of a block's next events that are kept
 
 cdef struct BucketC:

@@ -5,6 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 from siddhi._core.event cimport BOOL, INT, LONG, STRING, CellC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor
+from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
 from siddhi._core.keymap_hash cimport canonical, mix, text_hash
 from siddhi._core.slab cimport give_slab, take_zeroed_slab
 

@@ -3,8 +3,9 @@
 from libc.stdint cimport int64_t, uint32_t
 
 from siddhi._core.event cimport EventC
+from siddhi._core.fetch cimport WORTH_FETCHING
 from siddhi._core.pattern cimport Pattern
-from siddhi._core.pattern_index cimport WORTH_FETCHING, fetch_around
+from siddhi._core.pattern_index cimport fetch_around
 from siddhi._core.pattern_match cimport EntryC, PartialC, collected_of
 from siddhi._core.pattern_sequence cimport forget
 from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, OR, STREAM, Operand, State, is_complete

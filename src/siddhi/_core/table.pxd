@@ -1,6 +1,10 @@
 # A table kept in memory. A row is a pooled record under a number that stays its own until it is deleted; numbers are
 # reused. The rows are linked in order of insertion, which is the order in which every search finds them.
 #
+# A row of a key of several attributes stays filed under the key it came with, whatever its values become: that key
+# remains taken, and a row is deleted where the key that its values make is filed. A table with indexes and no key is a
+# set: of rows that are equal in time and values a search finds one (table_distinct.pxd).
+#
 # Ownership: the table owns its rows. Whoever keeps one beyond the call that gave it to him retains it; a row that has
 # another owner is never written to, its change is a new record under the same number.
 
@@ -19,7 +23,7 @@ cdef struct RowC:
     uint32_t previous
     uint32_t next                      # of a free number: the next free one
     uint32_t key                       # slot of the primary key
-    uint32_t unused
+    uint32_t changed                   # composite key: its values make another key; distinct: changed since it came
 
 cdef class Table:
     cdef readonly AppContext app
@@ -29,6 +33,10 @@ cdef class Table:
     cdef readonly tuple primary_key    # positions
     cdef readonly Py_ssize_t size      # rows held
     cdef readonly long long refused    # rows and changes dropped because of their key
+    cdef readonly bint composite       # the primary key is of several attributes
+    cdef tuple declared                # positions of the attributes with an index
+    cdef readonly bint distinct        # equal rows are one; rows keep their timestamps
+    cdef readonly Py_ssize_t n_astray  # composite key: rows whose values make another key than that they are filed under
     cdef int searching                 # conditions over it are being evaluated: it must not change
     cdef RowC* rows
     cdef Py_ssize_t capacity
@@ -55,12 +63,16 @@ cdef class Table:
     cdef EventC* copy(self, const EventC* event) except NULL
     cdef int enter(self, EventC* row, uint32_t key_slot) except -1
     cdef int remove(self, uint32_t number) except -1
-    cdef int replace(self, uint32_t number, EventC* row) except -1     # takes the row over; its key is the old one's
+    cdef int replace(self, uint32_t number, EventC* row) except -1     # takes the row over; it is filed as the old one
     cdef bint change(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1   # takes the rows over
+    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1      # to another value of an index
+    cdef int note_filing(self, uint32_t number) except -1
+    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe # the row under the key of these values, or NO_ROW
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1
     cdef int refuse(self, EventC* event, str what) except -1
     cdef int clear(self) except -1
     cdef int write(self, SnapshotWriter writer) except -1
+    cdef int write_astray(self, SnapshotWriter writer) except -1
     cdef int read(self, SnapshotReader reader) except -1
 
 cdef class TableState(Processor):      # a table as one of the steps that hold state

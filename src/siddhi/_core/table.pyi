@@ -7,7 +7,13 @@ from siddhi._core.table_index import ValueIndex
 
 class Table:
     def __init__(
-        self, app: AppContext, id: str, pool: EventPool, layout: Layout, primary_key: tuple[int, ...]
+        self,
+        app: AppContext,
+        id: str,
+        pool: EventPool,
+        layout: Layout,
+        primary_key: tuple[int, ...],
+        indexes: tuple[int, ...] = (),
     ) -> None: ...
     @property
     def app(self) -> AppContext: ...

@@ -23,16 +23,20 @@ cdef class Table:
         pool: of its rows; queries that insert make their output in it, so that a row needs no copy.
         layout: names and types of its attributes.
         primary_key: positions of the key's attributes; empty without one.
+        indexes: positions of attributes with an index. Without primary key, they make the table a set.
     """
 
     def __cinit__(self, AppContext app not None, str id not None, EventPool pool not None, Layout layout not None,
-                  tuple primary_key not None):
+                  tuple primary_key not None, tuple indexes=()):
         cdef int i
         self.app = app
         self.id = id
         self.pool = pool
         self.layout = layout
         self.primary_key = primary_key
+        self.composite = len(primary_key) > 1
+        self.declared = indexes
+        self.distinct = bool(indexes) and not primary_key
         self.free = self.first = self.last = NO_ROW
         self.indexes = {}
         self.n_key_cells = len(primary_key)
@@ -181,7 +185,8 @@ cdef class Table:
             return self.copy(event)
         retain(self.pool, event)
         event.type = CURRENT
-        event.timestamp = -1
+        if not self.distinct:
+            event.timestamp = -1
         return event
 
     cdef EventC* copy(self, const EventC* event) except NULL:
@@ -198,7 +203,7 @@ cdef class Table:
                     value = <PyObject*> row.body[layout.words + i]
                     if value is not NULL:
                         Py_INCREF(<object> value)
-        row.timestamp = -1
+        row.timestamp = event.timestamp if self.distinct else -1
         return row
 
     cdef int enter(self, EventC* row, uint32_t key_slot) except -1:
@@ -217,6 +222,7 @@ cdef class Table:
         place.sequence = self.sequence
         self.sequence += 1
         place.key = key_slot
+        place.changed = False
         place.previous = self.last
         place.next = NO_ROW
         if self.last == NO_ROW:
@@ -243,6 +249,8 @@ cdef class Table:
                 index.remove(number, row)
         if self.keys is not None:
             self.keys.remove(place.key)
+            if place.changed:
+                self.n_astray -= 1
         if place.previous == NO_ROW:
             self.first = place.next
         else:
@@ -283,6 +291,11 @@ cdef class Table:
         cdef uint32_t slot
         cdef bint is_new = False
         self.check_writable()
+        if self.composite:
+            for i in range(n):
+                self.replace(found[i], rows[i])
+                self.note_filing(found[i])
+            return True
         if self.keys is not None:
             if not self.is_key_free(found, rows, n):
                 for i in range(n):
@@ -303,6 +316,33 @@ cdef class Table:
         for i in range(n):
             self.replace(found[i], rows[i])
         return True
+
+    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1:
+        """Whether a row, once replaced, has another value of an index."""
+        cdef CellAtC at
+        cdef CellC before, after
+        for position in self.declared:
+            locate(self.layout, position, &at)
+            if is_indexed(&at, self.rows[number].event, &before) and is_indexed(&at, row, &after):
+                if at.code == STRING or at.code == OBJECT:
+                    if before.o != after.o and <object> before.o != <object> after.o:
+                        return True
+                elif before.bits != after.bits:
+                    return True
+        return False
+
+    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe:
+        cdef CellC key[MAX_WIDTH]
+        cdef uint64_t nulls = self.key_of(row, key)
+        return self.number_of(key, nulls)
+
+    cdef int note_filing(self, uint32_t number) except -1:
+        """Remember whether the values of a row make another key than that under which it is filed."""
+        cdef RowC* place = &self.rows[number]
+        cdef bint astray = self.filed_as(place.event) != number
+        self.n_astray += <Py_ssize_t> astray - <Py_ssize_t> place.changed
+        place.changed = astray
+        return 0
 
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1:
         """Whether every row has its primary key for itself once they have replaced those found."""
@@ -338,6 +378,7 @@ cdef class Table:
         self.capacity = 0
         self.used = 0
         self.size = 0
+        self.n_astray = 0
         self.free = self.first = self.last = NO_ROW
         for number in range(used):
             if rows[number].event is not NULL:
@@ -345,7 +386,8 @@ cdef class Table:
         PyMem_Free(rows)
         return 0
 
-    # --- snapshots: the rows in order; keys and indexes are made again
+    # --- snapshots: the rows in order, and the keys of those that are filed under others than their own; keys and
+    # indexes are made again
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef uint32_t number = self.first
@@ -358,28 +400,68 @@ cdef class Table:
                 events[i] = self.rows[number].event
                 i += 1
                 number = self.rows[number].next
-            return writer.put_events(events, i, self.pool.layout)
+            writer.put_events(events, i, self.pool.layout)
         finally:
             PyMem_Free(events)
+        if self.composite:
+            self.write_astray(writer)
+        return 0
+
+    cdef int write_astray(self, SnapshotWriter writer) except -1:
+        cdef KeyMap filed = KeyMap(self.keys.types)
+        cdef uint32_t number = self.first, key, i = 0
+        cdef bint is_new = False
+        writer.put_u32(<uint32_t> self.n_astray)
+        while number != NO_ROW:
+            if self.rows[number].changed:
+                key = self.rows[number].key
+                filed.insert(&self.keys.keys[<Py_ssize_t> key * self.keys.width], self.keys.nulls[key], &is_new)
+                writer.put_u32(i)
+            i += 1
+            number = self.rows[number].next
+        if filed.size:
+            filed.write(writer)
+        return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef EventC** events = NULL
         cdef Py_ssize_t i, n = reader.get_events(self.pool, &events)
         cdef CellC key[MAX_WIDTH]
         cdef uint64_t nulls
-        cdef bint is_new = True
-        cdef uint32_t slot = NO_SLOT
+        cdef bint is_new = True, is_astray
+        cdef uint32_t slot = NO_SLOT, n_astray = 0, met = 0
+        cdef list astray = []
+        cdef KeyMap filed = None
         try:
             self.clear()
+            if self.composite:
+                n_astray = reader.get_u32()
+                for slot in range(n_astray):
+                    astray.append(reader.get_u32())
+                if n_astray:
+                    filed = KeyMap(self.keys.types)
+                    filed.read(reader)
+                    if filed.size != <Py_ssize_t> n_astray or filed.used != n_astray:
+                        raise ValueError(f"snapshot is damaged: table '{self.id}' has rows without a key")
+                    astray.append(-1)
+            slot = NO_SLOT
             for i in range(n):
                 self.reserve()
                 if self.keys is not None:
-                    nulls = self.key_of(events[i], key)
-                    slot = self.keys.insert(key, nulls, &is_new)
+                    is_astray = met < n_astray and astray[met] == i
+                    if is_astray:
+                        slot = self.keys.insert(&filed.keys[<Py_ssize_t> met * filed.width], filed.nulls[met], &is_new)
+                        met += 1
+                    else:
+                        nulls = self.key_of(events[i], key)
+                        slot = self.keys.insert(key, nulls, &is_new)
                     if not is_new:
                         raise ValueError(f"snapshot is damaged: table '{self.id}' has a primary key twice")
                     self.reserve_key(slot)
                 self.enter(self.adopt(events[i]), slot)
+                if self.keys is not None and is_astray:
+                    self.rows[self.last].changed = True
+                    self.n_astray += 1
         finally:
             for i in range(n):
                 release(self.pool, events[i])

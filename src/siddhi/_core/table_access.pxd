@@ -36,6 +36,7 @@ cdef inline int numbers_add(NumbersC* numbers, uint32_t number) except -1:
 cdef class Access:
     cdef readonly Table table
     cdef readonly bint ordered         # finds rows in order of insertion, each once
+    cdef readonly bint by_key          # by primary key, at least in part
     cdef readonly bint limited         # collect() stops once it has found more than `limit` rows
     cdef int collect(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1
     cdef Py_ssize_t estimate(self, EventC* e, FrameC* f) except -1     # rows it would find, roughly

@@ -88,7 +88,7 @@ cdef class KeyAccess(Access):
         cdef int i
         cdef Executor executor
         self.table = table
-        self.ordered = True
+        self.ordered = self.by_key = True
         self.executors = executors
         self.n = len(executors)
         if table.keys is None or self.n != table.n_key_cells:
@@ -265,6 +265,7 @@ cdef class UnionAccess(Access):
         self.parts = parts
         for part in parts:
             self.limited |= part.limited
+            self.by_key |= part.by_key
 
     cdef int collect(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1:
         cdef Access part

@@ -31,6 +31,9 @@ cdef class Assignments:
     cdef bint in_place                 # cannot fail half way
     cdef int assign(self, EventC* event, EventC* row) except -1
     cdef int update(self, EventC* event, const uint32_t* found, Py_ssize_t n) except -1
+    # Of a table that is a set; takes out of those found what is not updated, and may delete it.
+    cdef int update_distinct(self, EventC* event, uint32_t* found, Py_ssize_t n) except -1
+    cdef EventC** assigned(self, EventC* event, const uint32_t* found, Py_ssize_t n) except NULL    # copies; PyMem_Free
 
 cdef class TableStage(OutputStage):
     cdef readonly Table table

@@ -4,12 +4,13 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport BOOL, OBJECT, STRING, CellC, EventPool, Layout, release
 from siddhi._core.executor cimport CONSTANT, NULL_VALUE, TRUE, VARIABLE, Executor, FrameC
 from siddhi._core.table_access cimport NumbersC
+from siddhi._core.table_distinct cimport part_distinct, rows_equal
 from siddhi._core.table_index cimport NO_ROW
 
 
@@ -91,12 +92,10 @@ cdef class Assignments:
     cdef int update(self, EventC* event, const uint32_t* found, Py_ssize_t n) except -1:
         """Assign to rows: to all, or to none where that would give two rows one primary key."""
         cdef Table table = self.table
-        cdef Py_ssize_t i, made = 0
-        cdef EventC* one
-        cdef EventC** rows = &one
+        cdef Py_ssize_t i
+        cdef EventC** rows
         cdef EventC* row
         cdef bint indexed = (self.touched & table.indexed) != 0
-        cdef bint done = False
         if self.in_place and not indexed:
             table.check_writable()
             for i in range(n):
@@ -108,10 +107,20 @@ cdef class Assignments:
                     self.assign(event, row)
                     table.replace(found[i], row)
             return 0
-        if n > 1:
-            rows = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
-            if rows is NULL:
-                raise MemoryError
+        rows = self.assigned(event, found, n)
+        try:
+            table.change(found, rows, n)
+        finally:
+            PyMem_Free(rows)
+        return 0
+
+    cdef EventC** assigned(self, EventC* event, const uint32_t* found, Py_ssize_t n) except NULL:
+        cdef Table table = self.table
+        cdef Py_ssize_t i, made = 0
+        cdef bint done = False
+        cdef EventC** rows = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
+        if rows is NULL:
+            raise MemoryError
         table.searching += 1
         try:
             for i in range(n):
@@ -124,13 +133,38 @@ cdef class Assignments:
             if not done:
                 for i in range(made):
                     release(table.pool, rows[i])
-                if n > 1:
-                    PyMem_Free(rows)
-        try:
-            table.change(found, rows, n)
-        finally:
-            if n > 1:
                 PyMem_Free(rows)
+        return rows
+
+    cdef int update_distinct(self, EventC* event, uint32_t* found, Py_ssize_t n) except -1:
+        cdef Table table = self.table
+        cdef Py_ssize_t i, n_distinct
+        cdef bint moves = False
+        cdef uint8_t* differs
+        cdef EventC** rows
+        table.check_writable()
+        n_distinct = part_distinct(table, found, &n, True)
+        rows = self.assigned(event, found, n_distinct)
+        differs = <uint8_t*> PyMem_Malloc(n_distinct)
+        try:
+            if differs is NULL:
+                for i in range(n_distinct):
+                    release(table.pool, rows[i])
+                raise MemoryError
+            for i in range(n_distinct):
+                differs[i] = not rows_equal(table.layout, table.rows[found[i]].event, rows[i])
+                moves |= differs[i] and table.is_moved(found[i], rows[i])
+            table.change(found, rows, n_distinct)
+            for i in range(n_distinct):
+                # Rows that go to another value of an index are put in anew, and without those that were their equals.
+                table.rows[found[i]].changed = not moves and (differs[i] or table.rows[found[i]].changed)
+            if moves:
+                for i in range(n_distinct, n):
+                    table.remove(found[i])
+                part_distinct(table, found, &n_distinct, True)
+        finally:
+            PyMem_Free(differs)
+            PyMem_Free(rows)
         return 0
 
 
@@ -200,16 +234,21 @@ cdef class TableDelete(TableStage):
         cdef NumbersC numbers
         cdef uint32_t number
         cdef Py_ssize_t i
+        cdef Table table = self.table
         if self.search.key is not None:
             number = self.search.find_one(event, &self.app.frame)
             if number != NO_ROW:
-                self.table.remove(number)
+                table.remove(number)
             return 0
         numbers = self.search.borrow()
         try:
             self.search.find(event, &self.app.frame, &numbers)
+            if table.n_astray:
+                for i in range(numbers.n):
+                    numbers.at[i] = table.filed_as(table.rows[numbers.at[i]].event)
             for i in range(numbers.n):
-                self.table.remove(numbers.at[i])
+                if numbers.at[i] != NO_ROW and table.rows[numbers.at[i]].event is not NULL:
+                    table.remove(numbers.at[i])
         finally:
             self.search.give_back(numbers)
         return 0
@@ -236,7 +275,9 @@ cdef class TableUpdate(TableStage):
         numbers = self.search.borrow()
         try:
             self.search.find(event, &self.app.frame, &numbers)
-            if numbers.n:
+            if numbers.n and self.table.distinct:
+                self.assignments.update_distinct(event, numbers.at, numbers.n)
+            elif numbers.n:
                 self.assignments.update(event, numbers.at, numbers.n)
         finally:
             self.search.give_back(numbers)
@@ -278,6 +319,8 @@ cdef class TableUpdateOrInsert(TableStage):
                 self.table.insert(event)
             elif self.overwrites:
                 self.table.replace(number, self.table.adopt(event))
+                if self.table.n_astray:
+                    self.table.note_filing(number)
             else:
                 self.assignments.update(event, &number, 1)
             return 0
@@ -286,7 +329,9 @@ cdef class TableUpdateOrInsert(TableStage):
             self.search.find(event, &self.app.frame, &numbers)
             while n < numbers.n and self.table.rows[numbers.at[n]].sequence < self.cut:
                 n += 1
-            if numbers.n:
+            if numbers.n and self.table.distinct:
+                self.assignments.update_distinct(event, numbers.at, n if n else numbers.n)
+            elif numbers.n:
                 self.assignments.update(event, numbers.at, n if n else numbers.n)
             else:
                 self.table.insert(event)

@@ -26,8 +26,12 @@ cdef class TableSearch:
     cdef int slot
     cdef NumbersC found                # the buffer of searches that are not at work
     cdef bint matches(self, Executor test, EventC* row, EventC* e, FrameC* f) except -1
-    cdef uint32_t find_one(self, EventC* e, FrameC* f) except? 0xfffffffe   # with `key` only; NO_ROW: none
+    # The row that is filed under the key, with `key` only; NO_ROW: there is none. Changes go by it.
+    cdef uint32_t find_one(self, EventC* e, FrameC* f) except? 0xfffffffe
     cdef int find(self, EventC* e, FrameC* f, NumbersC* out) except -1      # in order of insertion
+    cdef inline bint is_by_key(self) noexcept:
+        # Where rows are filed under another key than their own, all are looked at: a search goes by values.
+        return self.key is not None and self.table.n_astray == 0
     cdef bint contains(self, EventC* e, FrameC* f) except -1
     cdef bint chain_contains(self, const ChainC* chain, EventC* e, FrameC* f) except -1
     cdef NumbersC borrow(self) noexcept

@@ -10,6 +10,7 @@ from siddhi._core.executor cimport TRUE, ExecC, eval_fn, new_executor
 from siddhi._core.searchable cimport FoundC, found_keep
 from siddhi._core.table cimport RowC
 from siddhi._core.table_access cimport numbers_add
+from siddhi._core.table_distinct cimport part_distinct
 from siddhi._core.table_index cimport NO_ROW, ChainC
 
 
@@ -102,7 +103,7 @@ cdef class TableSearch:
         cdef uint32_t number
         cdef Py_ssize_t i, n = 0
         cdef Table table = self.table
-        if self.key is not None:
+        if self.is_by_key():
             number = self.find_one(e, f)
             if number != NO_ROW:
                 numbers_add(out, number)
@@ -112,6 +113,7 @@ cdef class TableSearch:
             if self.gate is not None and self.gate.c.fn(&self.gate.c, e, f, NULL) != TRUE:
                 return 0
             if not self.narrow(out, e, f, MIN_LIMIT + table.size // 8):
+                out.n = 0
                 return self.scan(out, e, f)
             if not self.access.ordered:
                 self.arrange(out)
@@ -126,14 +128,12 @@ cdef class TableSearch:
         return 0
 
     cdef bint narrow(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1:
-        """Collect what the access finds; False where that is nothing to go by: looking at every row is no worse."""
-        if self.access is None:
+        """Collect what the access finds; False where that is nothing to go by: looking at every row is no worse. Where it
+        stopped at the limit, what it had found by then is left."""
+        if self.access is None or (self.access.by_key and self.table.n_astray):
             return False
         self.access.collect(out, e, f, limit)
-        if out.n <= limit or self.access.limited == 0:
-            return True
-        out.n = 0
-        return False
+        return out.n <= limit or self.access.limited == 0
 
     cdef int scan(self, NumbersC* out, EventC* e, FrameC* f) except -1:
         cdef RowC* rows = self.table.rows
@@ -167,7 +167,7 @@ cdef class TableSearch:
         cdef Py_ssize_t i
         cdef NumbersC numbers
         cdef Table table = self.table
-        if self.key is not None:
+        if self.is_by_key():
             return self.find_one(e, f) != NO_ROW
         table.searching += 1
         try:
@@ -184,7 +184,7 @@ cdef class TableSearch:
                         if self.matches(self.rest, table.rows[numbers.at[i]].event, e, f):
                             return True
                     return False
-                if self.access is not None and self.rest is None:
+                if self.rest is None and numbers.n:
                     return True
                 number = table.first
                 while number != NO_ROW:
@@ -278,7 +278,7 @@ cdef class TableSearchable(Searchable):
         cdef EventC* event = self.nobody
         if self.search.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
             event = frame.slots[1 - self.slot]
-        if self.search.key is not None:
+        if self.search.is_by_key():
             number = self.search.find_one(event, frame)
             if number != NO_ROW:
                 found_keep(found, self.pool, table.rows[number].event)
@@ -286,6 +286,8 @@ cdef class TableSearchable(Searchable):
         numbers = self.search.borrow()
         try:
             self.search.find(event, frame, &numbers)
+            if table.distinct:
+                numbers.n = part_distinct(table, numbers.at, &numbers.n, False)
             for i in range(numbers.n):
                 found_keep(found, self.pool, table.rows[numbers.at[i]].event)
         finally:

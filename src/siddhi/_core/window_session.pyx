@@ -12,15 +12,19 @@ import logging
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
+from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.queue cimport (
-    QueueC, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    QueueC, queue_at, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
 )
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
 
 _log = logging.getLogger("siddhi")
+
+cdef enum:
+    AHEAD = 8                      # events whose memory is asked for before they come
 
 cdef struct SpanC:                 # one session; empty where it holds nothing
     QueueC held
@@ -234,6 +238,8 @@ cdef class SessionWindow(Window):
     cdef int expire_span(self, SpanC* span) except -1:
         cdef EventC* event
         while span.held.size:
+            # Events of other sessions lie between those of this one.
+            fetch_line(queue_at(&span.held, min(AHEAD, span.held.size - 1)))
             event = queue_pop(&span.held)
             self.expire(event, event.timestamp)
         queue_clear(&span.held, self.pool)

@@ -51,7 +51,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     Args:
         assembly: the app's operators.
-        persistence_store: where :meth:`persist` saves; None: nowhere.
+        persistence_store: tells where :meth:`persist` saves, and whether in increments; None: nowhere.
         on_shutdown: called once, at shutdown.
     """
 
@@ -59,7 +59,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         self,
         assembly: Assembly,
         *,
-        persistence_store: Callable[[], PersistenceStore | None],
+        persistence_store: Callable[[], tuple[PersistenceStore, bool] | None],
         on_shutdown: Callable[[SiddhiAppRuntime], None],
     ) -> None:
         self._assembly = assembly
@@ -93,6 +93,11 @@ class SiddhiAppRuntime(AppClock, AppState):
     def is_running(self) -> bool:
         """Whether events can be sent."""
         return self._context.running
+
+    @property
+    def is_processing_here(self) -> bool:
+        """Whether the calling thread is in the middle of an event of the app: in a callback or function of it."""
+        return self._context.lock.is_mine
 
     def start(self) -> None:
         """Connect the sinks, open the input handlers, start the clock, connect the sources. Starting twice changes nothing.
@@ -395,7 +400,9 @@ class SiddhiAppRuntime(AppClock, AppState):
             DefinitionNotExistError: there is no such query.
         """
         if query not in self._assembly.queries:
-            raise DefinitionNotExistError(f"app '{self.name}' has no query '{query}'")
+            raise DefinitionNotExistError(
+                f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
+            )
         return _attributes(self._assembly.queries[query].output.layout)
 
     # --- statistics

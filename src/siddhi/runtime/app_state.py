@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from siddhi.errors import NoPersistenceStoreError
-from siddhi.runtime.state import SnapshotService, fingerprint_of
+from siddhi.runtime.persistence import Persistence
+from siddhi.runtime.state import SnapshotService
 
 if TYPE_CHECKING:
     from siddhi.persistence import PersistenceStore
@@ -21,21 +20,24 @@ class AppState:
 
     Args:
         assembly: the app's operators.
-        persistence_store: where :meth:`persist` saves; None: nowhere.
+        persistence_store: where :meth:`persist` saves, and whether in increments; None: nowhere.
     """
 
-    def __init__(self, assembly: Assembly, persistence_store: Callable[[], PersistenceStore | None]) -> None:
+    def __init__(
+        self, assembly: Assembly, persistence_store: Callable[[], tuple[PersistenceStore, bool] | None]
+    ) -> None:
+        from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
+
         self._assembly = assembly
-        self._store = persistence_store
-        self._state = SnapshotService(assembly.context, fingerprint_of(assembly.plan.app), assembly.stateful_steps())
+        self._state = SnapshotService(assembly.context, stateful_elements(assembly))
+        self._persistence = Persistence(assembly.context.name, self._snapshot, self.restore, persistence_store)
 
     def snapshot(self) -> bytes:
         """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code.
 
         Sources are paused meanwhile.
         """
-        with self._assembly.connectors.paused():
-            return self._state.take()
+        return self._snapshot()
 
     def restore(self, snapshot: bytes) -> None:
         """Replace the state by that of a snapshot of the same app.
@@ -48,54 +50,46 @@ class AppState:
             self._state.restore(snapshot)
 
     def persist(self) -> str:
-        """Save a snapshot in the manager's persistence store; returns its revision.
+        """Save the state in the manager's persistence store; returns its revision.
+
+        Sources are paused while the state is taken. With an incremental store what is the same as in earlier revisions is
+        not saved again.
 
         Raises:
             NoPersistenceStoreError: the manager has none.
         """
-        store = self._require_store()
-        last = store.last_revision(self._assembly.context.name)
-        stamp = int(time.time() * 1000)
-        if last is not None:
-            # Revisions order by name: two in one millisecond must not share it.
-            stamp = max(stamp, int(last.split("__", 1)[0]) + 1)
-        revision = f"{stamp}__{self._assembly.context.name}"
-        store.save(self._assembly.context.name, revision, self.snapshot())
-        return revision
+        return self._persistence.persist()
 
     def restore_revision(self, revision: str) -> None:
-        """Restore a saved snapshot.
+        """Restore a saved state.
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
+            DamagedSnapshotError: what was saved is torn or damaged.
             CannotRestoreStateError: there is no such revision, or it does not fit.
         """
-        self.restore(self._require_store().load(self._assembly.context.name, revision))
+        self._persistence.restore_revision(revision)
 
     def restore_last_revision(self) -> str | None:
-        """Restore the newest saved snapshot; returns its revision, or None where there is none.
+        """Restore the newest saved state that can be read; returns its revision, or None where nothing was saved.
+
+        A revision that is torn or damaged is passed over, with a warning that names it.
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
+            DamagedSnapshotError: all of them are torn or damaged.
             CannotRestoreStateError: it does not fit.
         """
-        revision = self._require_store().last_revision(self._assembly.context.name)
-        if revision is not None:
-            self.restore_revision(revision)
-        return revision
+        return self._persistence.restore_last_revision()
 
     def clear_all_revisions(self) -> None:
-        """Delete every saved snapshot of this app.
+        """Delete every saved state of this app.
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
         """
-        self._require_store().clear_all_revisions(self._assembly.context.name)
+        self._persistence.clear_all_revisions()
 
-    def _require_store(self) -> PersistenceStore:
-        store = self._store()
-        if store is None:
-            raise NoPersistenceStoreError(
-                f"app '{self._assembly.context.name}' has nowhere to save: call manager.set_persistence_store(...) first"
-            )
-        return store
+    def _snapshot(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
+        with self._assembly.connectors.paused():
+            return self._state.take(meanwhile)

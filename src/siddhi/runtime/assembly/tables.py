@@ -60,7 +60,7 @@ class Tables:
         for plan in self._plans.values():
             layout = layout_of(plan.attributes)
             if plan.store is None:
-                self._tables[plan.id] = Table(context, plan.id, pool_of(layout), layout, plan.primary_key)
+                self._tables[plan.id] = Table(context, plan.id, pool_of(layout), layout, plan.primary_key, plan.indexes)
             else:
                 assert make_store is not None
                 self.stores[plan.id] = make_store(plan, pool_of(layout), layout)
