@@ -15,7 +15,7 @@ from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import SEQUENCE, TIME, Base
 from siddhi.types import AttributeType
 
-__all__ = ["Binding", "bound", "check_columns"]
+__all__ = ["Binding", "bound", "check_columns", "event_time", "event_timestamp"]
 
 _INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _ACCEPTED = {
@@ -86,6 +86,14 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
         return millis
     message = F.lit(f"{what}: a row has no event time in column '{column}'")
     return F.coalesce(millis, F.raise_error(message).cast("bigint"))
+
+
+def event_timestamp(frame: DataFrame, column: str) -> Column:
+    """Event time as Spark's timestamp, for a watermark."""
+    value = F.col(f"`{column}`")
+    if isinstance(frame.schema[column].dataType, _INTEGRAL):
+        return F.timestamp_millis(value.cast("bigint"))
+    return value.cast("timestamp")
 
 
 def bound(binding: Binding, attributes: Sequence[Attribute], *, source: int, sequence: int) -> Base:

@@ -29,7 +29,7 @@ def explain_layout(plan: Plan, layout: Layout, shards: int) -> str:
 
 def _native_lines(step: NativeStep) -> Iterator[str]:
     yield f"native {step.element.name}: {step.native.form.value}"
-    yield f"  from {', '.join(step.element.inputs)} into {', '.join(step.element.outputs)}"
+    yield f"  from {', '.join(step.element.reads)} into {', '.join(step.element.writes) or step.element.name}"
     if step.native.float_sums:
         yield "  sums of floating-point numbers depend on the order of rows (to 1e-9); exact_floats=True avoids that"
 
@@ -48,8 +48,11 @@ def _island_lines(island: Island, number: int, shards: int) -> Iterator[str]:
             yield f"  from {stream}"
         elif keys is None:
             yield f"  from {stream}, to every shard"
+        elif not keys:
+            yield f"  from {stream}, to any shard"
         else:
             yield f"  from {stream} by {', '.join(key.text for key in keys)}"
     for element in island.elements:
-        into = f" into {', '.join(element.outputs)}" if element.outputs else ""
-        yield f"  {element.kind} {element.name}{into}: {island.why.get(element.name, '')}"
+        into = f" into {', '.join(element.writes)}" if element.writes else ""
+        yield f"  {element.kind.value} {element.name}{into}: {island.why.get(element.name, '')}"
+        yield from (f"    {note}" for note in element.notes)

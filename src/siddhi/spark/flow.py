@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from siddhi.planner.elements import app_elements
 from siddhi.planner.nodes import OnErrorAction, Plan
-from siddhi.spark._provisional import Element
+from siddhi.planner.separability import Element
 
 __all__ = ["groups_in_order"]
 
@@ -42,21 +43,25 @@ def groups_in_order(plan: Plan, elements: Sequence[Element], written: Collection
 
 def _shared(plan: Plan, elements: Sequence[Element], written: Collection[str]) -> Iterator[list[int]]:
     """Numbers of elements that use one thing which has to be in one place."""
-    for table in written:
-        yield [n for n, element in enumerate(elements) if table in element.tables]
-    for name in (*plan.windows, *plan.triggers):
-        users = [n for n, e in enumerate(elements) if name in e.inputs or name in e.outputs or e.name == name]
-        yield users
-    for name in dict.fromkeys(stream for element in elements for stream in element.outputs):
+    parts = {element.name: element for element in app_elements(plan)}
+
+    def users(*names: str) -> list[int]:
+        found = []
+        for number, element in enumerate(elements):
+            part = parts[element.name]
+            touched = {element.name, *element.reads, *element.writes, *part.uses, *part.changes}
+            if touched.intersection(names):
+                found.append(number)
+        return found
+
+    for name in (*written, *plan.windows, *plan.triggers, *plan.aggregations):
+        yield users(name)
+    for name in dict.fromkeys(stream for element in elements for stream in element.writes):
         if name.startswith("anonymous-"):  # the inner query of a query's input: both are one text
-            yield [n for n, e in enumerate(elements) if name in e.inputs or name in e.outputs]
-    for name in plan.aggregations:
-        readers = [n for n, e in enumerate(elements) if name in e.inputs and e.name != name]
-        if readers:
-            yield [*(n for n, e in enumerate(elements) if e.name == name), *readers]
+            yield users(name)
     for stream in plan.streams.values():
         if stream.on_error is OnErrorAction.STREAM:
-            yield [n for n, e in enumerate(elements) if stream.id in e.inputs or f"!{stream.id}" in e.inputs]
+            yield [n for n, e in enumerate(elements) if stream.id in e.reads or f"!{stream.id}" in e.reads]
 
 
 class _Together:
@@ -79,13 +84,13 @@ def _edges(elements: Sequence[Element], together: _Together) -> dict[int, set[in
     """Per group those it reads from, itself left out."""
     producers: dict[str, set[int]] = {}
     for number, element in enumerate(elements):
-        for stream in element.outputs:
+        for stream in element.writes:
             producers.setdefault(stream, set()).add(together.root(number))
     found: dict[int, set[int]] = {}
     for number, element in enumerate(elements):
         root = together.root(number)
         before = found.setdefault(root, set())
-        for stream in element.inputs:
+        for stream in element.reads:
             before.update(producers.get(stream, ()))
         before.discard(root)
     return found

@@ -17,7 +17,7 @@ from siddhi.spark.native import lowering_over
 from siddhi.spark.program import IslandProgram
 from siddhi.types import AttributeType
 
-__all__ = ["island_rows", "shard_of"]
+__all__ = ["island_rows", "shard_of", "spread_columns"]
 
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 _ALL_SHARDS = -1
@@ -42,7 +42,7 @@ def island_rows(
     by_base: dict[int, list[tuple[int, Branch, tuple[int, ...]]]] = {}
     bases: dict[int, Base] = {}
     for number, (stream, _) in enumerate(program.inputs):
-        first = min(places.get(e.name, -1) for e in island.elements if stream in e.inputs)
+        first = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
         for branch in branches(stream):
             bases[id(branch.base)] = branch.base
             by_base.setdefault(id(branch.base), []).append((number, branch, (*branch.path, first)))
@@ -77,6 +77,13 @@ def island_rows(
 def _columns(
     island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, place: int, shards: int
 ) -> list[Column]:
+    door = [column.alias(f"d{n}") for n, column in enumerate(_door(program, plan, number, branch))]
+    shard = _shard(island, plan, program.inputs[number][0], branch, shards)
+    return [shard.cast("int").alias("shard"), F.lit(place).alias("place"), *door]
+
+
+def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
+    """The columns of the door for rows of one input."""
     stream, slots = program.inputs[number]
     attributes = plan.streams[stream].attributes
     filled: dict[int, Column] = {
@@ -85,23 +92,35 @@ def _columns(
     }
     if len(program.inputs) > 1:
         filled[0] = F.lit(number).cast("int")
-    shard = _shard(island, plan, stream, branch, shards)
-    door = [
-        filled.get(n, F.lit(None)).cast(SPARK_TYPES[AttributeType(kind)]).alias(f"d{n}")
-        for n, kind in enumerate(program.kinds)
-    ]
-    return [shard.cast("int").alias("shard"), F.lit(place).alias("place"), *door]
+    return [filled.get(n, F.lit(None)).cast(SPARK_TYPES[AttributeType(kind)]) for n, kind in enumerate(program.kinds)]
+
+
+def spread_columns(
+    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int
+) -> tuple[list[Column], Column]:
+    """The columns of the door for rows of one input, and the shards each row goes to, as an array."""
+    stream = program.inputs[number][0]
+    if island.key is not None and island.key.streams[stream] is None:
+        return _door(program, plan, number, branch), F.sequence(F.lit(0), F.lit(shards - 1))
+    return _door(program, plan, number, branch), F.array(_shard(island, plan, stream, branch, shards).cast("int"))
 
 
 def _shard(island: Island, plan: Plan, stream: str, branch: Branch, shards: int) -> Column:
     if island.key is None:
-        return F.lit(0)
+        return _any_shard(branch, shards) if island.stateless else F.lit(0)
     keys = island.key.streams[stream]
     if keys is None:
         return F.lit(_ALL_SHARDS)
+    if not keys:
+        return _any_shard(branch, shards)
     lower = lowering_over(branch.columns)
     typed = [key_expression(plan, stream, key.text) for key in keys]
     return shard_of([(lower(expression), expression) for expression in typed], shards)
+
+
+def _any_shard(branch: Branch, shards: int) -> Column:
+    """Spreads rows; the same row goes the same way at every retry."""
+    return F.pmod(F.xxhash64(*branch.columns), F.lit(shards).cast("bigint")).cast("int")
 
 
 def shard_of(keys: Sequence[tuple[Column, TypedExpression]], shards: int) -> Column:

@@ -7,16 +7,17 @@ by a common key, or where neither does, taking native steps in between along.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from siddhi.planner.elements import ElementKind
 from siddhi.planner.nodes import Plan, QueryPlan, SourceKind
-from siddhi.spark._provisional import Element, separability
+from siddhi.planner.separability import Element, separability
 from siddhi.spark.flow import groups_in_order
 from siddhi.spark.keys import IslandKey, island_key
 from siddhi.spark.native_forms import Native, native_aggregation, native_query
 
-__all__ = ["Island", "Layout", "NativeStep", "cut"]
+__all__ = ["Island", "Layout", "NativeStep", "cut", "stateless_island"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Island:
     @property
     def produced(self) -> tuple[str, ...]:
         """What its elements put out, each once."""
-        return tuple(dict.fromkeys(name for element in self.elements for name in element.outputs))
+        return tuple(dict.fromkeys(name for element in self.elements for name in element.writes))
 
     @property
     def is_single(self) -> bool:
@@ -84,7 +85,14 @@ class Layout:
         return tuple(step for step in self.steps if isinstance(step, NativeStep))
 
 
-def cut(plan: Plan, *, streaming: bool = False, prefer: str = "native", exact_floats: bool = False) -> Layout:
+def cut(
+    plan: Plan,
+    *,
+    streaming: bool = False,
+    prefer: str = "native",
+    exact_floats: bool = False,
+    bound: Collection[str] = (),
+) -> Layout:
     """Cut an app's plan.
 
     Args:
@@ -92,6 +100,7 @@ def cut(plan: Plan, *, streaming: bool = False, prefer: str = "native", exact_fl
         streaming: for input without end; then there is one level of islands.
         prefer: ``'native'``, or ``'engine'`` to run nothing by Catalyst.
         exact_floats: whether sums of floating-point numbers go to the engine.
+        bound: streams that get rows from outside although queries fill them.
     """
     elements = separability(plan)
     written = {
@@ -103,22 +112,49 @@ def cut(plan: Plan, *, streaming: bool = False, prefer: str = "native", exact_fl
     read_only = tuple(name for name, table in plan.tables.items() if name not in written and table.owner is None)
     forms = _forms(plan, elements, read_only, streaming, exact_floats)
     steps: list[NativeStep | Island] = []
+    whole = _Whole(elements, frozenset(bound))
     for group in groups_in_order(plan, elements, written):
         alone = group[0] if len(group) == 1 else None
         form = None if alone is None else forms[alone.name]
-        if alone is not None and isinstance(form, Native) and prefer == "native":
+        if (
+            alone is not None
+            and isinstance(form, Native)
+            and prefer == "native"
+            and not (streaming and _reads_islands(steps, alone))
+        ):
             steps.append(NativeStep(alone, form))
             continue
         why = {
-            element.name: text
-            if isinstance(text := forms[element.name], str)
-            else "it belongs to the others"
-            if alone is None
-            else "prefer='engine'"
+            element.name: text if isinstance(text := forms[element.name], str) else _engine_reason(alone, prefer)
             for element in group
         }
-        _place(steps, group, why, streaming=streaming, order=elements)
+        _place(steps, group, why, streaming=streaming, whole=whole)
     return Layout(tuple(steps), read_only, streaming)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """All elements of the app, in text order, and the streams that get rows from outside although queries fill them."""
+
+    elements: tuple[Element, ...]
+    bound: frozenset[str]
+
+
+def stateless_island(elements: Sequence[Element]) -> Island:
+    """An island of elements that keep nothing."""
+    made = {stream for element in elements for stream in element.writes}
+    inputs = dict.fromkeys(stream for element in elements for stream in element.reads if stream not in made)
+    return Island(list(elements), tuple(inputs), stateless=True)
+
+
+def _engine_reason(element: Element | None, prefer: str) -> str:
+    if element is None:
+        return "it shares what it uses"
+    return "prefer='engine'" if prefer == "engine" else "it reads what the engine puts out"
+
+
+def _reads_islands(steps: list[NativeStep | Island], element: Element) -> bool:
+    return any(isinstance(step, Island) and set(step.produced).intersection(element.reads) for step in steps)
 
 
 def _forms(
@@ -128,15 +164,15 @@ def _forms(
     found: dict[str, Native | str] = {}
     for element in elements:
         execution = queries.get(element.name)
-        if element.kind == "query" and isinstance(execution, QueryPlan):
+        if isinstance(execution, QueryPlan):
             found[element.name] = native_query(
                 execution, plan, read_only=read_only, streaming=streaming, exact_floats=exact_floats
             )
-        elif element.kind == "aggregation":
+        elif element.kind is ElementKind.AGGREGATION:
             aggregation = plan.aggregations[element.name]
             found[element.name] = native_aggregation(aggregation, streaming=streaming, exact_floats=exact_floats)
         else:
-            found[element.name] = f"a {element.kind} keeps state"
+            found[element.name] = f"a {element.kind.value} keeps state"
     return found
 
 
@@ -146,16 +182,16 @@ def _place(
     why: dict[str, str],
     *,
     streaming: bool,
-    order: tuple[Element, ...],
+    whole: _Whole,
 ) -> None:
     """Put a group into an island that is there, or into a new one."""
-    new = _island(group, [], why, order)
+    new = _island(group, [], why, whole)
     if not new.stateless:
         for island in reversed([step for step in steps if isinstance(step, Island) and not step.stateless]):
             taken = _between(steps, island, group)
             if taken is None:
                 continue
-            joined = _island([*island.elements, *group], taken, {**island.why, **why}, order)
+            joined = _island([*island.elements, *group], taken, {**island.why, **why}, whole)
             if (
                 joined.is_single
                 and not (new.is_single and island.is_single)
@@ -174,7 +210,7 @@ def _place(
 def _must_join(island: Island, group: list[Element], streaming: bool) -> bool:
     """Whether the group reads what the island puts out, and can't do that over a shuffle."""
     produced = set(island.produced)
-    if not any(stream in produced for element in group for stream in element.inputs):
+    if not any(stream in produced for element in group for stream in element.reads):
         return False
     chunks = any(element.emits_chunks for element in island.elements)
     return streaming or (chunks and any(element.chunk_sensitive for element in group))
@@ -185,19 +221,19 @@ def _between(steps: list[NativeStep | Island], island: Island, group: list[Eleme
     downstream: set[str] = set(island.produced)
     behind: list[NativeStep | Island] = []
     for step in steps[steps.index(island) + 1 :]:
-        inputs = step.inputs if isinstance(step, Island) else step.element.inputs
+        inputs = step.inputs if isinstance(step, Island) else step.element.reads
         if any(stream in downstream for stream in inputs):
             behind.append(step)
-            downstream.update(step.produced if isinstance(step, Island) else step.element.outputs)
-    wanted = {stream for element in group for stream in element.inputs}
+            downstream.update(step.produced if isinstance(step, Island) else step.element.writes)
+    wanted = {stream for element in group for stream in element.reads}
     taken: list[NativeStep] = []
     for step in reversed(behind):
-        outputs = step.produced if isinstance(step, Island) else step.element.outputs
+        outputs = step.produced if isinstance(step, Island) else step.element.writes
         if wanted.intersection(outputs):
             if isinstance(step, Island):
                 return None
             taken.append(step)
-            wanted.update(step.element.inputs)
+            wanted.update(step.element.reads)
     return taken[::-1]
 
 
@@ -205,34 +241,25 @@ def _upstream(steps: list[NativeStep | Island], island: Island) -> list[NativeSt
     wanted = set(island.inputs)
     found: list[NativeStep | Island] = []
     for step in reversed(steps):
-        outputs = step.produced if isinstance(step, Island) else step.element.outputs
+        outputs = step.produced if isinstance(step, Island) else step.element.writes
         if wanted.intersection(outputs) and not set(island.names).intersection(
             step.names if isinstance(step, Island) else (step.element.name,)
         ):
             found.append(step)
-            wanted.update(step.inputs if isinstance(step, Island) else step.element.inputs)
+            wanted.update(step.inputs if isinstance(step, Island) else step.element.reads)
     return found
 
 
-def _island(
-    elements: list[Element], taken: list[NativeStep], why: dict[str, str], order: tuple[Element, ...]
-) -> Island:
+def _island(elements: list[Element], taken: list[NativeStep], why: dict[str, str], whole: _Whole) -> Island:
     why = {**why, **{step.element.name: "between two that the engine runs" for step in taken}}
     members = {element.name: element for element in (*elements, *(step.element for step in taken))}
-    kept = [element for element in order if element.name in members]
+    kept = [element for element in whole.elements if element.name in members]
     names = {element.name for element in kept}
-    made = {stream for element in kept for stream in element.outputs}
-    others = {stream for element in order if element.name not in names for stream in element.outputs}
-    triggers = {element.name for element in kept if element.kind == "trigger"}
-    inputs = tuple(
-        dict.fromkeys(
-            stream
-            for element in kept
-            for stream in element.inputs
-            if stream not in triggers
-            and (stream not in made or stream in others or element.kind not in ("window", "aggregation"))
-        )
-    )
+    made = {stream for element in kept for stream in element.writes}
+    others = {stream for element in whole.elements if element.name not in names for stream in element.writes}
+    others |= whole.bound
+    triggers = {element.name for element in kept if element.kind is ElementKind.TRIGGER}
+    inputs = tuple(dict.fromkeys(stream for element in kept for stream in element.reads if stream not in triggers))
     island = Island(kept, tuple(s for s in inputs if s not in made or s in others), why=why)
     if all(element.keys is None for element in kept):
         island.stateless = True

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from siddhi.spark._provisional import Element, KeyExpression, KeyPart
+from siddhi.planner.separability import Element, KeyExpression, KeyPart
 
 __all__ = ["IslandKey", "island_key"]
 
 
 @dataclass(frozen=True, slots=True)
 class IslandKey:
-    """Per stream from outside the expressions of the key, in one order; None: its rows go to every shard."""
+    """Per stream from outside the expressions of the key, in one order; None: its rows go to every shard; none at all: to
+    any, since only what keeps no state reads them."""
 
     streams: Mapping[str, tuple[KeyExpression, ...] | None]
 
@@ -42,20 +43,18 @@ def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandK
             found.append(assignment)
     for number, first in enumerate(found):
         # Parts go together where they leave the same streams to all shards.
-        joined = [first] + [
-            other
-            for other in found[number + 1 :]
-            if {s for s in outside if other.get(s) is None} == {s for s in outside if first.get(s) is None}
-        ]
-        keyed = {
-            stream: None
-            if first.get(stream) is None
-            else tuple(one for part in joined if (one := part[stream]) is not None)
-            for stream in outside
+        joined = [first, *(other for other in found[number + 1 :] if _replicated(other) == _replicated(first))]
+        keyed: dict[str, tuple[KeyExpression, ...] | None] = {
+            stream: tuple(one for part in joined if (one := part.get(stream)) is not None) for stream in outside
         }
-        if any(keys is not None for keys in keyed.values()):
+        keyed.update(dict.fromkeys(_replicated(first).intersection(outside)))
+        if any(keyed.values()):
             return IslandKey(keyed)
     return None
+
+
+def _replicated(keys: Mapping[str, KeyExpression | None]) -> set[str]:
+    return {stream for stream, key in keys.items() if key is None}
 
 
 def _assign(
@@ -82,7 +81,7 @@ class _Assignment:
         self._elements = elements
         self._chosen = chosen
         self._found: dict[str, KeyExpression | None] = {}
-        self._produced = {stream for element in elements for stream in element.outputs}
+        self._produced = {stream for element in elements for stream in element.writes}
 
     def keys(self) -> dict[str, KeyExpression | None]:
         for element in self._elements:
@@ -90,7 +89,7 @@ class _Assignment:
             if part is None:
                 continue
             by = dict(part.by)
-            for stream in element.inputs:
+            for stream in element.reads:
                 self._require(stream, by.get(stream))
         self._refuse_copies_of_copies()
         return self._found
@@ -106,16 +105,20 @@ class _Assignment:
             raise _Conflict  # what a shard puts out would have to reach all
         self._found[stream] = key
         for producer in self._elements:
-            if stream in producer.outputs:
+            if stream in producer.writes:
                 assert key is not None
-                self._require_of(producer, key)
+                self._require_of(producer, stream, key)
 
-    def _require_of(self, producer: Element, key: KeyExpression) -> None:
+    def _require_of(self, producer: Element, stream: str, key: KeyExpression) -> None:
         """The producer's inputs must have the key that it copies into this attribute."""
-        copies = {source: attribute for name, source, attribute in producer.carries if name == key.attribute}
+        copies = {
+            source: attribute
+            for written, name, source, attribute in producer.carries
+            if written == stream and name == key.attribute
+        }
         part = self._chosen.get(producer.name)
         if part is None:
-            for source in producer.inputs:
+            for source in producer.reads:
                 if source not in copies:
                     raise _Conflict
                 self._require(source, KeyExpression(text=copies[source], attribute=copies[source]))
@@ -127,5 +130,5 @@ class _Assignment:
     def _refuse_copies_of_copies(self) -> None:
         """A stream that goes to all shards must meet those only that know what to do with its copies."""
         for element in self._elements:
-            if element.keys is None and any(self._found.get(stream, "") is None for stream in element.inputs):
+            if element.keys is None and any(self._found.get(stream, "") is None for stream in element.reads):
                 raise _Conflict

@@ -89,7 +89,7 @@ class BatchLowering:
                 if stream in step.inputs:
                     return self._from_island(step, stream)  # all of it went through the island
                 found += self._from_island(step, stream)
-            elif isinstance(step, NativeStep) and stream in step.element.outputs:
+            elif isinstance(step, NativeStep) and stream in step.element.writes:
                 found += self._native(step)
         if stream in self._bound:
             width = len(self._plan.streams[stream].attributes)
@@ -99,7 +99,7 @@ class BatchLowering:
     def _native(self, step: NativeStep) -> list[Branch]:
         query = self._queries[step.element.name]
         place = self._places[query.name]
-        (source,) = step.element.inputs
+        (source,) = step.element.reads
         branches = self.branches(source)
         if not branches:
             return []
@@ -142,7 +142,7 @@ class BatchLowering:
             stream
             for step in self._layout.steps
             if step is not island
-            for stream in (step.inputs if isinstance(step, Island) else step.element.inputs)
+            for stream in (step.inputs if isinstance(step, Island) else step.element.reads)
         }
         return [
             stream

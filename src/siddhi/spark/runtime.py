@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -19,8 +20,11 @@ from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import frame_of
 from siddhi.spark.islands import Layout, cut
+from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
+from siddhi.spark.query import Sink, SparkQuery
 from siddhi.spark.refusals import refuse, warnings_of
+from siddhi.spark.starting import Starter
 
 __all__ = ["SparkRuntime"]
 
@@ -39,6 +43,8 @@ class SparkRuntime:
         prefer: ``'native'``, or ``'engine'`` to run nothing by Catalyst.
         end_of_input: ``'hold'`` ends the clock at the last event, as an embedded engine shows after its last send;
             ``'flush'`` lets time go on until nothing waits for it.
+        late: what happens to rows of a stream that come behind the watermark: ``'drop'`` counts them, ``'side'`` puts them
+            out as ``<Stream>__late``, ``'error'`` ends the query.
         strict: whether warnings, such as that a query runs on one shard, are errors.
 
     Raises:
@@ -55,6 +61,7 @@ class SparkRuntime:
         exact_floats: bool = False,
         prefer: str = "native",
         end_of_input: str = "hold",
+        late: LatePolicy = "drop",
         strict: bool = False,
     ) -> None:
         if shards < 1:
@@ -63,15 +70,18 @@ class SparkRuntime:
             raise ValueError(f"prefer is 'native' or 'engine', not {prefer!r}")
         if end_of_input not in ("hold", "flush"):
             raise ValueError(f"end_of_input is 'hold' or 'flush', not {end_of_input!r}")
+        if late not in LATE_POLICIES:
+            raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
         self._spark = spark
+        self._late = late
         self._plan = plan(parse(app))
         self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush")
         self._strict = strict
-        self._layouts: dict[bool, Layout] = {}
+        self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
+        self._bindings: dict[str, Binding] = {}
         refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
         for text in warnings_of(self._layout(streaming=False), strict=strict, app=self._plan.app):
             warnings.warn(text, stacklevel=2)
-        self._bindings: dict[str, Binding] = {}
         self._tables: dict[str, DataFrame] = {}
         self._asked: list[str] = []
 
@@ -90,11 +100,16 @@ class SparkRuntime:
         return explain_layout(self._plan, self._layout(streaming=streaming), self._settings.shards)
 
     def _layout(self, *, streaming: bool) -> Layout:
-        if streaming not in self._layouts:
-            self._layouts[streaming] = cut(
-                self._plan, streaming=streaming, prefer=self._settings.prefer, exact_floats=self._settings.exact_floats
+        key = streaming, frozenset(self._bindings)
+        if key not in self._layouts:
+            self._layouts[key] = cut(
+                self._plan,
+                streaming=streaming,
+                prefer=self._settings.prefer,
+                exact_floats=self._settings.exact_floats,
+                bound=key[1],
             )
-        return self._layouts[streaming]
+        return self._layouts[key]
 
     # --- in
 
@@ -178,6 +193,8 @@ class SparkRuntime:
     def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
         for stream in streams:
             self._require_stream(stream)
+        if self._is_streaming:
+            raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
         lowering = self._lowering(streams)
         lowering.cache_islands = cache
         found = {}
@@ -192,13 +209,66 @@ class SparkRuntime:
             found[stream] = frame
         return found
 
+    # --- streams
+
+    def start(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink],
+        *,
+        trigger: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> SparkQuery:
+        """Start the app over streaming DataFrames: one query for all outputs.
+
+        Args:
+            checkpoint: the folder of the stream's state; it belongs to this app and these options for good.
+            sinks: by stream (``<Stream>__late`` for late rows), what takes the rows of each micro-batch:
+                ``sink(frame, batch)`` with the stream's attributes and ``_timestamp``. A batch may come again after a failure.
+            trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``.
+            name: of the query, as Spark shows it.
+
+        Raises:
+            SparkLoweringError: the app can't run over streams.
+            SparkRunError: the checkpoint is of another app, or closed.
+            ValueError: something is not bound, or a sink is of a stream that nothing fills.
+        """
+        return Starter(
+            self._spark, self._plan, self._layout(streaming=True), self._bindings, self._settings, self._late
+        ).start(checkpoint, sinks, self._streamed_tables(), trigger=trigger, name=name)
+
+    def finish(self, checkpoint: str, sinks: Mapping[str, Sink]) -> SparkQuery:
+        """Take what there is to read, release what is held back, and close the checkpoint.
+
+        With ``end_of_input='hold'`` time ends at the last event, with ``'flush'`` it goes on until nothing waits for it.
+
+        Args:
+            checkpoint: that of :meth:`start`.
+            sinks: as for :meth:`start`.
+
+        Raises:
+            SparkRunError: the app failed; the checkpoint stays open.
+        """
+        starter = Starter(
+            self._spark, self._plan, self._layout(streaming=True), self._bindings, self._settings, self._late
+        )
+        return starter.finish(checkpoint, sinks, self._streamed_tables())
+
+    @property
+    def _is_streaming(self) -> bool:
+        return any(binding.frame.isStreaming for binding in self._bindings.values())
+
+    def _streamed_tables(self) -> dict[str, bytes]:
+        self._require_tables()
+        return {name: self._table_rows(name) for name in self._tables}
+
+    # --- inside
+
     def _lowering(self, wanted: Sequence[str]) -> BatchLowering:
         unbound = [stream for stream in self._sources() if stream not in self._bindings]
         if not self._bindings:
             raise ValueError(f"no stream is bound: bind {', '.join(unbound) or 'one'} first")
-        missing = [name for name in self._needed_tables() if name not in self._tables]
-        if missing:
-            raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
+        self._require_tables()
         return BatchLowering(
             self._plan,
             self._layout(streaming=False),
@@ -208,6 +278,11 @@ class SparkRuntime:
             self._table_rows,
             wanted,
         )
+
+    def _require_tables(self) -> None:
+        missing = [name for name in self._needed_tables() if name not in self._tables]
+        if missing:
+            raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
 
     def _needed_tables(self) -> list[str]:
         layout = self._layout(streaming=False)
@@ -219,7 +294,7 @@ class SparkRuntime:
         """Streams that no query fills."""
         layout = self._layout(streaming=False)
         made = {s for i in layout.islands for s in i.produced} | {
-            o for s in layout.native_steps for o in s.element.outputs
+            o for s in layout.native_steps for o in s.element.writes
         }
         return [name for name in self._plan.streams if name not in made and not name.startswith("!")]
 
@@ -227,8 +302,8 @@ class SparkRuntime:
         """Streams that queries fill and nobody reads."""
         layout = self._layout(streaming=False)
         elements = [e for i in layout.islands for e in i.elements] + [s.element for s in layout.native_steps]
-        read = {name for element in elements for name in element.inputs}
-        made = dict.fromkeys(name for element in elements for name in element.outputs)
+        read = {name for element in elements for name in element.reads}
+        made = dict.fromkeys(name for element in elements for name in element.writes)
         return [name for name in made if name not in read and name in self._plan.streams]
 
     def _table_rows(self, name: str) -> bytes:
