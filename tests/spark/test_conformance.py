@@ -21,12 +21,16 @@ pytestmark = pytest.mark.spark
 EVERY = int(os.environ.get("SIDDHI_SPARK_CASES", "12"))
 
 
-def eligible() -> list:
+def eligible(every: int = EVERY) -> list:
     found = []
     for path in sorted(CASES.glob("*.jsonl")):
         mine = [case for case in load_cases(path) if rows_of(case) and runs(case)]
-        found += [pytest.param(case, id=case["id"]) for case in mine[:: EVERY or 1]]
+        found += [pytest.param(case, id=case["id"]) for case in mine[::every]]
     return found
+
+
+def every_case() -> list:
+    return eligible(1)
 
 
 def rows_of(case) -> list:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -14,13 +14,15 @@ from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch
 from siddhi.spark.islands import Island
 from siddhi.spark.native import lowering_over
-from siddhi.spark.program import IslandProgram
+from siddhi.spark.program import DOOR, IslandProgram
 from siddhi.types import AttributeType
 
-__all__ = ["island_rows", "shard_of", "spread_columns"]
+__all__ = ["TICK", "island_rows", "shard_of", "spread_columns"]
 
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 _ALL_SHARDS = -1
+TICK = -1
+"""The number of an input that is nothing but time."""
 
 
 def island_rows(
@@ -31,6 +33,7 @@ def island_rows(
     sequence: int,
     places: Mapping[str, int],
     shards: int,
+    bound: Collection[str],
 ) -> DataFrame:
     """Columns shard, ``__t``, source, ``__seq0..n``, place, and ``d0..n`` of the door.
 
@@ -38,6 +41,7 @@ def island_rows(
         branches: the rows of a stream.
         places: of the elements in the text, by name.
         shards: how many there are.
+        bound: the streams that rows come from.
     """
     by_base: dict[int, list[tuple[int, Branch, tuple[int, ...]]]] = {}
     bases: dict[int, Base] = {}
@@ -46,6 +50,11 @@ def island_rows(
         for branch in branches(stream):
             bases[id(branch.base)] = branch.base
             by_base.setdefault(id(branch.base), []).append((number, branch, (*branch.path, first)))
+    if program.ticks:
+        for stream in bound:
+            (branch,) = [branch for branch in branches(stream) if branch.path == ()]
+            bases[id(branch.base)] = branch.base
+            by_base.setdefault(id(branch.base), []).append((TICK, branch, ()))
     paths = sorted({path for found in by_base.values() for _, _, path in found})
     frames = []
     for base_id, found in by_base.items():
@@ -78,19 +87,21 @@ def _columns(
     island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, place: int, shards: int
 ) -> list[Column]:
     door = [column.alias(f"d{n}") for n, column in enumerate(_door(program, plan, number, branch))]
-    shard = _shard(island, plan, program.inputs[number][0], branch, shards)
+    shard = F.lit(0) if number == TICK else _shard(island, plan, program.inputs[number][0], branch, shards)
     return [shard.cast("int").alias("shard"), F.lit(place).alias("place"), *door]
 
 
 def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
     """The columns of the door for rows of one input."""
+    if number == TICK:
+        return [F.lit(TICK).cast("int"), *(F.lit(None).cast(SPARK_TYPES[AttributeType(k)]) for k in program.kinds[1:])]
     stream, slots = program.inputs[number]
     attributes = plan.streams[stream].attributes
     filled: dict[int, Column] = {
         slot: column.cast(SPARK_TYPES[attribute.type])
         for slot, column, attribute in zip(slots, branch.columns, attributes, strict=True)
     }
-    if len(program.inputs) > 1:
+    if program.door == DOOR:
         filled[0] = F.lit(number).cast("int")
     return [filled.get(n, F.lit(None)).cast(SPARK_TYPES[AttributeType(kind)]) for n, kind in enumerate(program.kinds)]
 
@@ -99,6 +110,8 @@ def spread_columns(
     island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int
 ) -> tuple[list[Column], Column]:
     """The columns of the door for rows of one input, and the shards each row goes to, as an array."""
+    if number == TICK:
+        return _door(program, plan, number, branch), F.array(F.lit(0))
     stream = program.inputs[number][0]
     if island.key is not None and island.key.streams[stream] is None:
         return _door(program, plan, number, branch), F.sequence(F.lit(0), F.lit(shards - 1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from siddhi.planner.elements import ElementKind
 from siddhi.planner.nodes import Plan, QueryPlan, SourceKind
@@ -16,8 +17,9 @@ from siddhi.planner.separability import Element, separability
 from siddhi.spark.flow import groups_in_order
 from siddhi.spark.keys import IslandKey, island_key
 from siddhi.spark.native_forms import Native, native_aggregation, native_query
+from siddhi.types import AttributeType
 
-__all__ = ["Island", "Layout", "NativeStep", "cut", "stateless_island"]
+__all__ = ["Island", "Layout", "NativeStep", "Spread", "cut", "stateless_island"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,14 @@ class NativeStep:
 
     element: Element
     native: Native
+
+
+class Spread(Enum):
+    """Over what the rows of an island are spread."""
+
+    ANYWHERE = "anywhere"
+    KEYED = "shards"
+    SINGLE = "one shard"
 
 
 @dataclass(slots=True)
@@ -61,9 +71,16 @@ class Island:
         return tuple(dict.fromkeys(name for element in self.elements for name in element.writes))
 
     @property
+    def spread(self) -> Spread:
+        """Over what its rows are spread."""
+        if self.stateless:
+            return Spread.ANYWHERE
+        return Spread.SINGLE if self.key is None else Spread.KEYED
+
+    @property
     def is_single(self) -> bool:
         """Whether all rows go to one shard."""
-        return self.key is None and not self.stateless
+        return self.spread is Spread.SINGLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +129,12 @@ def cut(
     read_only = tuple(name for name, table in plan.tables.items() if name not in written and table.owner is None)
     forms = _forms(plan, elements, read_only, streaming, exact_floats)
     steps: list[NativeStep | Island] = []
-    whole = _Whole(elements, frozenset(bound))
+    inside = frozenset(
+        name
+        for name, stream in plan.streams.items()
+        if any(attribute.type is AttributeType.OBJECT for attribute in stream.attributes)
+    )
+    whole = _Whole(elements, frozenset(bound), inside)
     for group in groups_in_order(plan, elements, written):
         alone = group[0] if len(group) == 1 else None
         form = None if alone is None else forms[alone.name]
@@ -138,6 +160,8 @@ class _Whole:
 
     elements: tuple[Element, ...]
     bound: frozenset[str]
+    inside: frozenset[str]
+    """Streams that can't leave an engine: they have attributes of type object."""
 
 
 def stateless_island(elements: Sequence[Element]) -> Island:
@@ -186,34 +210,37 @@ def _place(
 ) -> None:
     """Put a group into an island that is there, or into a new one."""
     new = _island(group, [], why, whole)
-    if not new.stateless:
-        for island in reversed([step for step in steps if isinstance(step, Island) and not step.stateless]):
-            taken = _between(steps, island, group)
-            if taken is None:
-                continue
-            joined = _island([*island.elements, *group], taken, {**island.why, **why}, whole)
-            if (
-                joined.is_single
-                and not (new.is_single and island.is_single)
-                and not _must_join(island, group, streaming)
-            ):
-                continue
-            at = steps.index(island)
-            # Its inputs may come from steps that stand behind the island it joins.
-            rest = [step for step in steps[at:] if step is not island and step not in _upstream(steps, joined)]
-            early = [step for step in steps[at:] if step is not island and step not in rest]
-            steps[at:] = [*early, joined, *rest]
-            return
+    for island in reversed([step for step in steps if isinstance(step, Island)]):
+        taken = _between(steps, island, group)
+        if taken is None:
+            continue
+        joined = _island([*island.elements, *group], taken, {**island.why, **why}, whole)
+        alike = joined.spread is new.spread is island.spread
+        if not alike and not _must_join(island, group, taken, whole, streaming=streaming):
+            continue
+        at = steps.index(island)
+        # Its inputs may come from steps that stand behind the island it joins.
+        rest = [step for step in steps[at:] if step is not island and step not in _upstream(steps, joined)]
+        early = [step for step in steps[at:] if step is not island and step not in rest]
+        steps[at:] = [*early, joined, *rest]
+        return
     steps.append(new)
 
 
-def _must_join(island: Island, group: list[Element], streaming: bool) -> bool:
+def _must_join(
+    island: Island, group: list[Element], taken: Sequence[NativeStep], whole: _Whole, *, streaming: bool
+) -> bool:
     """Whether the group reads what the island puts out, and can't do that over a shuffle."""
-    produced = set(island.produced)
-    if not any(stream in produced for element in group for stream in element.reads):
+    made = {*island.produced, *(stream for step in taken for stream in step.element.writes)}
+    shared = {stream for element in group for stream in element.reads if stream in made}
+    if not shared:
         return False
     chunks = any(element.emits_chunks for element in island.elements)
-    return streaming or (chunks and any(element.chunk_sensitive for element in group))
+    return (
+        streaming
+        or not shared.isdisjoint(whole.inside)
+        or (chunks and any(element.chunk_sensitive for element in group))
+    )
 
 
 def _between(steps: list[NativeStep | Island], island: Island, group: list[Element]) -> list[NativeStep] | None:
@@ -259,9 +286,16 @@ def _island(elements: list[Element], taken: list[NativeStep], why: dict[str, str
     others = {stream for element in whole.elements if element.name not in names for stream in element.writes}
     others |= whole.bound
     triggers = {element.name for element in kept if element.kind is ElementKind.TRIGGER}
-    inputs = tuple(dict.fromkeys(stream for element in kept for stream in element.reads if stream not in triggers))
+    inputs = tuple(
+        dict.fromkeys(
+            stream
+            for element in kept
+            for stream in element.reads
+            if stream not in triggers and not stream.startswith("!")
+        )
+    )
     island = Island(kept, tuple(s for s in inputs if s not in made or s in others), why=why)
-    if all(element.keys is None for element in kept):
+    if not any(element.stateful for element in kept):
         island.stateless = True
         return island
     island.key = island_key(kept, island.inputs)

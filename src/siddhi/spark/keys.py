@@ -27,14 +27,16 @@ class _Conflict(Exception):  # noqa: N818 - an answer, not an error
 
 
 def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandKey | None:
-    """The largest key by which all elements separate; None where there is none, or nothing that keeps state.
+    """The largest key by which all elements separate; None where there is none.
 
     Args:
         elements: of the island.
         outside: the streams that come in.
     """
     stateful = [element for element in elements if element.keys is not None]
-    if not stateful or any(not element.keys for element in stateful):
+    if not stateful:
+        return IslandKey(dict.fromkeys(outside, ()))  # what they keep of an event is a matter of that event alone
+    if any(not element.keys for element in stateful):
         return None
     found: list[dict[str, KeyExpression | None]] = []
     for part in stateful[0].keys or ():

@@ -164,7 +164,7 @@ class BatchLowering:
         )
         program = replace(program, tables=feeds)
         rows = island_rows(
-            island, program, self._plan, self.branches, self._sequence, self._places, self._settings.shards
+            island, program, self._plan, self.branches, self._sequence, self._places, self._settings.shards, self._bound
         )
         door = [F.col(f"d{n}") for n in range(len(program.columns))]
         first, last = (self._clock(F.min), self._clock(F.max)) if program.timed else (F.lit(None), F.lit(None))

@@ -10,9 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from siddhi._version import __version__
+from siddhi.planner.elements import ElementKind
 from siddhi.planner.fragments import fragment
-from siddhi.planner.nodes import Plan
+from siddhi.planner.nodes import OnErrorAction, Plan, QueryPlan, StreamPlan
+from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
+from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.islands import Island
 from siddhi.types import AttributeType
@@ -55,7 +59,10 @@ class IslandProgram:
         outputs: what leaves.
         slots: types of the columns of the union of all outputs.
         fingerprint: of what decides whether state fits.
+        ticks: whether every event of the app moves its clock, not only those that come in; then rows whose first column
+            is -1 are nothing but time.
         fills: tables that are only read, and the streams that fill them.
+        forgiven: streams whose events may fail: @OnError says what happens to them.
         timed: whether time alone makes it put something out.
         tables: rows of tables that are only read.
         modules: what to import first, so that extensions are known.
@@ -72,7 +79,9 @@ class IslandProgram:
     outputs: tuple[OutputShape, ...]
     slots: tuple[str, ...]
     fingerprint: str
+    ticks: bool = False
     fills: tuple[tuple[str, str], ...] = ()
+    forgiven: tuple[str, ...] = ()
     timed: bool = True
     tables: tuple[TableFeed, ...] = ()
     modules: tuple[str, ...] = ()
@@ -110,7 +119,8 @@ def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandP
     slots, places = slots_of(schemas)
     lines: list[str] = []
     dealt: list[str] = []
-    if len(streams) == 1:
+    ticks = needs_ticks(plan, island)
+    if len(streams) == 1 and not ticks:
         door, columns = streams[0], tuple(a.name for a in plan.streams[streams[0]].attributes)
         kinds = tuple(str(type_) for type_ in schemas[0])
         places = [tuple(range(len(kinds)))]
@@ -136,8 +146,34 @@ def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandP
         ),
         slots=tuple(str(slot) for slot in out_slots),
         fingerprint=cut.fingerprint,
+        ticks=ticks,
         fills=tuple(cut.fills.items()),
+        forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
     )
+
+
+def needs_ticks(plan: Plan, island: Island) -> bool:
+    """Whether something in the island begins with the first event of the app, whatever its stream."""
+    if any(element.kind is ElementKind.TRIGGER for element in island.elements):
+        return True
+    queries = [e for e in plan.executions if isinstance(e, QueryPlan) and e.name in island.names]
+    return island.is_single and any(_starts_alone(query) for query in queries)
+
+
+def _starts_alone(query: QueryPlan) -> bool:
+    if isinstance(query.rate, (TimeRate, SnapshotRate)):
+        return True
+    if not isinstance(query.input, PatternPlan):
+        return False
+    return any(query.input.slots[slot].for_ms is not None for slot in query.input.states[0].slots)
+
+
+def _forgives(stream: StreamPlan) -> bool:
+    """Whether the app says what happens to events that fail; without a word, they fail the query."""
+    if stream.on_error is not OnErrorAction.LOG:
+        return True
+    said = find_annotation(stream.annotations, "OnError")
+    return said is not None and (said.element("action") or "").lower() == "log"
 
 
 def _door(slots: Sequence[AttributeType]) -> str:
@@ -150,7 +186,9 @@ def _deal(plan: Plan, streams: Sequence[str], places: Sequence[tuple[int, ...]])
     for number, (name, mine) in enumerate(zip(streams, places, strict=True)):
         attributes = plan.streams[name].attributes
         selected = ", ".join(f"c{place} as {_name(a.name)}" for place, a in zip(mine, attributes, strict=True))
-        lines.append(f"from {DOOR}[{_STREAM} == {number}] select {selected} insert into {_name(name)};")
+        lines.append(
+            f"@info(name = '{DOOR}-{number}') from {DOOR}[{_STREAM} == {number}] select {selected} insert into {_name(name)};"
+        )
     return lines
 
 

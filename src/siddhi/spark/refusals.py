@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError
-from siddhi.planner.nodes import Plan, QueryPlan
+from siddhi.planner.nodes import OnErrorAction, Plan, QueryPlan
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.span import Span
 from siddhi.spark.islands import Layout
@@ -58,6 +58,14 @@ def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppE
                 f"table '{table.id}' is kept by store '{table.store.store.full_name}', which would be {verb}",
                 table.span,
                 "give its rows with bind_table, or write a stream with Spark",
+            )
+    for stream in plan.streams.values():
+        if stream.on_error is OnErrorAction.STORE:
+            yield _error(
+                "E406",
+                f"@OnError(action='store') of '{stream.id}': workers have no error store",
+                stream.span,
+                f"use action='stream' and take !{stream.id} as an output",
             )
     if flush:
         for island in layout.islands:

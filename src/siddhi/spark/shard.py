@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -24,6 +25,8 @@ ARROW_TYPES = {
     "string": pa.string(),
 }
 _TIME = "__siddhi_time"
+
+logger = logging.getLogger("siddhi")
 
 
 class Shard:
@@ -131,7 +134,9 @@ class Shard:
         self._runtime.shutdown()
 
     def _note(self, error: Exception, origin: str, _: Sequence[object]) -> None:
-        if self._failure is None:
+        if origin in self._program.forgiven:
+            logger.warning("app '%s', %s: %s: %s", self._program.app, origin, type(error).__name__, error)
+        elif self._failure is None:
             self._failure = (origin, error)
 
     def _raise(self) -> None:

@@ -13,7 +13,7 @@ from siddhi.planner.nodes import QueryPlan
 from siddhi.spark.bindings import Binding, bound, event_timestamp
 from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch, attribute_column
-from siddhi.spark.island_rows import spread_columns
+from siddhi.spark.island_rows import TICK, spread_columns
 from siddhi.spark.islands import Island, Layout, NativeStep, stateless_island
 from siddhi.spark.late import LatePolicy
 from siddhi.spark.native import project
@@ -162,6 +162,9 @@ class Streaming:
                 for branch in self.branches(bases, stream):
                     origin = next(name for name, base in bases.items() if base is branch.base)
                     by_base[origin].append((at, number, branch, (*branch.path, first)))
+            if program.ticks:
+                for stream, base in bases.items():
+                    by_base[stream].append((at, TICK, Branch(base, ()), ()))
         paths = sorted({path for found in by_base.values() for *_, path in found})
         frames = []
         for origin, found in by_base.items():

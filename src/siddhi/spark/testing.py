@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from siddhi import Event, SiddhiManager
 from siddhi.planner import plan
-from siddhi.planner.nodes import PartitionPlan
+from siddhi.planner.nodes import OnErrorAction, PartitionPlan
 from siddhi.query_compiler import parse
 from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.types import AttributeType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from siddhi.spark.runtime import SparkRuntime
 
-__all__ = ["Row", "assert_parity", "bind_rows", "differences", "oracle"]
+__all__ = ["Row", "assert_parity", "bind_rows", "differences", "oracle", "singles_of"]
 
 Row = tuple[str, int, tuple[object, ...]]
 """A stream, an event time in ms, and the values."""
@@ -48,7 +50,13 @@ def oracle(
 
     for stream in outputs:
         runtime.add_callback(stream, taking(found[stream]))
-    runtime.handle_exception_with(lambda error, _origin, _events: errors.append(error))
+    handled = {stream.id for stream in runtime.plan.streams.values() if stream.on_error is OnErrorAction.STREAM}
+
+    def note(error: Exception, origin: str, _: Sequence[object]) -> None:
+        if origin not in handled:
+            errors.append(error)
+
+    runtime.handle_exception_with(note)
     with runtime:
         for table, held in (tables or {}).items():
             names = ", ".join(f"`{a.name}`" for a in runtime.plan.tables[table].attributes)
@@ -130,7 +138,7 @@ def assert_parity(
             given = runtime.run(compared, meta=True)
             for stream, frame in given.items():
                 got = [(row[-1], *row[:-1]) for row in (tuple(found) for found in frame.collect())]
-                told = differences(wanted[stream], got)
+                told = differences(wanted[stream], got, singles_of(runtime, stream))
                 assert told is None, f"stream {stream}, prefer={way}, shards={number}: {told}\n{runtime.explain()}"
 
 
@@ -140,9 +148,23 @@ def _filled(app: str) -> list[str]:
     return [s for s in dict.fromkeys(q.output.target for q in queries) if s in made.streams]
 
 
-def differences(want: Sequence[tuple[object, ...]], got: Sequence[tuple[object, ...]]) -> str | None:
-    """The first difference between two multisets of rows, floating-point numbers to 1e-9 (singles to 1e-5); or None."""
-    left, right = Counter(map(_shown, want)), Counter(map(_shown, got))
+def singles_of(runtime: SparkRuntime, stream: str) -> tuple[int, ...]:
+    """The places of single-precision numbers in a row that begins with event time."""
+    attributes = runtime.plan.streams[stream].attributes
+    return tuple(n for n, a in enumerate(attributes, 1) if a.type is AttributeType.FLOAT)
+
+
+def differences(
+    want: Sequence[tuple[object, ...]], got: Sequence[tuple[object, ...]], singles: Sequence[int] = ()
+) -> str | None:
+    """The first difference between two multisets of rows, floating-point numbers to 1e-9; or None.
+
+    Args:
+        want: what is right.
+        got: what came.
+        singles: places of single-precision numbers, which an engine gives in the fewest digits that tell them apart.
+    """
+    left, right = (Counter(_shown(row, singles) for row in rows) for rows in (want, got))
     if left == right:
         return None
     missing, extra = sorted((left - right).elements(), key=repr), sorted((right - left).elements(), key=repr)
@@ -155,9 +177,16 @@ def differences(want: Sequence[tuple[object, ...]], got: Sequence[tuple[object, 
     return f"{len(rest)} too many, such as {rest[0]}" if rest else None
 
 
-def _shown(row: tuple[object, ...]) -> tuple[object, ...]:
+def _shown(row: tuple[object, ...], singles: Sequence[int]) -> tuple[object, ...]:
     """NaN equal to itself, 0.0 told from -0.0, true told from 1."""
-    return tuple(("float", repr(value)) if isinstance(value, float) else (type(value).__name__, value) for value in row)
+    shown: list[object] = []
+    for place, value in enumerate(row):
+        if isinstance(value, float):
+            single = struct.unpack("<f", struct.pack("<f", value))[0] if place in singles else value
+            shown.append(("float", repr(single)))
+        else:
+            shown.append((type(value).__name__, value))
+    return tuple(shown)
 
 
 def _close(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
@@ -169,9 +198,4 @@ def _close_value(one: object, other: object) -> bool:
         return True
     assert isinstance(one, tuple)
     assert isinstance(other, tuple)
-    if one[0] != "float" or other[0] != "float":
-        return False
-    a, b = float(one[1]), float(other[1])
-    # A single comes out of the engine in the fewest digits, and out of Spark as the double of the same value.
-    digits = min(len(one[1].strip("-0").replace(".", "")), len(other[1].strip("-0").replace(".", "")))
-    return math.isclose(a, b, rel_tol=1e-6 if digits <= 9 else 1e-9, abs_tol=1e-12)
+    return one[0] == other[0] == "float" and math.isclose(float(one[1]), float(other[1]), rel_tol=1e-9, abs_tol=1e-12)
