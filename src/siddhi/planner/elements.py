@@ -82,7 +82,7 @@ def _element(unit: Unit, kind: ElementKind, plan: ElementPlan) -> AppElement:
 
 def named_executions(plan: Plan) -> Iterator[tuple[tuple[str, ...], Query | Partition]]:
     """Each query or partition of the text with its name written into it, and the names of all elements it makes: its own
-    last, those of inner queries before it."""
+    last, those of inner queries before it. Queries of a partition without a name are called by their number in it."""
     planned = iter(plan.executions)
     for execution in plan.app.executions:
         names: list[str] = []
@@ -92,11 +92,10 @@ def named_executions(plan: Plan) -> Iterator[tuple[tuple[str, ...], Query | Part
             if not made.name.startswith("anonymous-"):
                 break
         if isinstance(execution, Partition):
-            assert isinstance(made, PartitionPlan)
-            inner = [query.name for query in made.queries if not query.name.startswith("anonymous-")]
+            # Counted within the partition: what comes before it in the text does not change it.
             queries = tuple(
-                replace(query, annotations=_with_name(query.annotations, name))
-                for query, name in zip(execution.queries, inner, strict=True)
+                replace(query, annotations=_with_name(query.annotations, f"query_{number}"))
+                for number, query in enumerate(execution.queries, 1)
             )
             execution = replace(execution, queries=queries)
         yield tuple(names), replace(execution, annotations=_with_name(execution.annotations, made.name))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from siddhi.runtime.persistence import Persistence
+from siddhi.runtime.pieces import SnapshotPieces, put_together
 from siddhi.runtime.state import SnapshotService
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class AppState:
 
         self._assembly = assembly
         self._state = SnapshotService(assembly.context, stateful_elements(assembly))
+        self._pieces = SnapshotPieces()
         self._persistence = Persistence(assembly.context.name, self._snapshot, self.restore, persistence_store)
 
     def snapshot(self) -> bytes:
@@ -48,6 +50,30 @@ class AppState:
         """
         with self._assembly.connectors.paused():
             self._state.restore(snapshot)
+
+    def snapshot_pieces(self, dirty_only: bool = False) -> dict[bytes, bytes | None]:
+        """The state of the app in pieces, for a store of many small values.
+
+        A piece is called by what is in it, so most are the same the next time. A state below 256 KB is one piece.
+
+        Args:
+            dirty_only: leave out the pieces that the last call gave, or that the state was restored from.
+
+        Returns:
+            The pieces by name; always ``b""``, which tells how they go together. With ``dirty_only`` a piece that is needed
+            no more is None.
+        """
+        return self._pieces.cut(self._snapshot(), dirty_only=dirty_only)
+
+    def restore_pieces(self, pieces: Mapping[bytes, bytes]) -> None:
+        """Replace the state by that of the pieces of one call of :meth:`snapshot_pieces`; more pieces do no harm.
+
+        Raises:
+            DamagedSnapshotError: a piece is missing or damaged; the message names it.
+            CannotRestoreStateError: as :meth:`restore`; the state stays as it was.
+        """
+        self.restore(put_together(pieces))
+        self._pieces.taken_in(pieces)
 
     def persist(self) -> str:
         """Save the state in the manager's persistence store; returns its revision.

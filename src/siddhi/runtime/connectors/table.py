@@ -72,15 +72,15 @@ class StoreRuntime:
 
     def find(self, condition: Any, values: Parameters) -> list[Sequence[Any]]:
         """The rows that match."""
-        return self._until_done(lambda: list(self.store.find(condition, values)))
+        return self.until_done(lambda: list(self.store.find(condition, values)))
 
     def contains(self, condition: Any, values: Parameters) -> bool:
         """Whether a row matches."""
-        return self._until_done(lambda: self.store.contains(condition, values))
+        return self.until_done(lambda: self.store.contains(condition, values))
 
     def ask(self, question: Callable[[], _R]) -> _R:
         """What a call answers that reads."""
-        return self._until_done(question)
+        return self.until_done(question)
 
     # --- changing; the records are those of the events, for the error store
 
@@ -126,7 +126,7 @@ class StoreRuntime:
         records: Sequence[Record],
     ) -> None:
         if self._save is None:
-            self._until_done(change)
+            self.until_done(change)
             return
         try:
             if not self._connection.connected:
@@ -146,7 +146,7 @@ class StoreRuntime:
         except Exception:
             logger.exception("%s: an error while connecting, which is not tried again", self._label)
 
-    def _until_done(self, call: Callable[[], _R]) -> _R:
+    def until_done(self, call: Callable[[], _R]) -> _R:
         """Call until it succeeds or fails for another reason than the connection.
 
         Raises:
