@@ -22,7 +22,7 @@ from siddhi.spark.stateful import LATE
 from siddhi.spark.streaming import Streaming
 from siddhi.types import AttributeType
 
-__all__ = ["Sink", "SparkQuery", "run_error", "start_query"]
+__all__ = ["Sink", "SparkQuery", "new_run", "run_error", "run_errors", "start_query"]
 
 Sink = Callable[[DataFrame, int], object]
 """Takes the rows of an output of one micro-batch and the batch's number; may be called again for the same batch."""

@@ -16,14 +16,16 @@ from siddhi.planner import Plan, plan
 from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
 from siddhi.spark.bindings import Binding, check_columns, event_time
+from siddhi.spark.connectors import connectors_of, read_source, without_connectors
 from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import frame_of
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
-from siddhi.spark.query import Sink, SparkQuery
+from siddhi.spark.query import Sink, SparkQuery, run_errors
 from siddhi.spark.refusals import refuse, warnings_of
+from siddhi.spark.sinks import declared_sinks
 from siddhi.spark.starting import Starter
 
 __all__ = ["SparkRuntime"]
@@ -74,7 +76,9 @@ class SparkRuntime:
             raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
         self._spark = spark
         self._late = late
-        self._plan = plan(parse(app))
+        model = parse(app)
+        self._connectors = connectors_of(model)
+        self._plan = plan(without_connectors(model))
         self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush")
         self._strict = strict
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
@@ -193,6 +197,7 @@ class SparkRuntime:
     def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
         for stream in streams:
             self._require_stream(stream)
+        self._bind_declared(streaming=False)
         if self._is_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
         lowering = self._lowering(streams)
@@ -214,7 +219,7 @@ class SparkRuntime:
     def start(
         self,
         checkpoint: str,
-        sinks: Mapping[str, Sink],
+        sinks: Mapping[str, Sink] | None = None,
         *,
         trigger: Mapping[str, Any] | None = None,
         name: str | None = None,
@@ -225,6 +230,7 @@ class SparkRuntime:
             checkpoint: the folder of the stream's state; it belongs to this app and these options for good.
             sinks: by stream (``<Stream>__late`` for late rows), what takes the rows of each micro-batch:
                 ``sink(frame, batch)`` with the stream's attributes and ``_timestamp``. A batch may come again after a failure.
+                None: those of the app's annotations.
             trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``.
             name: of the query, as Spark shows it.
 
@@ -233,11 +239,11 @@ class SparkRuntime:
             SparkRunError: the checkpoint is of another app, or closed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
         """
-        return Starter(
-            self._spark, self._plan, self._layout(streaming=True), self._bindings, self._settings, self._late
-        ).start(checkpoint, sinks, self._streamed_tables(), trigger=trigger, name=name)
+        return self._starter().start(
+            checkpoint, self._sinks(sinks), self._streamed_tables(), trigger=trigger, name=name
+        )
 
-    def finish(self, checkpoint: str, sinks: Mapping[str, Sink]) -> SparkQuery:
+    def finish(self, checkpoint: str, sinks: Mapping[str, Sink] | None = None) -> SparkQuery:
         """Take what there is to read, release what is held back, and close the checkpoint.
 
         With ``end_of_input='hold'`` time ends at the last event, with ``'flush'`` it goes on until nothing waits for it.
@@ -249,10 +255,47 @@ class SparkRuntime:
         Raises:
             SparkRunError: the app failed; the checkpoint stays open.
         """
-        starter = Starter(
-            self._spark, self._plan, self._layout(streaming=True), self._bindings, self._settings, self._late
-        )
-        return starter.finish(checkpoint, sinks, self._streamed_tables())
+        return self._starter().finish(checkpoint, self._sinks(sinks), self._streamed_tables())
+
+    def _starter(self) -> Starter:
+        self._bind_declared(streaming=True)
+        layout = self._layout(streaming=True)
+        return Starter(self._spark, self._plan, layout, self._bindings, self._settings, self._late)
+
+    def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
+        return declared_sinks(self.name, self._connectors) if sinks is None else sinks
+
+    def write(self) -> list[str]:
+        """Batch: compute the streams that the app's annotations give a sink, and write them.
+
+        Returns:
+            Their names.
+
+        Raises:
+            ValueError: there is no such sink, or nothing is bound.
+            SparkRunError: the app failed.
+        """
+        sinks = declared_sinks(self.name, self._connectors)
+        if not sinks:
+            raise ValueError(f"app '{self.name}' has no sink that Spark serves: take outputs instead")
+        with run_errors():
+            for stream, frame in self.run(list(sinks)).items():
+                sinks[stream].write_all(frame)
+        return list(sinks)
+
+    def _bind_declared(self, *, streaming: bool) -> None:
+        """Bind the streams that have a source in the app, and none of the user's."""
+        for connector in self._connectors:
+            if connector.direction == "source" and connector.stream not in self._bindings:
+                frame = read_source(self._spark, connector, self._plan.streams[connector.stream], streaming=streaming)
+                options = connector.options
+                self.bind(
+                    connector.stream,
+                    frame,
+                    timestamp=options["timestamp"],
+                    watermark=options.get("watermark", "0 seconds") if streaming else None,
+                    sequence=("partition", "offset") if connector.type == "kafka" else (),
+                )
 
     @property
     def _is_streaming(self) -> bool:
