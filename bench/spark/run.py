@@ -51,12 +51,12 @@ def cpu_seconds() -> float:
         parents[int(entry.name)] = int(fields[1])
         times[int(entry.name)] = sum(int(field) for field in fields[11:15])
     total = 0
-    for pid in times:
+    for pid, ticks_of_it in times.items():
         up = pid
         while up not in (0, os.getpid()):
             up = parents.get(up, 0)
         if up == os.getpid():
-            total += times[pid]
+            total += ticks_of_it
     return total / ticks
 
 

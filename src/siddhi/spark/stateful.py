@@ -205,7 +205,8 @@ class IslandProcessor(StatefulProcessor):
 
 
 def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
-    return pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
+    released: pd.DataFrame = pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
+    return released
 
 
 def _keep(key: tuple[str, int], version: int, shard: Shard) -> None:
