@@ -28,7 +28,8 @@
 # event is refused with an error, or the oldest one goes once the event is done.
 #
 # Absences end by timers. One timer per state is on its way, for the first of them; it fires with the app's clock, and
-# the partial match goes on with the time it was due.
+# the partial match goes on with the time it was due: so long after the last event it has taken, which a count in front
+# may move.
 
 from libc.stdint cimport int64_t
 
