@@ -47,6 +47,10 @@ STREAM = "define stream S (v int);"
             f"{STREAM} from S#window.length(2) join S#window.length(2) on S.v > 3 select S.v insert into O;",
             "both sides of a join are called 'S' (line 1): 'S.' means the left one; name them: S as l join S as r",
         ),
+        (
+            f"{STREAM} @info(name='q', max.partial.matches='9') from S select v insert into O;",
+            "max.partial.matches says nothing of a query without a pattern or sequence (line 1)",
+        ),
     ],
 )
 def test_what_has_no_effect_is_told(app: str, said: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -63,6 +67,7 @@ def test_what_has_no_effect_is_told(app: str, said: str, caplog: pytest.LogCaptu
         "@mine(of='mine') @config(x='y') define stream S (v int);",
         "@index('v') @PRIMARYKEY('v') define table T (v int);",
         f"{STREAM} @info(name='q', description='d') @dist(parallel='3') from S select v insert into O;",
+        f"{STREAM} @info(name='q', max.partial.matches='9') from every e1=S -> e2=S select e1.v insert into O;",
         f"{STREAM} from S#window.length(2) as l join S#window.length(2) as r on l.v == r.v select l.v insert into O;",
         f"{STREAM} from S#window.length(2) as l join S#window.length(2) on l.v == S.v select l.v insert into O;",
         f"{STREAM} define stream R (v int); from S#window.length(2) join R#window.length(2) select S.v insert into O;",

@@ -28,7 +28,8 @@
 # event is refused with an error, or the oldest one goes once the event is done.
 #
 # Absences end by timers. One timer per state is on its way, for the first of them; it fires with the app's clock, and
-# the partial match goes on with the time it was due.
+# the partial match goes on with the time it was due: so long after the last event it has taken, which a count in front
+# may move.
 
 from libc.stdint cimport int64_t
 
@@ -91,15 +92,7 @@ cdef class Pattern(Processor):
     cdef int take_chunk(self, int stream, EventC* event) except -1
     cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1
     cdef int begin(self, RunC* run, int64_t now) except -1
-    cdef int expire(self, RunC* run, int64_t now) except -1
-    cdef int make_room(self, RunC* run) except -1
-    cdef object too_many(self)
-    cdef bint begin_by_time(self, RunC* run, PartialC* partial, int64_t when) noexcept      # whether it may
-    cdef void fetch_oldest(self, PartialC* partial) noexcept
-    cdef bint expire_one(self, PartialC* partial) noexcept
     cdef int update(self, RunC* run, int number) except -1
-    cdef int place(self, State state, EntryC* entry) except -1          # let a pending entry be found by its keys
-    cdef void give_up_places(self, EntryC* entry) noexcept
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1
     cdef PatternIndex index_of(self, int stream)             # that of the first state its events meet, or None
     cdef bint passes(self, Operand operand, EventC* event) except -1
@@ -107,7 +100,6 @@ cdef class Pattern(Processor):
     cdef int refuse(self, RunC* run, State state, int number, int operand) except -1
     cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
                   EventC** kept) except -1
-    cdef void stop_counting(self, RunC* run, int slot, PartialC* partial) noexcept
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1
     cdef int taken(self, RunC* run, int number, PartialC* partial) except -1
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1
@@ -118,5 +110,3 @@ cdef class Pattern(Processor):
     cdef int arm(self, RunC* run, int number, int64_t due) except -1
     cdef RunC* open_run(self) except NULL
     cdef void close_run(self, RunC* run) noexcept
-
-cdef void stop_entry(RunC* run, EntryC* entry) noexcept

@@ -8,20 +8,19 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
-from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
-from siddhi._core.pattern_index cimport fetch_partial
+from siddhi._core.fetch cimport WORTH_FETCHING
+from siddhi._core.pattern_expiry cimport expire, make_room, too_many
 from siddhi._core.pattern_match cimport (
     NEW,
-    give_block,
     leave_starts,
     link_last,
     sort_by_time,
     start_at,
     start_like,
-    take_block,
     unlink,
 )
 from siddhi._core.pattern_offer cimport offer_kind, wait_over
+from siddhi._core.pattern_places cimport forget_stopped, give_up_places, place, stop_counting
 from siddhi._core.pattern_sequence cimport step
 from siddhi._core.pattern_snapshot cimport read_run, write_run
 from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, STREAM
@@ -243,7 +242,7 @@ cdef class Pattern(Processor):
         self.now = now
         if self.within >= 0 and run.starts.oldest is not NULL and (
                 run.starts.oldest.start < now - self.within or run.starts.latest > now + self.within):
-            self.expire(run, now)
+            expire(self, run, now)
         if self.is_sequence:
             step(self, run)
         else:
@@ -258,79 +257,7 @@ cdef class Pattern(Processor):
             self.offer(run, &stream.inlets[i], event)
             if self.found.size != before and not self.found.apart:
                 self.found.push(NULL)
-        return self.make_room(run) if self.drops_oldest and self.n_begun > self.limit else 0
-
-    cdef int make_room(self, RunC* run) except -1:
-        """Drop the oldest partial matches of this partition key until there are no more than allowed."""
-        cdef PartialC* partial
-        cdef bint again = False
-        while self.n_begun > self.limit:
-            partial = run.starts.oldest
-            if partial is NULL or run.waited.oldest is not NULL and run.waited.oldest.start < partial.start:
-                partial = run.waited.oldest
-            if partial is NULL:
-                break
-            again |= self.expire_one(partial)
-            self.dropped += 1
-        self.on_drop(self.dropped)
-        return self.add_fresh(run) if again and not self.is_sequence else 0
-
-    cdef bint begin_by_time(self, RunC* run, PartialC* partial, int64_t when) noexcept:
-        if self.limit == 0 or partial.starts is not NULL:
-            return True
-        if not self.drops_oldest and self.n_begun >= self.limit:
-            self.refused = True
-            return False
-        start_at(&run.waited, partial, when)
-        return True
-
-    cdef object too_many(self):
-        return RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
-
-    cdef int expire(self, RunC* run, int64_t now) except -1:
-        """Drop the partial matches whose first event is too far away."""
-        cdef PartialC* partial
-        cdef PartialC* newer
-        cdef bint again = False
-        while run.starts.oldest is not NULL and run.starts.oldest.start < now - self.within:
-            again |= self.expire_one(run.starts.oldest)
-        if self.n_begun >= WORTH_FETCHING and run.starts.oldest is not NULL:
-            self.fetch_oldest(run.starts.oldest)
-        if run.starts.latest > now + self.within:
-            # A late event: rare, and it leaves none of those that are too new for it.
-            run.starts.latest = now
-            partial = run.starts.oldest
-            while partial is not NULL:
-                newer = partial.newer
-                if partial.latest > now + self.within:
-                    again |= self.expire_one(partial)
-                else:
-                    run.starts.latest = max(run.starts.latest, partial.latest)
-                partial = newer
-        self.now = now
-        return self.add_fresh(run) if again and not self.is_sequence else 0
-
-    cdef void fetch_oldest(self, PartialC* partial) noexcept:
-        """Ask for what will be needed when this one expires, and the next."""
-        cdef Operand operand
-        if partial.newer is not NULL:
-            fetch_partial(&partial.newer.first)
-        if partial.entries is not NULL:
-            operand = <Operand> (<State> self.state[partial.entries.state]).operand[0]
-            if operand.index is not None:
-                operand.index.fetch_place(partial.entries)
-            fetch_line(partial.slots[0])
-
-    cdef bint expire_one(self, PartialC* partial) noexcept:
-        """Take a partial match out of all lists; whether the first group has to start again."""
-        cdef bint again = False
-        leave_starts(partial)
-        partial.refs += 1
-        while partial.entries is not NULL:
-            again |= (<State> self.state[partial.entries.state]).in_first_group
-            self.remove(partial.entries)
-        self.matches.drop(partial)
-        return again
+        return make_room(self, run) if self.drops_oldest and self.n_begun > self.limit else 0
 
     cdef int update(self, RunC* run, int number) except -1:
         """Make what came in usable: behind what is pending, by time, those that have no event yet last."""
@@ -345,48 +272,8 @@ cdef class Pattern(Processor):
             unlink(entry)
             link_last(pending, entry)
             if state.n_keyed and not entry.broken:
-                self.place(state, entry)
+                place(self, state, entry)
         return 0
-
-    cdef int place(self, State state, EntryC* entry) except -1:
-        cdef EntryC* mark
-        cdef Operand operand = <Operand> state.operand[0]
-        cdef int k
-        self.frame.slots = entry.partial.slots
-        if state.kind < AND:
-            return operand.index.place(entry, self.frame)
-        for k in range(state.n_operands):
-            operand = <Operand> state.operand[k]
-            if operand.index is None or not (entry.open >> k) & 1:
-                continue
-            mark = <EntryC*> take_block(self.matches.entries)
-            mark.partial = entry.partial
-            mark.keyed = False
-            mark.state = k
-            mark.sibling = entry
-            mark.prev = NULL
-            mark.next = entry.bucket_next
-            entry.bucket_next = mark
-            operand.index.place(mark, self.frame)
-        return 0
-
-    cdef void give_up_places(self, EntryC* entry) noexcept:
-        cdef State state = <State> self.state[entry.state]
-        cdef EntryC* mark
-        if entry.keyed:
-            (<Operand> state.operand[0]).index.remove(entry)
-        elif state.kind == COUNT:
-            if entry.broken:
-                (<EntryC**> entry.bucket_prev)[0] = entry.bucket_next
-                if entry.bucket_next is not NULL:
-                    entry.bucket_next.bucket_prev = entry.bucket_prev
-        elif state.kind >= AND:
-            while entry.bucket_next is not NULL:
-                mark = entry.bucket_next
-                entry.bucket_next = mark.next
-                if mark.keyed:
-                    (<Operand> state.operand[mark.state]).index.remove(mark)
-                give_block(self.matches.entries, mark)
 
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
         """Offer an event to one operand of a state."""
@@ -455,7 +342,7 @@ cdef class Pattern(Processor):
         """Put an event into its slot. All partial matches that take it share one record."""
         if self.limit and not self.drops_oldest and self.n_begun >= self.limit and (
                 partial.starts is NULL if number == 0 else (<State> self.state[number]).again > 0):
-            raise self.too_many()
+            raise too_many(self)
         if kept[0] is NULL:
             kept[0] = operand.copier.copy(event)
         kept[0].refs += 1
@@ -469,23 +356,11 @@ cdef class Pattern(Processor):
             partial.front = number
             self.taken(run, number, partial)
         if operand.stops and not self.is_sequence:
-            self.stop_counting(run, operand.slot, partial)
+            stop_counting(self, run, operand.slot, partial)
         if number == 0 and (self.within >= 0 or self.limit) and (
                 not self.matches.counting[operand.slot] or partial.starts is NULL):
             start_at(&run.starts, partial, event.timestamp)
         return 0
-
-    cdef void stop_counting(self, RunC* run, int slot, PartialC* partial) noexcept:
-        """A slot behind a count has its event: the count is over when the next event is offered to it."""
-        cdef EntryC* entry = partial.entries
-        cdef State state
-        while entry is not NULL:
-            state = <State> self.state[entry.state]
-            if state.kind == COUNT and not entry.broken and (state.stops[0] == slot or state.stops[1] == slot):
-                if entry.keyed:
-                    (<Operand> state.operand[0]).index.remove(entry)
-                stop_entry(run, entry)
-            entry = entry.sibling
 
     # --- from state to state
 
@@ -600,7 +475,7 @@ cdef class Pattern(Processor):
     cdef void remove(self, EntryC* entry) noexcept:
         """Take an entry out of its list and give up its partial match."""
         if entry.keyed or entry.broken or entry.bucket_next is not NULL:
-            self.give_up_places(entry)
+            give_up_places(self, entry)
         self.matches.remove(entry)
 
     # --- time
@@ -629,18 +504,18 @@ cdef class Pattern(Processor):
             for i in range(self.n_states - 1, -1, -1):
                 if run.timer[i] != NO_TIME and run.timer[i] <= when:
                     if self.within >= 0:
-                        self.expire(run, when)
+                        expire(self, run, when)
                     run.timer[i] = NO_TIME
                     wait_over(self, run, i, when)
             if self.drops_oldest and self.n_begun > self.limit:
-                self.make_room(run)
+                make_room(self, run)
         finally:
             self.busy = False
         if self.found.size:
             self.found.deliver()
         if self.refused:
             self.refused = False
-            raise self.too_many()
+            raise too_many(self)
         return 0
 
     cdef void abort(self) noexcept:
@@ -683,22 +558,6 @@ cdef class Pattern(Processor):
             for partition in missing:
                 self.ensure(partition)
         return 0
-
-
-cdef void forget_stopped(Pattern pattern, RunC* run, int number) noexcept:
-    while run.stopped[number] is not NULL:
-        pattern.remove(run.stopped[number])
-
-
-cdef void stop_entry(RunC* run, EntryC* entry) noexcept:
-    """Put an entry of a counting state among those that collect no more. `bucket_prev` is what points at it."""
-    cdef EntryC** head = &run.stopped[entry.state]
-    entry.broken = True
-    entry.bucket_next = head[0]
-    entry.bucket_prev = <EntryC*> head
-    if head[0] is not NULL:
-        head[0].bucket_prev = <EntryC*> &entry.bucket_next
-    head[0] = entry
 
 
 ctypedef int (*take_fn)(Pattern pattern, RunC* run, StreamC* stream, EventC* event) noexcept

@@ -5,8 +5,10 @@ from libc.stdint cimport int64_t, uint32_t
 from siddhi._core.event cimport EventC
 from siddhi._core.fetch cimport WORTH_FETCHING
 from siddhi._core.pattern cimport Pattern
+from siddhi._core.pattern_expiry cimport begin_by_time
 from siddhi._core.pattern_index cimport fetch_around
 from siddhi._core.pattern_match cimport EntryC, PartialC, collected_of
+from siddhi._core.pattern_places cimport stop_counting
 from siddhi._core.pattern_sequence cimport forget
 from siddhi._core.pattern_state cimport (
     ABSENT,
@@ -204,7 +206,7 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
         if (state.kind == ABSENT or entry.open & bit) and (
                 operand.found_fits or pattern.fits(operand, entry.partial, event, kept)):
             if operand.stops and (state.kind == ABSENT or operand.for_ms < 0):
-                pattern.stop_counting(run, operand.slot, entry.partial)
+                stop_counting(pattern, run, operand.slot, entry.partial)
             if state.kind == ABSENT:
                 pattern.remove(entry)
             elif operand.for_ms < 0:
@@ -237,7 +239,7 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
         partial = pattern.matches.make()
         try:
             partial.timestamp = when
-            if pattern.begin_by_time(run, partial, when):
+            if begin_by_time(pattern, run, partial, when):
                 pattern.advance(run, 0, partial)
             elif state.again >= 0:
                 pattern.add_again(run, state.again, partial)
@@ -263,11 +265,11 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
                 continue
             entry.met |= (<uint32_t> 1) << k
             if operand.stops and state.kind != ABSENT:
-                pattern.stop_counting(run, operand.slot, entry.partial)
+                stop_counting(pattern, run, operand.slot, entry.partial)
             entry.open &= ~((<uint32_t> 1) << k)
             done = True
         if done and (state.kind != AND or is_complete(state, entry)):
-            if number == 0 and not pattern.begin_by_time(run, entry.partial, when):
+            if number == 0 and not begin_by_time(pattern, run, entry.partial, when):
                 entry.broken = True
             complete(pattern, run, state, entry, number, when)
         entry = following

@@ -4,8 +4,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.event cimport EventC, EventPool, release
-from siddhi._core.pattern cimport stop_entry
 from siddhi._core.pattern_match cimport CollectedC, EntryC, ListC, Matches, PartialC, StartsC, collected_of, start_at
+from siddhi._core.pattern_places cimport place, stop_entry
 from siddhi._core.pattern_state cimport COUNT, NO_TIME, Operand, State
 
 
@@ -280,5 +280,5 @@ cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restor
         if state.kind == COUNT and entry.broken:
             stop_entry(run, entry)
         elif state.n_keyed and places == &run.pending[number]:
-            pattern.place(state, entry)
+            place(pattern, state, entry)
     return 0

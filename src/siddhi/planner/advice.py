@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from siddhi.query_api import Annotation, JoinInput, Partition, Query, SiddhiApp
+from siddhi.query_api import Annotation, JoinInput, Partition, Pattern, Query, Sequence, SiddhiApp
 from siddhi.query_api.span import Node
 
 __all__ = ["advice"]
@@ -86,6 +86,10 @@ def _annotation(prefix: str, annotation: Annotation) -> Iterator[str]:
 
 
 def _query(query: Query) -> Iterator[str]:
+    if not isinstance(query.input, (Pattern, Sequence)):
+        for info in (annotation for annotation in query.annotations if annotation.name.lower() == "info"):
+            if info.element("max.partial.matches") is not None:
+                yield f"max.partial.matches says nothing of a query without a pattern or sequence{_line(info)}"
     join = query.input
     if isinstance(join, JoinInput):
         left, right = join.left, join.right
