@@ -131,6 +131,12 @@ def test_what_is_not_a_table(data: Any) -> None:
         read_columns(data, Layout(("x",), (INT,)), None)
 
 
+def test_a_lazy_frame_is_to_be_computed_first() -> None:
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"not LazyFrame, which has not been computed: send its \.collect\(\)"):
+        read_columns(polars.LazyFrame({"x": [1]}), Layout(("x",), (INT,)), None)
+
+
 @pytest.mark.parametrize("values", [5, "abc", b"abc", None, {"a": 1}, object()])
 def test_what_is_not_a_column(values: Any) -> None:
     with pytest.raises(TypeError, match=f"column 'x' is a {type(values).__name__}, not an array or a list"):

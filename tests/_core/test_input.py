@@ -201,3 +201,14 @@ def test_an_empty_batch_changes_nothing():
         runtime.add_batch_callback("S", batches.append)
         runtime.input_handler("S").send_batch({name: [] for name in "tilfdb"}, timestamp=[])
         assert (rows, batches) == ([], [])
+
+
+def test_rows_without_a_time_leave_the_clock_of_playback_alone():
+    app = "@app:playback define stream S (v int); from S#window.time(1 sec) select count() as n insert into Out;"
+    with running(app) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.input_handler("S").send((1,), 1_000)
+        runtime.input_handler("S").send((2,))
+        runtime.input_handler("S").send_batch({"v": np.array([3, 4], np.int32)})
+        assert runtime.now == 1_000
+        assert [row[0] for row in rows] == [1, 2, 3, 4]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from siddhi.errors import SiddhiAppError
 from tests.runtime.running import collect, running
@@ -58,6 +60,46 @@ def test_the_content_is_shown_in_order():
         assert [event.data for event in runtime.query("from W select v")] == [(1,), (2,), (3,), (5,)]
         runtime.input_handler("S").send((4,), 1)
         assert [event.data for event in runtime.query("from W select v")] == [(1,), (2,), (3,), (4,)]
+
+
+EDGES = [None, float("nan"), float("-inf"), -1.5, -0.0, 0.0, 2.0, float("inf")]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(EDGES), st.sampled_from([None, -(2**63), -1, 0, 2**63 - 1]), st.booleans())),
+    st.integers(1, 6),
+    st.booleans(),
+    st.booleans(),
+)
+def test_content_is_shown_in_order_however_often_somebody_looks(
+    rows: list[tuple[float | None, int | None, bool]], length: int, down: bool, then_down: bool
+) -> None:
+    sign, then_sign = -1 if down else 1, -1 if then_down else 1
+
+    def key(row: tuple[float | None, int | None, int]) -> tuple[object, ...]:
+        real, whole, number = row
+        nan = real is not None and real != real  # greater than every number
+        return (
+            real is None,
+            sign * nan,
+            sign * (0.0 if nan else real or 0.0),
+            whole is None,
+            then_sign * (whole or 0),
+            number,
+        )
+
+    app = (
+        "@app:playback define stream S (d double, l long, n int); define window W (d double, l long, n int) "
+        f"sort({length}, d, '{'desc' if down else 'asc'}', l, '{'desc' if then_down else 'asc'}'); from S insert into W;"
+    )
+    held: list[tuple[float | None, int | None, int]] = []
+    with running(app) as runtime:
+        for number, (real, whole, looks) in enumerate(rows):
+            runtime.input_handler("S").send((real, whole, number), 1)
+            held = sorted([*held, (real, whole, number)], key=key)[:length]
+            if looks:
+                assert [e.data[2] for e in runtime.query("from W select d, l, n")] == [row[2] for row in held]
+        assert [e.data[2] for e in runtime.query("from W select d, l, n")] == [row[2] for row in held]
 
 
 def test_what_is_no_order_is_refused():

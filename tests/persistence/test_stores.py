@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,13 +13,21 @@ from siddhi.persistence import FileSystemPersistenceStore, InMemoryPersistenceSt
 Make = Callable[[], PersistenceStore]
 
 
-@pytest.fixture(params=["memory", "files"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
+@pytest.fixture(params=["memory", "files", "sqlite"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     """Makes the store under test; every call over files looks into the same folder."""
     if request.param == "memory":
         store = InMemoryPersistenceStore()
-        return lambda: store
-    return lambda: FileSystemPersistenceStore(tmp_path / "not yet" / "made", revisions_to_keep=10)
+        yield lambda: store
+    elif request.param == "sqlite":
+        sqlalchemy = pytest.importorskip("sqlalchemy")
+        from siddhi.persistence import RdbmsPersistenceStore
+
+        engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path}/state.db")
+        yield lambda: RdbmsPersistenceStore(engine, revisions_to_keep=10)
+        engine.dispose()
+    else:
+        yield lambda: FileSystemPersistenceStore(tmp_path / "not yet" / "made", revisions_to_keep=10)
 
 
 def test_what_was_saved_is_loaded_by_app_and_revision(make: Make) -> None:
@@ -72,7 +80,7 @@ def test_any_name_is_a_name_and_never_a_path(make: Make, tmp_path: Path, name: s
     make().save(name + "2", "1__y", b"y")
     assert make().revisions(name) == [f"1__{name}"]
     assert make().load(name, f"1__{name}") == b"x"
-    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    files = [file for file in tmp_path.rglob("*") if file.is_file() and file.suffix != ".db"]
     assert all(file.parent.parent == tmp_path / "not yet" / "made" for file in files)
 
 
@@ -82,6 +90,18 @@ def test_threads_may_save_at_once(make: Make) -> None:
         list(pool.map(lambda i: store.save("A", f"{i}__A", str(i).encode()), range(100)))
     assert store.last_revision("A") == "99__A"
     assert store.load("A", "99__A") == b"99"
+
+
+def test_increments_stay_as_long_as_what_they_are_made_of(make: Make) -> None:
+    for number in range(1, 13):
+        make().save("A", f"{number}0__A", b"whole")
+        make().save("A", f"{number}5__A", b"more", base=f"{number}0__A")
+    kept = [revision for revision in make().revisions("A") if int(revision[:-3]) > 25]
+    assert kept == [f"{number}{digit}__A" for number in range(3, 13) for digit in (0, 5)]
+    assert make().load("A", "125__A") == b"more"
+    make().save("A", "125__A", b"whole now")
+    assert make().load("A", "125__A") == b"whole now"
+    assert make().last_revision("A") == "125__A"
 
 
 def test_only_the_newest_files_are_kept(tmp_path: Path) -> None:

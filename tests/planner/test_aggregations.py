@@ -116,10 +116,28 @@ def test_the_time_zone_is_a_property_of_the_system() -> None:
     for properties, message in (
         ({"aggTimeZone": "Asia/Nowhere"}, "no time zone"),
         ({"aggTimeZone": "../etc"}, "no time zone"),
-        ({"partitionById": "true"}, "not supported yet"),
+        ({"partitionById": "true"}, "kept in memory"),
     ):
         with pytest.raises(SiddhiAppError, match=message):
             plan(app, properties=properties)
+
+
+def test_nodes_that_share_an_aggregation_are_told_apart() -> None:
+    definition = "@store(type = 'rdbms', url = 'sqlite://') define aggregation A from S select sum(i) as t aggregate by l every sec, min;"
+    app = parse(f"{STREAM} {definition}")
+    planned = plan(app, properties={"partitionById": "true", "shardId": "one"})
+    assert planned.aggregations["A"].shard == "one"
+    table = planned.tables["A_SECONDS"]
+    assert [attribute.name for attribute in table.attributes[:3]] == [
+        "AGG_TIMESTAMP",
+        "SHARD_ID",
+        "AGG_EVENT_TIMESTAMP",
+    ]
+    assert table.store is not None
+    assert table.store_indexes == ((0,), (2,))
+    assert plan(app).aggregations["A"].shard is None
+    with pytest.raises(SiddhiAppError, match="'shardId', is not given"):
+        plan(app, properties={"partitionById": "true"})
 
 
 # --- purging
@@ -150,8 +168,8 @@ def test_how_long_rows_are_kept_can_be_said() -> None:
         ("@purge(@retentionPeriod(day='1 year'))", "does not keep"),
         ("@purge(@retentionPeriod(fortnight='1 year'))", "no bucket length"),
         ("@PrimaryKey('i')", "no @PrimaryKey"),
-        ("@store(type='rdbms')", "not supported yet"),
-        ("@PartitionById(enable='true')", "not supported yet"),
+        ("@store(type='nowhere')", "'nowhere'"),
+        ("@PartitionById(enable='true')", "kept in memory"),
         ("@persistedAggregation(enable='true')", "not supported yet"),
     ],
 )

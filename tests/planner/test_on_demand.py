@@ -98,3 +98,25 @@ def test_asking_leaves_the_plan_alone() -> None:
     before = list(found.streams)
     plan_on_demand(parse_on_demand_query("from T select s"), found)
     assert list(found.streams) == before
+
+
+@pytest.mark.parametrize("kind", ["batch()", "lengthBatch(2)", "timeBatch(1 sec)", "externalTimeBatch(t, 1 sec)"])
+def test_batch_windows_of_current_events_keep_nothing_to_read(kind: str) -> None:
+    def found(output: str, query: str = "") -> OnDemandPlan:
+        app = f"define stream S (t long); define window W (t long) {kind} output {output} events; {query}"
+        return plan_on_demand(parse_on_demand_query("from W select t"), planned(app))
+
+    with pytest.raises(OnDemandQueryCreationError, match="keeps no batch to read") as refused:
+        found("current")
+    assert refused.value.span is not None
+    assert refused.value.hint == "define it with 'output all events'"
+    for output in ("all", "expired"):
+        assert found(output).store == "W"
+    join = "from S join W on S.t == W.t select S.t insert into O;"
+    assert found("current", join).store == "W"
+    assert found("current", f"partition with (t of S) begin {join} end;").store == "W"
+
+
+def test_sliding_windows_of_current_events_are_read() -> None:
+    app = "define window W (v int) length(3) output current events;"
+    assert plan_on_demand(parse_on_demand_query("from W select v"), planned(app)).store == "W"

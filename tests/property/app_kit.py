@@ -225,7 +225,8 @@ def apps(draw: st.DrawFn, *, playback: bool | None = None, chunks: bool = True) 
     """An app over S: a few queries side by side and, sometimes, one behind another."""
     if playback is None:
         playback = draw(st.booleans())
-    lines = ["@app:playback" if playback else "", DEFINITION]
+    clock = draw(st.sampled_from(["@app:playback", "@app:playback(timers = 'exact')"])) if playback else ""
+    lines = [clock, DEFINITION]
     first = draw(st.lists(queries(clock=playback, chunks=chunks), min_size=1, max_size=3))
     lines += [query.text.format(source="S", target=f"Out{number}") for number, query in enumerate(first)]
     if draw(st.booleans()):

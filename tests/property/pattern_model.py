@@ -45,9 +45,9 @@ class Match:
     slots: list[Value]
     time: int = -1
     starts: list[int] = field(default_factory=list)
-    front: int = -1
     broken: bool = False
     certain: set[int] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
     since: int = 0
 
 
@@ -63,9 +63,11 @@ class Model:
         self.pending: list[list[list[Match]]] = [[[] for _ in step.operands] for step in steps]
         self.timers: list[tuple[int, int]] = []
         self.rows: list[tuple[int, tuple[Value, ...]]] = []
-        self.out: list[Match] = []
+        self.out: list[tuple[int, tuple[Value, ...]]] = []
         self.streams = {operand.stream for step in steps for operand in step.operands}
         self.every = steps[0].group is not None
+        # The slots in the order in which a count looks at them: it ends with the event of one of the next two.
+        self.order = [operand.slot for step in steps for operand in reversed(step.operands)]
         self.add(0, self.fresh())
 
     # --- lists
@@ -80,14 +82,17 @@ class Model:
     def add(self, number: int, match: Match) -> None:
         """Hand a partial match to a step."""
         step = self.steps[number]
+        needs_nothing = step.kind == "count" and step.low == 0
+        if needs_nothing and number + 1 == len(self.steps):
+            # It is complete as it comes.
+            self.advance(number, match)
+            return
         if self.is_sequence and any(self.incoming[number]):
+            if needs_nothing and match.slots[step.operands[0].slot] == []:
+                self.advance(number, match)
             if step.kind != "absent":
                 return
             self.incoming[number] = [[] for _ in step.operands]
-        if step.kind == "count" and step.low == 0 and number + 1 == len(self.steps):
-            # It is complete as it comes, and puts out once.
-            self.advance(number, match)
-            return
         match.since = match.time
         match.broken = False
         match.certain = set()
@@ -95,7 +100,7 @@ class Model:
             self.incoming[number][k].append(match)
             if operand.for_ms is not None:
                 self.timers.append((match.time + operand.for_ms, number))
-        if step.kind == "count" and step.low == 0:
+        if needs_nothing:
             self.advance(number, match)
 
     def add_again(self, number: int, match: Match) -> None:
@@ -104,14 +109,13 @@ class Model:
         copy = self.fresh()
         copy.slots[:first] = [list(value) if isinstance(value, list) else value for value in match.slots[:first]]
         copy.time = match.time
-        copy.front = min(match.front, number - 1)
         copy.starts = list(match.starts) if number > 0 else []
         self.add(number, copy)
 
     def advance(self, number: int, match: Match) -> None:
         step = self.steps[number]
         if number + 1 == len(self.steps):
-            self.out.append(match)
+            self.out.append((match.time, tuple(list(held) if isinstance(held, list) else held for held in match.slots)))
         else:
             self.add(number + 1, match)
         if step.again is not None and not (self.is_sequence and step.kind == "count"):
@@ -146,9 +150,7 @@ class Model:
         self.put_out()
 
     def put_out(self) -> None:
-        for match in self.out:
-            row = tuple(list(value) if isinstance(value, list) else value for value in match.slots)
-            self.rows.append((match.time, row))
+        self.rows += self.out
         self.out = []
 
     def expire(self, now: int) -> None:
@@ -176,14 +178,18 @@ class Model:
 
     def reset(self) -> None:
         for number in reversed(range(len(self.steps))):
-            lists = self.pending[number]
-            if self.steps[number].kind == "and" and len({len(matches) for matches in lists}) > 1:
-                if number == 0:
-                    return
-                continue
-            self.pending[number] = [[] for _ in lists]
+            if not self.forget(number) and number == 0:
+                return
         if not any(self.incoming[0]) and self.every:
             self.add(0, self.fresh())
+
+    def forget(self, number: int) -> bool:
+        """Let a step wait for nothing, unless a group has found some of its events."""
+        lists = self.pending[number]
+        if self.steps[number].kind == "and" and len({len(matches) for matches in lists}) > 1:
+            return False
+        self.pending[number] = [[] for _ in lists]
+        return True
 
     def offer(self, number: int, k: int, time: int, value: int) -> None:
         step = self.steps[number]
@@ -191,11 +197,18 @@ class Model:
         for match in list(self.pending[number][k]):
             if match not in self.pending[number][k]:
                 continue
-            if step.kind == "count" and match.front > number:
+            if step.kind == "count" and self.has_gone_on(match, operand.slot):
+                self.pending[number][k].remove(match)
+                continue
+            others = [other.slot for other in step.operands if other is not operand]
+            if self.is_sequence and step.kind == "or" and any(match.slots[slot] is not None for slot in others):
+                # A count has handed on once more what has been complete before.
                 self.pending[number][k].remove(match)
                 continue
             if not operand.condition(value, match.slots):
                 if self.is_sequence and not operand.absent:
+                    if step.kind != "count":
+                        match.slots[operand.slot] = None
                     self.pending[number][k].remove(match)
                 continue
             if operand.absent:
@@ -203,9 +216,16 @@ class Model:
                 continue
             self.take(number, k, match, time, value)
 
+    def has_gone_on(self, match: Match, slot: int) -> bool:
+        """Whether a count collects no more."""
+        at = self.order.index(slot) + 1
+        return any(match.slots[after] not in (None, []) or after in match.gone for after in self.order[at : at + 2])
+
     def unwanted(self, number: int, k: int, match: Match) -> None:
         """An event has come that must not."""
         step = self.steps[number]
+        if step.kind == "absent" or step.operands[k].for_ms is None:
+            match.gone.add(step.operands[k].slot)
         if step.operands[k].for_ms is None:
             match.broken = True
         elif step.kind == "or":
@@ -223,7 +243,6 @@ class Model:
             held.append(value)
         else:
             match.slots[slot] = value
-        match.front = max(match.front, number)
         if number == 0 and (step.kind != "count" or not match.starts):
             match.starts.append(time)
         if step.kind == "count":
@@ -283,8 +302,8 @@ class Model:
 
     def wait_over(self, number: int, now: int) -> None:
         step = self.steps[number]
-        if self.is_sequence and step.kind == "absent" and self.incoming[number][0]:
-            self.pending[number][0] = []
+        if self.is_sequence and any(self.incoming[number]):
+            self.forget(number)
         self.update(number)
         waiting = [match for matches in self.pending[number] for match in matches]
         for match in dict.fromkeys(waiting):
@@ -292,11 +311,17 @@ class Model:
                 k
                 for k, operand in enumerate(step.operands)
                 if operand.for_ms is not None
-                and match.since + operand.for_ms <= now
+                # A count before may have taken events since.
+                and max(match.since, match.time) + operand.for_ms <= now
                 and match in self.pending[number][k]
             ]
+            for k, operand in enumerate(step.operands):
+                if operand.for_ms is not None and k not in due and match in self.pending[number][k]:
+                    self.timers.append((max(match.since, match.time) + operand.for_ms, number))
             for k in due:
                 match.certain.add(k)
+                if step.kind != "absent":
+                    match.gone.add(step.operands[k].slot)
                 self.pending[number][k].remove(match)
             if due and (step.kind != "and" or self.is_complete(step, match)):
                 self.complete(number, match, now)

@@ -101,7 +101,7 @@ def test_what_is_not_there_is_named_with_what_may_be_meant():
         with pytest.raises(DefinitionNotExistError, match=r"no stream 'Trade'.*'Trades'"):
             ask("Trade")
     for ask in (runtime.query_attributes, lambda name: runtime.add_query_callback(name, print)):
-        with pytest.raises(DefinitionNotExistError, match="no query 'mean'"):
+        with pytest.raises(DefinitionNotExistError, match="no query 'mean'; did you mean 'means'"):
             ask("mean")
 
 

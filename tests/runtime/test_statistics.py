@@ -92,6 +92,18 @@ def test_detail_tells_the_size_of_states(runtime: SiddhiAppRuntime) -> None:
         assert after[owner] > before[owner]
 
 
+def test_a_state_of_objects_that_are_no_data_has_no_size_and_the_others_have(manager: SiddhiManager) -> None:
+    app = """
+        define stream S (o object, v int);
+        @info(name = 'objects') from S#window.length(5) select o insert into O;
+        @info(name = 'numbers') from S#window.length(5) select v insert into P;
+    """
+    with manager.create_siddhi_app_runtime(app) as runtime:
+        runtime.enable_statistics("DETAIL")
+        runtime.input_handler("S").send((object(), 1))
+        assert [name for _, name in runtime.statistics.memory] == ["numbers"]
+
+
 def test_the_time_of_queries_behind_a_query_is_their_own(runtime: SiddhiAppRuntime) -> None:
     inside = 0.0
 
@@ -168,6 +180,34 @@ def test_a_failing_query_is_measured_and_its_failure_handled(manager: SiddhiMana
             runtime.input_handler("S").send((value,))
         assert runtime.statistics.queries["q"].chunks == 3
     assert failures == [None]
+
+
+def test_partial_matches_are_counted(manager: SiddhiManager) -> None:
+    runtime = manager.create_siddhi_app_runtime(
+        "@app:name('p') @app:playback define stream A (x int); define stream B (x int);"
+        "@info(name='all') from every e1=A -> e2=B[x == e1.x] within 1 sec select e1.x as x insert into O;"
+        "@info(name='some', max.partial.matches='2', partial.matches.overflow='drop.oldest')"
+        "from every e1=A -> e2=B[x == e1.x] select e1.x as x insert into P;"
+        "@info(name='none') from A select x insert into Q;"
+    )
+    runtime.start()
+    runtime.enable_statistics("basic")
+    for x in range(5):
+        runtime.input_handler("A").send((x,), timestamp=1000 + x)
+    runtime.input_handler("B").send((4,), timestamp=1010)
+    queries = runtime.statistics.queries
+    assert {name: (query.partial_matches, query.dropped) for name, query in queries.items()} == {
+        "all": (4, 0),
+        "some": (1, 3),
+        "none": (None, None),
+    }
+    assert runtime.statistics.metrics("*atches") == {
+        "io.siddhi.SiddhiApps.p.Siddhi.Queries.all.partialMatches": 4,
+        "io.siddhi.SiddhiApps.p.Siddhi.Queries.some.partialMatches": 1,
+        "io.siddhi.SiddhiApps.p.Siddhi.Queries.some.droppedPartialMatches": 3,
+    }
+    runtime.input_handler("B").send((9,), timestamp=9000)
+    assert runtime.statistics.queries["all"].partial_matches == 0
 
 
 def test_an_unknown_level_is_refused(runtime: SiddhiAppRuntime) -> None:

@@ -38,7 +38,8 @@ cdef class Rows:                       # rows by bucket and group; owns a refere
 
 cdef class Level:
     cdef readonly int length           # BucketLength
-    cdef readonly Table table
+    cdef readonly Table table          # None: they are kept elsewhere, in
+    cdef readonly object store         # see runtime/assembly/aggregation_store.py
     cdef Rows running
     cdef int64_t start                 # of the bucket at work; 0 == end before the first event
     cdef int64_t end
@@ -59,6 +60,8 @@ cdef class Aggregation(Processor):
     cdef int* group_objects            # [n_groups] whether they are strings
     cdef int n_groups
     cdef bint retains                  # what a row gives up may run Python
+    cdef bint shared                   # stores hold the rows of several nodes: what is read comes from there alone
+    cdef bint unprepared               # the levels are still to be told what stores hold of their buckets
     cdef int64_t due                   # when the timer is ordered for; NOT_ORDERED: it is not
     cdef uint32_t* hints               # [HINTS] slot of the finest level that such a key had last
     cdef int take(self, EventC* event, int64_t now) except -1
@@ -67,7 +70,10 @@ cdef class Aggregation(Processor):
     cdef EventC* make_row(self, EventC* event, int64_t bucket) except NULL
     cdef int64_t bucket_of(self, Level level, int64_t time) except? -1
     cdef uint64_t key_of(self, const EventC* row, int64_t bucket, CellC* key) noexcept
+    cdef int prepare(self) except -1
+    cdef int rebuild(self, int64_t now) except -1
     cdef int roll(self, int64_t now) except -1
+    cdef int put_away(self, Level level) except -1
     cdef int flush(self, Level level, Level coarser) except -1
     cdef int merge_into(self, Rows rows, int64_t bucket, EventC* row) except -1
     cdef int order(self) except -1

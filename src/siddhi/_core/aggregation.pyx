@@ -7,9 +7,11 @@ from cpython.ref cimport Py_INCREF
 from libc.string cimport memset
 
 from siddhi._core.aggregation_time cimport time_of_text
-from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, release, retain
+from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, event_to_tuple, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap_hash cimport GOLDEN
+from siddhi._core.period cimport restored_tick
+from siddhi._core.record cimport record_of
 from siddhi._core.table_index cimport NO_ROW
 
 cdef int64_t NOT_ORDERED = <int64_t> -9223372036854775807 - 1
@@ -63,14 +65,18 @@ cdef class Level:
 
     Args:
         length: of the buckets.
-        table: of the rows of buckets that are over.
+        rows: the table of the rows of buckets that are over, or a store of them.
+        pool: of the rows.
         types: of the parts of the rows' keys.
     """
 
-    def __init__(self, int length, Table table not None, types):
+    def __init__(self, int length, rows not None, EventPool pool not None, types):
         self.length = length
-        self.table = table
-        self.running = Rows(table.pool, types)
+        if isinstance(rows, Table):
+            self.table = rows
+        else:
+            self.store = rows
+        self.running = Rows(pool, types)
 
     @property
     def running_rows(self):
@@ -87,15 +93,16 @@ cdef class Aggregation(Processor):
         app: the app's context.
         id: of the aggregation.
         fold: how rows are made.
-        tables: (length, table) of each level, finest first.
+        tables: (length, table or store) of each level, finest first.
         calendar: where buckets begin and end.
         by: the time of an event, long or string; None: the app's clock.
         group: executor of each attribute to group by.
         first_group: position of the first of them in the rows; in front of it stands what a row's bucket is told by.
+        shared: stores hold the rows of several nodes.
     """
 
     def __init__(self, AppContext app not None, str id not None, Fold fold not None, tables, Calendar calendar not None,
-                 Executor by, group, int first_group):
+                 Executor by, group, int first_group, bint shared=False):
         cdef int i
         cdef Executor executor
         cdef Layout layout = fold.pool.layout
@@ -127,8 +134,10 @@ cdef class Aggregation(Processor):
             self.group_objects[i] = executor.type == STRING
             types.append(executor.type)
         self.retains = OBJECT in layout.types
-        self.levels = tuple([Level(length, table, types) for length, table in tables])
+        self.levels = tuple([Level(length, rows, fold.pool, types) for length, rows in tables])
         self.finest = self.levels[0]
+        self.shared = shared
+        self.unprepared = self.finest.store is not None
 
     def __dealloc__(self):
         PyMem_Free(self.groups)
@@ -266,9 +275,11 @@ cdef class Aggregation(Processor):
         """Hand on the rows of every bucket that is over, and open those that hold this time."""
         cdef Level level
         cdef int i, n = len(self.levels)
+        if self.unprepared:
+            self.rebuild(now)
         for i in range(n):
             level = <Level> self.levels[i]
-            if level.table.searching:
+            if level.table is not None and level.table.searching:
                 # A condition over the table is at work further up the stack: it must not change. The next event or
                 # timer comes back to this.
                 return 0
@@ -287,13 +298,17 @@ cdef class Aggregation(Processor):
         cdef EventC* row
         cdef Rows running = level.running
         cdef int first = self.fold.pool.layout.words
+        if self.by is not None:
+            for slot in range(running.keys.slots()):
+                (<CellC*> &running.rows[slot].body[first]).l = level.start
+        if level.store is not None:
+            # First, because it may fail: then nothing has happened.
+            self.put_away(level)
         for slot in range(running.keys.slots()):
             row = running.rows[slot]
-            if self.by is not None:
-                (<CellC*> &row.body[first]).l = level.start
             if coarser is not None:
                 self.merge_into(coarser.running, self.bucket_of(coarser, (<CellC*> &row.body[self.time_cell]).l), row)
-        for slot in range(running.keys.slots()):
+        for slot in range(running.keys.slots() if level.store is None else 0):
             row = running.rows[slot]
             if row.flags == 0 and row.refs == 1:
                 level.table.insert(row)
@@ -304,6 +319,45 @@ cdef class Aggregation(Processor):
                 finally:
                     release(self.fold.pool, row)
         running.clear()
+        return 0
+
+    cdef int put_away(self, Level level) except -1:
+        """Give the running rows to a store."""
+        cdef uint32_t slot
+        cdef Rows running = level.running
+        cdef int first = self.fold.pool.layout.words
+        records = [event_to_tuple(running.rows[slot], self.fold.pool.layout) for slot in range(running.keys.slots())]
+        buckets = {(<CellC*> &running.rows[slot].body[first]).l for slot in range(running.keys.slots())}
+        level.store.replace(sorted(buckets), records)
+        return 0
+
+    cdef int prepare(self) except -1:
+        """Somebody wants to read."""
+        return self.rebuild(now_ms(&self.app.frame)) if self.unprepared else 0
+
+    cdef int rebuild(self, int64_t now) except -1:
+        """What stores hold of buckets that are not over becomes the running rows of their levels: an app before this one
+        has rolled it up that far."""
+        cdef Level level, finer
+        cdef EventC* row
+        cdef int i, first = self.fold.pool.layout.words
+        cdef int64_t since = 0, start, latest = now
+        for i in range(1, len(self.levels)):
+            level = <Level> self.levels[i]
+            finer = <Level> self.levels[i - 1]
+            newest = level.store.newest()
+            if newest is not None:
+                self.calendar.bounds(level.length, newest, &start, &since)
+            level.running.clear()
+            for record in finer.store.since(None if newest is None else since, True):
+                row = record_of(record, self.fold.pool, self.fold.pool.layout)
+                try:
+                    latest = (<CellC*> &row.body[first]).l
+                    self.merge_into(level.running, self.bucket_of(level, (<CellC*> &row.body[self.time_cell]).l), row)
+                finally:
+                    release(self.fold.pool, row)
+            self.calendar.bounds(level.length, latest, &level.start, &level.end)
+        self.unprepared = False
         return 0
 
     cdef uint64_t key_of(self, const EventC* row, int64_t bucket, CellC* key) noexcept:
@@ -361,10 +415,16 @@ cdef class Aggregation(Processor):
         self.roll(now_ms(&self.app.frame))
         return self.order()
 
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        # Rows of coarser buckets are shown before they are rolled up, too.
+        return True
+
     # --- state
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef Level level
+        if self.finest.store is not None:
+            writer.put_bool(self.unprepared)
         for level in self.levels:
             writer.put_i64(level.start)
             writer.put_i64(level.end)
@@ -377,6 +437,8 @@ cdef class Aggregation(Processor):
         cdef Py_ssize_t i, n
         cdef int64_t start, end
         self.due = NOT_ORDERED
+        if self.finest.store is not None:
+            self.unprepared = reader.get_bool()
         for level in self.levels:
             start, end = reader.get_i64(), reader.get_i64()
             events = NULL
@@ -431,9 +493,27 @@ cdef class AggregationPurge(Processor):
         self.order()
         for level, retention in zip(self.aggregation.levels, self.retention):
             # While a condition over the table is evaluated it must not change; next time will do.
-            if retention is not None and not level.table.searching:
+            if retention is None:
+                continue
+            if level.store is not None:
+                level.store.delete_before(now - <int64_t> retention)
+            elif not level.table.searching:
                 self.delete_before(level.table, now - <int64_t> retention)
         return 0
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return True
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        return writer.put_i64(self.due)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef int64_t due = reader.get_i64()
+        if due == NOT_ORDERED:
+            # Taken before the app had started.
+            return self.order() if self.app.running else 0
+        self.due = restored_tick(self.app, due, self.interval)
+        return self.app.schedule(self, self.due, 0)
 
     cdef int delete_before(self, Table table, int64_t oldest) except -1:
         cdef uint32_t number = table.first, following
@@ -443,7 +523,3 @@ cdef class AggregationPurge(Processor):
                 table.remove(number)
             number = following
         return 0
-
-    cdef int read(self, SnapshotReader reader) except -1:
-        # A restored app counts anew.
-        return self.order() if self.app.running else 0

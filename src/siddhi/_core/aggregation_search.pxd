@@ -4,7 +4,7 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from siddhi._core.aggregation cimport Aggregation
+from siddhi._core.aggregation cimport Aggregation, Level, Rows
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.event cimport CellC, EventC
 from siddhi._core.executor cimport ExecC, Executor, FrameC
@@ -36,6 +36,7 @@ cdef class AggregationSearch(Searchable):
     cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1
     cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
     cdef bint passes(self, const EventC* row) noexcept
+    cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1
     cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1
 
 cdef class AggregationJoin(Processor):

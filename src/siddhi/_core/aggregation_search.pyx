@@ -8,7 +8,8 @@ from siddhi._core.aggregation cimport Level, Rows
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EXPIRED, LONG, STRING, CellC, EventPool, release
-from siddhi._core.executor cimport NULL_VALUE, TRUE, evaluate_condition, evaluate_to_python
+from siddhi._core.executor cimport NULL_VALUE, TRUE, evaluate_condition, evaluate_to_python, now_ms
+from siddhi._core.record cimport record_of
 from siddhi._core.searchable cimport FoundC, found_add
 from siddhi._core.table cimport Table
 from siddhi._core.table_index cimport NO_ROW
@@ -158,8 +159,8 @@ cdef class AggregationSearch(Searchable):
         cdef Level level
         cdef Table table = asked.table
         cdef Rows rows = Rows(aggregation.fold.pool, asked.running.keys.types)
-        cdef int64_t bucket
-        cdef uint32_t number = table.first, slot
+        cdef int64_t bucket, since, until
+        cdef uint32_t number = NO_ROW if table is None else table.first, slot
         cdef int i
         # Older rows first: of equal times, what came later is the latest.
         while number != NO_ROW:
@@ -167,7 +168,16 @@ cdef class AggregationSearch(Searchable):
             if start <= bucket < end and self.passes(table.rows[number].event):
                 aggregation.merge_into(rows, bucket, table.rows[number].event)
             number = table.rows[number].next
-        for i in range(at, -1, -1):
+        if asked.store is not None:
+            aggregation.prepare()
+            self.merge_stored(rows, asked, asked.store.within(start, end), start, end)
+        for i in range(at - 1, -1 if aggregation.shared else at - 1, -1):
+            # What no node has rolled up yet.
+            level = <Level> aggregation.levels[i + 1]
+            aggregation.calendar.bounds(level.length, now_ms(&aggregation.app.frame), &since, &until)
+            level = <Level> aggregation.levels[i]
+            self.merge_stored(rows, asked, level.store.since(since, False), start, end)
+        for i in range(at, at if aggregation.shared else -1, -1):
             level = <Level> aggregation.levels[i]
             for slot in range(level.running.keys.slots()):
                 bucket = (<CellC*> &level.running.rows[slot].body[aggregation.time_cell]).l
@@ -178,6 +188,22 @@ cdef class AggregationSearch(Searchable):
         for slot in range(rows.keys.slots()):
             chunk_append(out, aggregation.fold.finish(
                 rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l))
+        return 0
+
+    cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1:
+        """Merge rows that a store gave into the buckets of a level, those that begin in [start, end)."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef EventPool pool = aggregation.fold.pool
+        cdef EventC* row
+        cdef int64_t bucket
+        for record in records:
+            row = record_of(record, pool, pool.layout)
+            try:
+                bucket = aggregation.bucket_of(asked, (<CellC*> &row.body[aggregation.time_cell]).l)
+                if start <= bucket < end and self.passes(row):
+                    aggregation.merge_into(rows, bucket, row)
+            finally:
+                release(pool, row)
         return 0
 
 

@@ -11,6 +11,7 @@ cdef class BatchCallback(Receiver):
     cdef readonly object function
     cdef readonly str stream
     cdef bint waiting                    # for the end of the batch being sent
+    cdef bint chunked                    # chunks of several events must come as such
     cdef int collect(self, EventC* event) except -1
     cdef int await_flush(self) except -1
     cpdef int flush(self) except -1

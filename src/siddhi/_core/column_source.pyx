@@ -90,6 +90,8 @@ cdef ColumnSource open_source(object data):
         keyed.names = list(data.dtype.names)
         keyed.length = len(data)
         return keyed
+    if callable(getattr(data, "collect", None)):
+        raise TypeError(f"a table is needed, not {type(data).__name__}, which has not been computed: send its .collect()")
     raise TypeError(f"a table is needed, not {type(data).__name__}: a data frame, anything that exports Arrow, a numpy "
                     "structured array, or a mapping of names to arrays")
 

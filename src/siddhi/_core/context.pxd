@@ -1,9 +1,10 @@
 # What all operators of one app share: frame, lock, clock and timers.
 #
-# Timers are a binary heap ordered by (due time, order of scheduling). They fire when the clock reaches them: in
-# playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking costs one
-# comparison. Where an event moves the clock over several, they all run at the new time: step by step in the order the
-# steps were built (that of the text), those of one step in time order.
+# Timers are a binary heap ordered by (due time, step, partition slot, order of scheduling). They fire when the clock
+# reaches them: in playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking
+# costs one comparison. Where an event moves the clock over several, they all run at the new time: step by step in the
+# order the steps were built (that of the text), those of one step in time order. With exact timers each runs at its own
+# time instead, before the clock moves on: by time, then by step.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -26,6 +27,8 @@ cdef class Timed:
     cdef int on_timer(self, int64_t when) except -1
     # Give up what a failed chunk left behind; an exception may be set and stays so.
     cdef void abort(self) noexcept
+    # Nothing waits for the timers of a partition slot: as long as no event comes, they put out nothing.
+    cdef bint is_idle(self, uint32_t partition) noexcept
 
 cdef class FaultSink:
     # Where the failure of one event's processing is handled: the stream it was sent to.
@@ -48,6 +51,7 @@ cdef class AppContext:
     cdef Py_ssize_t n_timers
     cdef Py_ssize_t timer_capacity
     cdef uint64_t timer_order
+    cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the event behind it
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
     cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
     cdef list batch_callbacks              # those that have something to deliver then
@@ -62,6 +66,8 @@ cdef class AppContext:
     cdef int surface(self) except -1
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
     cdef int fire(self, int64_t now) except -1
+    cdef int advance_over(self, int64_t timestamp) except -1
+    cdef int advance_exactly(self, int64_t timestamp) except -1
     cdef bint several_due(self, int64_t now) noexcept
     cdef TimerC take_first(self) noexcept
     cdef int fire_by_step(self, int64_t now) except -1
@@ -70,10 +76,10 @@ cdef class AppContext:
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:
     """Playback: move the clock forward (never back) and fire what is due."""
+    if app.n_timers and (app.timers[0].when <= timestamp or app.timers[0].when <= app.frame.clock):
+        return app.advance_over(timestamp)
     if timestamp > app.frame.clock:
         app.frame.clock = timestamp
-    if app.n_timers and app.timers[0].when <= app.frame.clock:
-        app.fire(app.frame.clock)
     return 0
 
 cdef inline FrameC set_frame_aside(AppContext app) noexcept:

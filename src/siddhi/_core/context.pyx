@@ -15,6 +15,10 @@ cdef int leave() except -1:
     return -1
 
 
+cdef enum:
+    FIRST_INSTANT = 0              # due time of those who wait for time to begin
+
+
 cdef unsigned long long steps_built = 0
 
 
@@ -31,6 +35,9 @@ cdef class Timed:
 
     cdef void abort(self) noexcept:
         pass
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return False
 
 
 cdef class FaultSink:
@@ -68,6 +75,11 @@ cdef class AppContext:
                 self.frame.clock = 0
             self.frame.playback = playback
 
+    def set_exact_timers(self, bint exact):
+        """Playback: whether a timer runs at its own time, or at that of the event that moves the clock over it."""
+        with self.lock:
+            self.exact = exact
+
     def share_lock(self, AppLock lock not None):
         """Use another app's lock: the two send to each other. To be called before anything else uses this one's."""
         self.lock = lock
@@ -94,6 +106,20 @@ cdef class AppContext:
                 advance(self, timestamp)
             finally:
                 put_frame_back(self, &frame)
+
+    def latest_awaited(self):
+        """Due time in ms of the last timer that something waits for; None: for none."""
+        cdef Py_ssize_t i
+        cdef TimerC* timer
+        cdef int64_t latest = 0
+        cdef bint any_awaited = False
+        with self.lock:
+            for i in range(self.n_timers):
+                timer = &self.timers[i]
+                if (not any_awaited or timer.when > latest) and not (<Timed> timer.target).is_idle(timer.partition):
+                    any_awaited = True
+                    latest = timer.when
+        return latest if any_awaited else None
 
     def restore_clock(self, int64_t timestamp):
         """Playback: set the clock, forward or back, without firing anything."""
@@ -151,6 +177,28 @@ cdef class AppContext:
             self.wake()
         return 0
 
+    cdef int advance_over(self, int64_t timestamp) except -1:
+        """Playback: the clock moves to a time, and timers are due by then."""
+        if self.exact:
+            return self.advance_exactly(timestamp)
+        if timestamp > self.frame.clock:
+            self.frame.clock = timestamp
+        return self.fire(self.frame.clock)
+
+    cdef int advance_exactly(self, int64_t timestamp) except -1:
+        """Each timer runs at its own time; what it makes due before the end has its turn in time order, too."""
+        cdef int64_t due
+        while self.n_timers and (self.timers[0].when <= timestamp or self.timers[0].when <= self.frame.clock):
+            due = self.timers[0].when
+            if due <= FIRST_INSTANT and self.frame.clock == 0:
+                due = timestamp            # time begins with the first event
+            if due > self.frame.clock:
+                self.frame.clock = due
+            self.run(self.take_first())
+        if timestamp > self.frame.clock:
+            self.frame.clock = timestamp
+        return 0
+
     cdef int fire(self, int64_t now) except -1:
         # A timer's consequences may move the clock (a callback that sends): the outer loop goes on with what is due.
         while self.n_timers and self.timers[0].when <= now:
@@ -175,7 +223,10 @@ cdef class AppContext:
         return timer
 
     cdef int fire_by_step(self, int64_t now) except -1:
-        """Fire what is due by a time, and what that makes due, one step after the other."""
+        """Fire what is due by a time, and what that makes due, one step after the other.
+
+        Keys of a partition that are due at one time come in the order of their slots, as they do after a restore.
+        """
         cdef list due = [], entry
         cdef TimerC timer
         try:
@@ -183,7 +234,7 @@ cdef class AppContext:
                 while self.n_timers and self.timers[0].when <= now:
                     timer = self.take_first()
                     target = <Timed> timer.target
-                    entry = [target.rank, timer.when, timer.order, timer.partition, target]
+                    entry = [target.rank, timer.when, timer.partition, timer.order, target]
                     Py_DECREF(<object> timer.target)
                     heappush(due, entry)
                 if not due:
@@ -191,12 +242,12 @@ cdef class AppContext:
                 entry = heappop(due)
                 timer.target = <void*> entry[4]
                 timer.when = entry[1]
-                timer.partition = entry[3]
+                timer.partition = entry[2]
                 Py_INCREF(<object> timer.target)
                 self.run(timer)
         finally:
             for entry in due:
-                self.schedule(entry[4], entry[1], entry[3])
+                self.schedule(entry[4], entry[1], entry[2])
 
     cdef int run(self, TimerC timer) except -1:
         """Wake the target of a timer that is no longer in the heap."""
@@ -276,7 +327,13 @@ cdef class AppContext:
 
 
 cdef inline bint earlier(const TimerC* a, const TimerC* b) noexcept:
-    return a.when < b.when or (a.when == b.when and a.order < b.order)
+    # At one instant by what a restored app knows as well: the order of the text, the age of the partition keys' slots. Only
+    # timers of one state go by the order in which they were set.
+    if a.when != b.when:
+        return a.when < b.when
+    if a.target != b.target:
+        return (<Timed> a.target).rank < (<Timed> b.target).rank
+    return a.partition < b.partition or (a.partition == b.partition and a.order < b.order)
 
 
 cdef void sift_down(TimerC* timers, Py_ssize_t n, TimerC timer) noexcept:

@@ -265,7 +265,8 @@ cdef class InputHandler(RowSource):
             data: anything that exports Arrow (pyarrow, polars, pandas), a mapping of numpy columns, or a pandas frame.
                 Columns are found by attribute name; others are ignored.
             timestamp: name of the column with the events' time (ms since the epoch, or a date-time column), or an array
-                of ms. Without it the events are stamped with the system's clock.
+                of ms. Without it the events are stamped with the system's clock, and in playback the app's clock does
+                not move.
 
         Raises:
             EventError: a column is missing or does not fit its attribute; nothing has happened.
@@ -301,7 +302,8 @@ cdef class InputHandler(RowSource):
             self.app.in_batch = True
             self.app.batch_epoch += 1
             self.junction.block_mode = False
-            if self.junction.columnar:
+            # Rows without a time leave playback's clock where it is; windows in blocks go by the rows' own times.
+            if self.junction.columnar and not (self.app.frame.playback and columns.timestamps is NULL):
                 self.junction.choose_blocks(self.app.batch_epoch)
             n = min(<Py_ssize_t> BLOCK, columns.length)
             while made < n:
@@ -336,10 +338,10 @@ cdef class InputHandler(RowSource):
                 unlock_app(self.app.lock)
 
     cdef int send_block(self, EventC** block, Py_ssize_t n) except -1:
-        """Send records one by one, each as a chunk of its own; in playback each moves the clock first."""
+        """Send records one by one, each as a chunk of its own; in playback each moves the clock first, if it has a time."""
         cdef Py_ssize_t i = 0, end
         cdef EventChunk chunk
-        if not self.app.frame.playback:
+        if not self.app.frame.playback or self.columns.timestamps is NULL:
             return self.junction.send_block(block, n)
         while i < n:
             advance(self.app, block[i].timestamp)

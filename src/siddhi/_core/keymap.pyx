@@ -9,9 +9,10 @@ from libc.string cimport memset
 
 from siddhi._core.event cimport BOOL, INT, LONG, OBJECT, STRING
 from siddhi._core.executor cimport TRUE, VALUE, box, unbox
+from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap_hash cimport FREE, HIGH_HALF, NULL_HASH, canonical, mix, text_hash
 from siddhi._core.keymap_snapshot cimport read_keys, write_keys
-from siddhi._core.slab cimport enlarge
+from siddhi._core.slab cimport enlarge, give_slab, take_slab
 
 cdef extern from "siddhi/text.h":
     bint siddhi_same_text(void* a, void* b)
@@ -90,6 +91,18 @@ cdef class KeyMap:
             if (entry ^ hash) >> 32 == 0:
                 return <uint32_t> entry
             at = (at + 1) & self.mask
+
+    cdef void fetch(self, const CellC* key, uint64_t nulls) noexcept:
+        if self.size == 0 or nulls:
+            return
+        if self.shape == ONE_TEXT:
+            fetch_line(&self.table[mix(text_hash(key.o)) & self.mask])
+        elif self.shape == ONE_NUMBER:
+            fetch_line(&self.table[mix(canonical(self.codes[0], key)) & self.mask])
+
+    cdef void fetch_slot(self, uint32_t slot) noexcept:
+        if slot < self.used:
+            fetch_line(&self.table[self.hashes[slot] & self.mask])
 
     cdef bint is_live(self, uint32_t slot) noexcept:
         return slot < self.used and self.live[slot]
@@ -197,7 +210,7 @@ cdef class KeyMap:
         PyMem_Free(nulls)
         PyMem_Free(hashes)
         PyMem_Free(live)
-        PyMem_Free(table)
+        give_slab(table)
 
     cdef int allocate(self, Py_ssize_t capacity) except -1:
         """Room for `capacity` slots. What was enlarged before a failure stays enlarged, which does no harm."""
@@ -224,10 +237,10 @@ cdef class KeyMap:
     cdef int rehash(self, uint64_t mask) except -1:
         """A table of mask + 1 places."""
         cdef uint32_t slot
-        cdef uint64_t* table = <uint64_t*> enlarge(NULL, 0, (mask + 1) * sizeof(uint64_t))
+        cdef uint64_t* table = <uint64_t*> take_slab((mask + 1) * sizeof(uint64_t))
         if table is NULL:
             raise MemoryError
-        PyMem_Free(self.table)
+        give_slab(self.table)
         memset(table, 0xff, (mask + 1) * sizeof(uint64_t))
         self.table = table
         self.mask = mask

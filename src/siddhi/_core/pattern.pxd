@@ -19,7 +19,7 @@
 #      match on. As states further back see the event later, no event takes a partial match two states on.
 #
 # A partial match is shared by reference: where a counting state has its minimum, the match is also the next state's,
-# and grows until that one takes an event. It is copied only where a group starts again.
+# and grows until that one takes an event (`stops`: the two slots behind it). It is copied only where a group starts again.
 #
 # Cost: what expires is found at the old end of a list by start time; what a state's filter wants to be equal is found
 # by key (pattern_index); what the filter says of the event alone is decided once per event.
@@ -53,8 +53,10 @@ cdef struct RunC:                  # what one partition key holds
     ListC* incoming                # [n_states]
     ListC* pending                 # [n_states]
     int64_t* timer                 # [n_states] due time of the timer on its way, NO_TIME: none
+    EntryC** stopped               # [n_states] entries of counting states that collect no more, linked by bucket_next
     int64_t deadline               # of a leading absence, NO_TIME: it waits for nothing
     StartsC starts
+    StartsC waited                 # those that an absence began: counted where there is a limit, older by its end
     bint begun                     # the first partial match has been made
     bint renew                     # see `renews`
 
@@ -75,6 +77,7 @@ cdef class Pattern(Processor):
     cdef Py_ssize_t limit          # partial matches that may have begun at a time; 0: any number
     cdef bint drops_oldest         # the oldest makes room, else the event is refused
     cdef Py_ssize_t n_begun
+    cdef bint refused              # by a timer, as there are as many as may be
     cdef readonly long long dropped
     cdef object on_drop            # fn(dropped): the oldest has been dropped, how many so far
     cdef Found found
@@ -90,9 +93,13 @@ cdef class Pattern(Processor):
     cdef int begin(self, RunC* run, int64_t now) except -1
     cdef int expire(self, RunC* run, int64_t now) except -1
     cdef int make_room(self, RunC* run) except -1
+    cdef object too_many(self)
+    cdef bint begin_by_time(self, RunC* run, PartialC* partial, int64_t when) noexcept      # whether it may
     cdef void fetch_oldest(self, PartialC* partial) noexcept
     cdef bint expire_one(self, PartialC* partial) noexcept
     cdef int update(self, RunC* run, int number) except -1
+    cdef int place(self, State state, EntryC* entry) except -1          # let a pending entry be found by its keys
+    cdef void give_up_places(self, EntryC* entry) noexcept
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1
     cdef PatternIndex index_of(self, int stream)             # that of the first state its events meet, or None
     cdef bint passes(self, Operand operand, EventC* event) except -1
@@ -100,6 +107,7 @@ cdef class Pattern(Processor):
     cdef int refuse(self, RunC* run, State state, int number, int operand) except -1
     cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
                   EventC** kept) except -1
+    cdef void stop_counting(self, RunC* run, int slot, PartialC* partial) noexcept
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1
     cdef int taken(self, RunC* run, int number, PartialC* partial) except -1
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1
@@ -110,3 +118,5 @@ cdef class Pattern(Processor):
     cdef int arm(self, RunC* run, int number, int64_t due) except -1
     cdef RunC* open_run(self) except NULL
     cdef void close_run(self, RunC* run) noexcept
+
+cdef void stop_entry(RunC* run, EntryC* entry) noexcept

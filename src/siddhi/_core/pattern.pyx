@@ -8,8 +8,19 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
-from siddhi._core.pattern_index cimport WORTH_FETCHING, fetch_line, fetch_partial
-from siddhi._core.pattern_match cimport NEW, leave_starts, link_last, sort_by_time, start_at, start_like, unlink
+from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
+from siddhi._core.pattern_index cimport fetch_partial
+from siddhi._core.pattern_match cimport (
+    NEW,
+    give_block,
+    leave_starts,
+    link_last,
+    sort_by_time,
+    start_at,
+    start_like,
+    take_block,
+    unlink,
+)
 from siddhi._core.pattern_offer cimport offer_kind, wait_over
 from siddhi._core.pattern_sequence cimport step
 from siddhi._core.pattern_snapshot cimport read_run, write_run
@@ -149,18 +160,22 @@ cdef class Pattern(Processor):
         run.incoming = <ListC*> PyMem_Malloc(self.n_states * sizeof(ListC))
         run.pending = <ListC*> PyMem_Malloc(self.n_states * sizeof(ListC))
         run.timer = <int64_t*> PyMem_Malloc(self.n_states * sizeof(int64_t))
-        if run.incoming is NULL or run.pending is NULL or run.timer is NULL:
+        run.stopped = <EntryC**> PyMem_Malloc(self.n_states * sizeof(void*))
+        if run.incoming is NULL or run.pending is NULL or run.timer is NULL or run.stopped is NULL:
             PyMem_Free(run.incoming)
             PyMem_Free(run.pending)
             PyMem_Free(run.timer)
+            PyMem_Free(run.stopped)
             PyMem_Free(run)
             raise MemoryError
         memset(run.incoming, 0, self.n_states * sizeof(ListC))
         memset(run.pending, 0, self.n_states * sizeof(ListC))
+        memset(run.stopped, 0, self.n_states * sizeof(void*))
         for i in range(self.n_states):
             run.timer[i] = NO_TIME
         run.deadline = NO_TIME
         run.starts.total = &self.n_begun
+        run.waited.total = &self.n_begun
         return run
 
     cdef void close_run(self, RunC* run) noexcept:
@@ -172,9 +187,12 @@ cdef class Pattern(Processor):
                 self.remove(run.pending[i].head)
         while run.starts.oldest is not NULL:
             leave_starts(run.starts.oldest)
+        while run.waited.oldest is not NULL:
+            leave_starts(run.waited.oldest)
         PyMem_Free(run.incoming)
         PyMem_Free(run.pending)
         PyMem_Free(run.timer)
+        PyMem_Free(run.stopped)
         PyMem_Free(run)
 
     cdef int drop(self, unsigned int partition) except -1:
@@ -244,12 +262,30 @@ cdef class Pattern(Processor):
 
     cdef int make_room(self, RunC* run) except -1:
         """Drop the oldest partial matches of this partition key until there are no more than allowed."""
+        cdef PartialC* partial
         cdef bint again = False
-        while self.n_begun > self.limit and run.starts.oldest is not NULL:
-            again |= self.expire_one(run.starts.oldest)
+        while self.n_begun > self.limit:
+            partial = run.starts.oldest
+            if partial is NULL or run.waited.oldest is not NULL and run.waited.oldest.start < partial.start:
+                partial = run.waited.oldest
+            if partial is NULL:
+                break
+            again |= self.expire_one(partial)
             self.dropped += 1
         self.on_drop(self.dropped)
         return self.add_fresh(run) if again and not self.is_sequence else 0
+
+    cdef bint begin_by_time(self, RunC* run, PartialC* partial, int64_t when) noexcept:
+        if self.limit == 0 or partial.starts is not NULL:
+            return True
+        if not self.drops_oldest and self.n_begun >= self.limit:
+            self.refused = True
+            return False
+        start_at(&run.waited, partial, when)
+        return True
+
+    cdef object too_many(self):
+        return RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
 
     cdef int expire(self, RunC* run, int64_t now) except -1:
         """Drop the partial matches whose first event is too far away."""
@@ -301,7 +337,6 @@ cdef class Pattern(Processor):
         cdef ListC* incoming = &run.incoming[number]
         cdef ListC* pending = &run.pending[number]
         cdef State state = <State> self.state[number]
-        cdef Operand operand = <Operand> state.operand[0]
         cdef EntryC* entry
         if incoming.size > 1:
             sort_by_time(incoming)
@@ -309,10 +344,49 @@ cdef class Pattern(Processor):
             entry = incoming.head
             unlink(entry)
             link_last(pending, entry)
-            if operand.index is not None:
-                self.frame.slots = entry.partial.slots
-                operand.index.place(entry, self.frame)
+            if state.n_keyed and not entry.broken:
+                self.place(state, entry)
         return 0
+
+    cdef int place(self, State state, EntryC* entry) except -1:
+        cdef EntryC* mark
+        cdef Operand operand = <Operand> state.operand[0]
+        cdef int k
+        self.frame.slots = entry.partial.slots
+        if state.kind < AND:
+            return operand.index.place(entry, self.frame)
+        for k in range(state.n_operands):
+            operand = <Operand> state.operand[k]
+            if operand.index is None or not (entry.open >> k) & 1:
+                continue
+            mark = <EntryC*> take_block(self.matches.entries)
+            mark.partial = entry.partial
+            mark.keyed = False
+            mark.state = k
+            mark.sibling = entry
+            mark.prev = NULL
+            mark.next = entry.bucket_next
+            entry.bucket_next = mark
+            operand.index.place(mark, self.frame)
+        return 0
+
+    cdef void give_up_places(self, EntryC* entry) noexcept:
+        cdef State state = <State> self.state[entry.state]
+        cdef EntryC* mark
+        if entry.keyed:
+            (<Operand> state.operand[0]).index.remove(entry)
+        elif state.kind == COUNT:
+            if entry.broken:
+                (<EntryC**> entry.bucket_prev)[0] = entry.bucket_next
+                if entry.bucket_next is not NULL:
+                    entry.bucket_next.bucket_prev = entry.bucket_prev
+        elif state.kind >= AND:
+            while entry.bucket_next is not NULL:
+                mark = entry.bucket_next
+                entry.bucket_next = mark.next
+                if mark.keyed:
+                    (<Operand> state.operand[mark.state]).index.remove(mark)
+                give_block(self.matches.entries, mark)
 
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
         """Offer an event to one operand of a state."""
@@ -321,6 +395,8 @@ cdef class Pattern(Processor):
         cdef EventC* kept = NULL
         cdef int status
         cdef bint begins = inlet.state == 0 and (self.implicit or run.deadline != NO_TIME)
+        if run.stopped[inlet.state] is not NULL:
+            forget_stopped(self, run, inlet.state)
         if run.pending[inlet.state].head is NULL and not begins:
             return 0
         state = <State> self.state[inlet.state]
@@ -360,12 +436,15 @@ cdef class Pattern(Processor):
         """A sequence's event fits no partial match of an operand: none of them waits for it any longer."""
         cdef EntryC* entry = run.pending[number].head
         cdef EntryC* following
+        cdef uint32_t bit = (<uint32_t> 1) << operand
         if (<Operand> state.operand[operand]).absent:
             return 0
         run.renew |= self.renews and number == 1 and state.kind == STREAM
         while entry is not NULL:
             following = entry.next
-            entry.open &= ~((<uint32_t> 1) << operand)
+            if state.kind == STREAM or entry.open & bit:
+                self.matches.empty(entry.partial, (<Operand> state.operand[operand]).slot)
+            entry.open &= ~bit
             if state.kind <= COUNT or entry.open == 0:
                 self.remove(entry)
             entry = following
@@ -376,21 +455,37 @@ cdef class Pattern(Processor):
         """Put an event into its slot. All partial matches that take it share one record."""
         if self.limit and not self.drops_oldest and self.n_begun >= self.limit and (
                 partial.starts is NULL if number == 0 else (<State> self.state[number]).again > 0):
-            raise RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
+            raise self.too_many()
         if kept[0] is NULL:
             kept[0] = operand.copier.copy(event)
         kept[0].refs += 1
         if self.matches.counting[operand.slot]:
             self.matches.collect(partial, operand.slot, kept[0])
         else:
+            if self.is_sequence:
+                self.matches.empty(partial, operand.slot)
             partial.slots[operand.slot] = kept[0]
         if partial.front < number:
             partial.front = number
             self.taken(run, number, partial)
+        if operand.stops and not self.is_sequence:
+            self.stop_counting(run, operand.slot, partial)
         if number == 0 and (self.within >= 0 or self.limit) and (
                 not self.matches.counting[operand.slot] or partial.starts is NULL):
             start_at(&run.starts, partial, event.timestamp)
         return 0
+
+    cdef void stop_counting(self, RunC* run, int slot, PartialC* partial) noexcept:
+        """A slot behind a count has its event: the count is over when the next event is offered to it."""
+        cdef EntryC* entry = partial.entries
+        cdef State state
+        while entry is not NULL:
+            state = <State> self.state[entry.state]
+            if state.kind == COUNT and not entry.broken and (state.stops[0] == slot or state.stops[1] == slot):
+                if entry.keyed:
+                    (<Operand> state.operand[0]).index.remove(entry)
+                stop_entry(run, entry)
+            entry = entry.sibling
 
     # --- from state to state
 
@@ -504,8 +599,8 @@ cdef class Pattern(Processor):
 
     cdef void remove(self, EntryC* entry) noexcept:
         """Take an entry out of its list and give up its partial match."""
-        if entry.keyed:
-            (<Operand> (<State> self.state[entry.state]).operand[0]).index.remove(entry)
+        if entry.keyed or entry.broken or entry.bucket_next is not NULL:
+            self.give_up_places(entry)
         self.matches.remove(entry)
 
     # --- time
@@ -537,9 +632,16 @@ cdef class Pattern(Processor):
                         self.expire(run, when)
                     run.timer[i] = NO_TIME
                     wait_over(self, run, i, when)
+            if self.drops_oldest and self.n_begun > self.limit:
+                self.make_room(run)
         finally:
             self.busy = False
-        return self.found.deliver() if self.found.size else 0
+        if self.found.size:
+            self.found.deliver()
+        if self.refused:
+            self.refused = False
+            raise self.too_many()
+        return 0
 
     cdef void abort(self) noexcept:
         self.found.clear()
@@ -581,6 +683,22 @@ cdef class Pattern(Processor):
             for partition in missing:
                 self.ensure(partition)
         return 0
+
+
+cdef void forget_stopped(Pattern pattern, RunC* run, int number) noexcept:
+    while run.stopped[number] is not NULL:
+        pattern.remove(run.stopped[number])
+
+
+cdef void stop_entry(RunC* run, EntryC* entry) noexcept:
+    """Put an entry of a counting state among those that collect no more. `bucket_prev` is what points at it."""
+    cdef EntryC** head = &run.stopped[entry.state]
+    entry.broken = True
+    entry.bucket_next = head[0]
+    entry.bucket_prev = <EntryC*> head
+    if head[0] is not NULL:
+        head[0].bucket_prev = <EntryC*> &entry.bucket_next
+    head[0] = entry
 
 
 ctypedef int (*take_fn)(Pattern pattern, RunC* run, StreamC* stream, EventC* event) noexcept

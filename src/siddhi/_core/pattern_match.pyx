@@ -140,6 +140,11 @@ cdef class Matches:
                 PyMem_Free(collected)
         give_block(self.partials, partial)
 
+    cdef void empty(self, PartialC* partial, int slot) noexcept:
+        if partial.slots[slot] is not NULL:
+            release(<EventPool> self.slot_pools[slot], partial.slots[slot])
+            partial.slots[slot] = NULL
+
     cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1:
         """Append an event to a counting slot; its reference passes over, on failure, too."""
         cdef CollectedC* collected = collected_of(partial, slot)
@@ -189,6 +194,7 @@ cdef class Matches:
         entry.met = 0
         entry.broken = False
         entry.keyed = False
+        entry.bucket_next = NULL
         entry.state = state
         entry.partial = partial
         entry.sibling = partial.entries

@@ -211,8 +211,8 @@ cdef class Projection(Processor):
     cdef int process(self, EventC* event) except -1:
         cdef BatchCallback sink
         if event.type == CURRENT and is_needed(self.output):
-            if self.at_once and self.app.in_batch and self.output.plain and self.output.target.sink is not None:
-                sink = self.output.target.sink
+            sink = self.output.target.sink if self.at_once and self.app.in_batch and self.output.plain else None
+            if sink is not None and not sink.chunked:
                 self.frame.type = CURRENT
                 self.frame.group = self.frame.partition
                 write_row(self.columns, self.n_columns, event, self.frame, sink.builder)

@@ -100,6 +100,16 @@ cdef class SnapshotWriter:
         """Append a Python value made of None, bool, int, float, str, bytes, tuple, list, dict, set and frozenset."""
         self.put_object(value)
 
+    def begin(self):
+        """Begin a part that can be passed over when it is read; returns what :meth:`end` asks for."""
+        self.put_i64(0)
+        return self.size
+
+    def end(self, Py_ssize_t begun):
+        """End the part."""
+        cdef int64_t size = self.size - begun
+        memcpy(self.data + begun - 8, &size, 8)
+
 
 cdef int put_count(SnapshotWriter writer, Py_ssize_t n) except -1:
     if n > <Py_ssize_t> 0xffffffff:
@@ -229,6 +239,15 @@ cdef class SnapshotReader:
         """The next value written by :meth:`SnapshotWriter.put`."""
         return self.get_object()
 
+    def part(self):
+        """A reader of the next part: of what was written between ``begin`` and ``end``."""
+        cdef SnapshotReader part = SnapshotReader.__new__(SnapshotReader, self.source)
+        cdef Py_ssize_t n = <Py_ssize_t> self.get_i64()
+        self.take(n)
+        part.position = self.position - n
+        part.size = self.position
+        return part
+
 
 cdef Py_ssize_t get_count(SnapshotReader reader) except -1:
     """A number of items to come; each takes a byte at least, so a lie is found before memory is taken for it."""
@@ -297,37 +316,36 @@ cdef object get_nested(SnapshotReader reader, int depth):
 # --- the seal: what a snapshot is, checked before any of it is read
 
 _MAGIC = b"\x89SIDDHI\n"
-_VERSION = 1
-_HEADER = struct.Struct("<8sIIIQ")      # magic, version, CRC-32 of the rest, bytes of fingerprint, bytes of payload
+_VERSION = 2
+_HEADER = struct.Struct("<8sIIQ")       # magic, version, CRC-32 of the payload, bytes of it
 
 
-def seal(bytes payload not None, str fingerprint not None):
-    """A payload as a snapshot: with the format version, a checksum and the fingerprint of the app it belongs to."""
-    cdef bytes owner = fingerprint.encode()
-    checksum = zlib.crc32(payload, zlib.crc32(owner))
-    return b"".join((_HEADER.pack(_MAGIC, _VERSION, checksum, len(owner), len(payload)), owner, payload))
+class TornSnapshotError(ValueError):
+    """The bytes are not those of a snapshot as it was taken."""
 
 
-def unseal(bytes data not None, str fingerprint not None):
+def seal(bytes payload not None):
+    """A payload as a snapshot: with the format version and a checksum."""
+    return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(payload), len(payload)) + payload
+
+
+def unseal(bytes data not None):
     """The payload of a snapshot.
 
     Raises:
-        ValueError: the bytes are no snapshot, or one of another format version, or damaged, or of another app.
+        TornSnapshotError: the bytes are no snapshot, or a damaged one.
+        ValueError: it is of another format version.
     """
     if data[:len(_MAGIC)] != _MAGIC[:len(data)] or not data:
-        raise ValueError("this is not a snapshot: it does not begin as one")
+        raise TornSnapshotError("this is not a snapshot: it does not begin as one")
     if len(data) < _HEADER.size:
-        damaged(f"it ends after {len(data)} bytes")
-    _, version, checksum, n_owner, n_payload = _HEADER.unpack_from(data)
+        raise TornSnapshotError(f"snapshot is damaged: it ends after {len(data)} bytes")
+    _, version, checksum, n_payload = _HEADER.unpack_from(data)
     if version != _VERSION:
         raise ValueError(f"the snapshot has format version {version}, this engine reads version {_VERSION}")
-    if len(data) != _HEADER.size + n_owner + n_payload:
-        damaged(f"it should have {_HEADER.size + n_owner + n_payload} bytes and has {len(data)}")
-    body = memoryview(data)[_HEADER.size:]
-    if zlib.crc32(body) != checksum:
-        damaged("its checksum does not fit its content")
-    owner = bytes(body[:n_owner])
-    if owner != fingerprint.encode():
-        raise ValueError(f"the snapshot belongs to another app: its fingerprint is {owner.decode(errors='replace')!r}, "
-                         f"this app's is {fingerprint!r}")
-    return bytes(body[n_owner:])
+    if len(data) != _HEADER.size + n_payload:
+        raise TornSnapshotError(f"snapshot is damaged: it should have {_HEADER.size + n_payload} bytes and has {len(data)}")
+    payload = data[_HEADER.size:]
+    if zlib.crc32(payload) != checksum:
+        raise TornSnapshotError("snapshot is damaged: its checksum does not fit its content")
+    return payload

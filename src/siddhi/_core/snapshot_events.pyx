@@ -16,6 +16,8 @@ cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(PyObject* text)
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject* text)
     void* PyUnicode_DATA(PyObject* text)
+    Py_ssize_t PyObject_Hash(PyObject* text) except -1
+    int PyUnicode_Compare(PyObject* a, PyObject* b) except? -1
     object PyUnicode_AsEncodedString(PyObject* text, const char* encoding, const char* errors)
 
 cdef enum:
@@ -152,39 +154,52 @@ cdef int write_strings(SnapshotWriter writer, const EventC** events, Py_ssize_t 
 
 
 cdef Py_ssize_t find_distinct(PyObject** texts, Py_ssize_t n, uint16_t* indexes) except -2:
-    """Number the distinct strings, by identity, and move them to the front of `texts`; -1: not worth it, nothing moved.
+    """Number the distinct strings and move them to the front of `texts`; -1: not worth it, nothing moved.
 
-    Events share the string objects they arrived with or were grouped by, so identity finds the repetitions that matter;
-    what is read back shares them again. A null gets index 0.
+    They are numbered in their order: the numbers stay the same from snapshot to snapshot as long as the strings do,
+    whatever events come and go, so that increments are small. What is read back shares equal strings. A null gets index 0.
     """
     cdef Py_ssize_t i, limit = min(n // 2, <Py_ssize_t> MAX_DISTINCT), n_distinct = 0
     cdef uint64_t mask = 15, at
+    cdef list order, found = []
     while <Py_ssize_t> mask < 2 * limit:
         mask = 2 * mask + 1
     cdef PyObject** distinct = <PyObject**> PyMem_Malloc((limit + 1) * sizeof(PyObject*))
+    cdef uint16_t* numbers = <uint16_t*> PyMem_Calloc(limit + 1, sizeof(uint16_t))
     cdef uint32_t* table = <uint32_t*> PyMem_Calloc(mask + 1, sizeof(uint32_t))     # index + 1; 0: free
     try:
-        if distinct is NULL or table is NULL:
+        if distinct is NULL or numbers is NULL or table is NULL:
             raise MemoryError
         for i in range(n):
             if texts[i] is NULL:
-                indexes[i] = 0
+                indexes[i] = MAX_DISTINCT
                 continue
-            at = ((<uint64_t> texts[i] >> 4) * <uint64_t> 0x9E3779B97F4A7C15 >> 32) & mask
-            while table[at] != 0 and distinct[table[at] - 1] != texts[i]:
+            at = (<uint64_t> PyObject_Hash(texts[i]) * <uint64_t> 0x9E3779B97F4A7C15 >> 32) & mask
+            while table[at] != 0 and not same_text(distinct[table[at] - 1], texts[i]):
                 at = (at + 1) & mask
             if table[at] == 0:
                 if n_distinct == limit:
                     return -1
                 distinct[n_distinct] = texts[i]
+                found.append(<object> texts[i])
                 n_distinct += 1
                 table[at] = <uint32_t> n_distinct
             indexes[i] = <uint16_t> (table[at] - 1)
-        memcpy(texts, distinct, n_distinct * sizeof(PyObject*))
+        order = sorted(range(n_distinct), key=found.__getitem__)
+        for i in range(n_distinct):
+            texts[i] = distinct[<Py_ssize_t> order[i]]
+            numbers[<Py_ssize_t> order[i]] = <uint16_t> i
+        for i in range(n):
+            indexes[i] = 0 if indexes[i] == MAX_DISTINCT else numbers[indexes[i]]
         return n_distinct
     finally:
         PyMem_Free(distinct)
+        PyMem_Free(numbers)
         PyMem_Free(table)
+
+
+cdef inline bint same_text(PyObject* a, PyObject* b) except -1:
+    return a == b or (PyObject_Hash(a) == PyObject_Hash(b) and PyUnicode_Compare(a, b) == 0)
 
 
 cdef int write_texts(SnapshotWriter writer, PyObject** texts, Py_ssize_t n) except -1:

@@ -11,10 +11,11 @@ from libc.string cimport memset
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport BOOL, EventC, EventPool, Layout, acquire, cell_from_python, event_to_tuple, release
+from siddhi._core.event cimport BOOL, EventC, EventPool, Layout, acquire, event_to_tuple, release
 from siddhi._core.executor cimport TRUE, ExecC, Executor, FrameC, eval_fn, evaluate_to_python, new_executor
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.output cimport OutputStage
+from siddhi._core.record cimport record_of
 from siddhi._core.searchable cimport FoundC, Searchable, found_add
 from siddhi._core.table cimport Table
 from siddhi._core.table_index cimport NO_ROW
@@ -47,29 +48,6 @@ cdef class Parameters:
         for i in range(len(self.names)):
             values[self.names[i]] = evaluate_to_python(<Executor> self.executors[i], event, frame)
         return values
-
-
-cdef EventC* record_of(row, EventPool pool, Layout layout) except NULL:
-    """A record of a row; the caller's.
-
-    Raises:
-        ValueError: the row does not fit the layout.
-    """
-    cdef int i
-    cdef tuple values = tuple(row)
-    cdef EventC* record
-    if len(values) != layout.width:
-        raise ValueError(f"the store gave a row of {len(values)} values, not of {layout.width}")
-    record = acquire(pool)
-    record.timestamp = -1
-    memset(record.body, 0, 8 * layout.words)
-    try:
-        for i in range(layout.width):
-            cell_from_python(record, layout, i, values[i])
-    except:
-        release(pool, record)
-        raise
-    return record
 
 
 @cython.final

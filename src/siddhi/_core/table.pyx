@@ -7,8 +7,8 @@ from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy, memset
 
 from siddhi._core.event cimport BOOL, CURRENT, OBJECT, STRING, acquire, cell_from_python, event_to_tuple, release, retain
+from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap cimport MAX_WIDTH, NO_SLOT
-from siddhi._core.pattern_index cimport fetch_line
 from siddhi._core.slab cimport enlarge
 from siddhi._core.table_index cimport is_indexed, locate, read_cell_at
 from siddhi._core.user_event cimport Event

@@ -4,7 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from siddhi._core.chunk cimport chunk_append
@@ -17,6 +17,7 @@ from siddhi._core.measure cimport MAX_ARGUMENTS, MeasureC, add_arguments, measur
 from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.output cimport is_needed
 from siddhi._core.processor cimport MAX_BLOCK
+from siddhi._core.period cimport passed_over, restored_tick
 from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_write
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -261,8 +262,13 @@ cdef class TumblingAggregate(Selector):
         if not batch.started or batch.boundary != when:
             return 0  # of a key that was dropped, its slot perhaps used again
         batch.boundary = when + self.extent
+        if batch.groups.n == 0:
+            batch.boundary = passed_over(batch.boundary, now_ms(&self.app.frame), self.extent)
         self.app.schedule(self, batch.boundary, self.app.frame.partition)
         return self.put_out(batch)
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return partition >= self.capacity or self.batches[partition].groups.n == 0
 
     cdef int put_out(self, TumbleC* batch) except -1:
         """The batch ends: its groups are put out, and everything begins at nothing."""
@@ -360,6 +366,7 @@ cdef class TumblingAggregate(Selector):
                 self.read_groups(partition, reader)
                 if self.timed and batch.started:
                     self.app.frame.partition = partition
+                    batch.boundary = restored_tick(self.app, batch.boundary, self.extent)
                     self.app.schedule(self, batch.boundary, partition)
         finally:
             self.app.frame.partition = before

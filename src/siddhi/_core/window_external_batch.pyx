@@ -1,7 +1,7 @@
 """``externalTimeBatch(ts, t [, start [, timeout [, replace]]])``: batches of one period each, by the events' time."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport INT, CellC, EventC, EventPool, release, retain
@@ -211,6 +211,13 @@ cdef class ExternalTimeBatchWindow(Window):
             state.early = True
         self.plan_timeout(state)
         return self.next.finish() if released else 0
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        cdef ExternalBatchStateC* state
+        if partition >= self.capacity or self.states[partition] is NULL:
+            return True
+        state = <ExternalBatchStateC*> self.states[partition]
+        return state.current.size == 0 and (state.early or state.released.size == 0 or not self.keeps_expired)
 
     cdef int content(self, void* state, FoundC* found) except -1:
         return 0 if found is NULL else queue_show(&(<ExternalBatchStateC*> state).released, found)

@@ -1,7 +1,7 @@
 """``frequent`` and ``lossyFrequent``: the latest events of the keys that come most often, counted in little memory."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.math cimport ceil
@@ -10,7 +10,8 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport BOOL, FLOAT, INT, CellC, EventC, EventPool, release, retain
+from siddhi._core.event cimport BOOL, EXPIRED, FLOAT, INT, CellC, EventC, EventPool, release, retain
+from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
 from siddhi._core.hash_order cimport hash_of_key, table_size
 from siddhi._core.keymap cimport MAX_WIDTH, KeyMap
 from siddhi._core.searchable cimport FoundC, found_add
@@ -34,8 +35,12 @@ cdef struct FrequentStateC:
 
 cdef struct GoneC:
     int64_t order                  # of its arrival
+    EventC* event                  # the latest of its key
     uint32_t bucket                # of its text in a hash map
     uint32_t slot
+
+cdef enum:
+    AHEAD = 12                     # events whose memory is asked for before they come
 
 
 cdef int in_order(const void* left, const void* right) noexcept nogil:
@@ -54,6 +59,8 @@ cdef class CountingWindow(Window):
     """
 
     cdef tuple positions
+    cdef int places[MAX_WIDTH]     # the same
+    cdef int width
     cdef GoneC* gone               # keys that have to go, found one by one
     cdef Py_ssize_t n_gone
     cdef Py_ssize_t room
@@ -63,6 +70,9 @@ cdef class CountingWindow(Window):
         self.positions = tuple(positions)
         if len(self.positions) > MAX_WIDTH:
             raise ValueError(f"the key of a window has at most {MAX_WIDTH} attributes, not {len(self.positions)}")
+        self.width = <int> len(self.positions)
+        for i, position in enumerate(self.positions):
+            self.places[i] = position
         self.setup(sizeof(FrequentStateC))
 
     cdef int open_state(self, void* address) except -1:
@@ -92,15 +102,13 @@ cdef class CountingWindow(Window):
         Py_XDECREF(state.keys)
         state.keys = NULL
 
-    cdef CountedC* count(self, FrequentStateC* state, EventC* event, uint32_t* slot, bint* is_new) except NULL:
-        """Find or make the entry of the event's key; a new one is all zeros but for its order."""
-        cdef CellC key[MAX_WIDTH]
+    cdef uint64_t read_key(self, EventC* event, CellC* key) noexcept:
+        """The cells of an event's key; the null bits."""
         cdef uint64_t nulls = 0
-        cdef int i, position, width = <int> len(self.positions)
-        cdef CountedC* entry
+        cdef int i, position
         key[0].bits = 0
-        for i in range(width):
-            position = self.positions[i]
+        for i in range(self.width):
+            position = self.places[i]
             key[i].bits = 0
             if event.body[position >> 6] & ((<uint64_t> 1) << (position & 63)):
                 nulls |= (<uint64_t> 1) << i
@@ -108,6 +116,24 @@ cdef class CountingWindow(Window):
                 key[i].i = (<CellC*> &event.body[self.pool.layout.words + position]).i
             else:
                 key[i].bits = event.body[self.pool.layout.words + position]
+        return nulls
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef CellC key[MAX_WIDTH]
+        cdef KeyMap keys = <KeyMap> (<FrequentStateC*> state_of(self)).keys
+        cdef Py_ssize_t i
+        cdef uint64_t nulls
+        if keys.size >= WORTH_FETCHING:
+            for i in range(at[0], n):
+                nulls = self.read_key(events[i], key)
+                keys.fetch(key, nulls)
+        return Window.process_block(self, events, n, at)
+
+    cdef CountedC* count(self, FrequentStateC* state, EventC* event, uint32_t* slot, bint* is_new) except NULL:
+        """Find or make the entry of the event's key; a new one is all zeros but for its order."""
+        cdef CellC key[MAX_WIDTH]
+        cdef uint64_t nulls = self.read_key(event, key)
+        cdef CountedC* entry
         slot[0] = (<KeyMap> state.keys).insert(key, nulls, is_new)
         self.make_room(state, slot[0])
         entry = &state.counted[slot[0]]
@@ -137,12 +163,10 @@ cdef class CountingWindow(Window):
         entry.event = event
         return 0
 
-    cdef EventC* forget(self, FrequentStateC* state, uint32_t slot) except? NULL:
+    cdef int forget(self, FrequentStateC* state, uint32_t slot) except -1:
         """Take a key out; its latest event is the caller's."""
-        cdef EventC* event = state.counted[slot].event
         memset(&state.counted[slot], 0, sizeof(CountedC))
-        (<KeyMap> state.keys).remove(slot)
-        return event
+        return (<KeyMap> state.keys).remove(slot)
 
     cdef int leave(self, FrequentStateC* state, uint32_t slot) except -1:
         """A key has to go, with the next :meth:`expire_keys`."""
@@ -155,32 +179,70 @@ cdef class CountingWindow(Window):
             self.room = max(16, 2 * self.room)
         self.gone[self.n_gone].slot = slot
         self.gone[self.n_gone].order = state.counted[slot].order
+        self.gone[self.n_gone].event = state.counted[slot].event
         self.n_gone += 1
         return 0
 
     cdef int expire_keys(self, FrequentStateC* state) except -1:
-        """Take keys out and let their latest events expire, in the order a hash map of their texts would have."""
-        cdef uint32_t mask
+        """Take keys out and let their latest events expire, in the order a hash map of their texts would have.
+
+        That order is all over the memory. What need not follow it, taking the keys out and giving the records back, goes by
+        slot, as the events came: so those to come find one neighbour behind the other.
+        """
         cdef Py_ssize_t i, n = self.n_gone
-        cdef int64_t now = self.expiry_time()
         cdef GoneC* gone = self.gone
-        self.n_gone = 0
-        if n > 1:
-            mask = table_size(state.most) - 1
-            for i in range(n):
-                gone[i].bucket = mask & hash_of_key(state.counted[gone[i].slot].event, self.pool.layout, self.positions)
-            qsort(gone, n, sizeof(GoneC), in_order)
+        cdef EventC** events
+        cdef int64_t now = self.expiry_time()
+        if n == 0:
+            return 0
+        events = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
+        if events is NULL:
+            raise MemoryError
         # What expires may send into this window again: the keys to go are its own from now on.
-        self.gone, self.room = NULL, 0
+        self.gone, self.room, self.n_gone = NULL, 0, 0
         try:
+            self.order_gone(state, gone, n)
             for i in range(n):
-                self.expire(self.forget(state, gone[i].slot), now)
+                events[i] = gone[i].event
+            for i in range(n):
+                (<KeyMap> state.keys).fetch_slot(gone[min(i + AHEAD, n - 1)].slot)
+                self.forget(state, gone[i].slot)
+            if n > 1:
+                qsort(gone, n, sizeof(GoneC), in_order)
+            try:
+                for i in range(n):
+                    fetch_line(gone[min(i + AHEAD, n - 1)].event)
+                    self.expire_kept(gone[i].event, now)
+            finally:
+                for i in range(n):
+                    release(self.pool, events[i])
         finally:
+            PyMem_Free(events)
             if self.gone is NULL:
                 self.gone, self.room = gone, n
             else:
                 PyMem_Free(gone)
         return 0
+
+    cdef int order_gone(self, FrequentStateC* state, GoneC* gone, Py_ssize_t n) except -1:
+        """Find the bucket of each key that goes."""
+        cdef uint32_t mask
+        cdef Py_ssize_t i
+        if n > 1:
+            mask = table_size(state.most) - 1
+            for i in range(n):
+                gone[i].bucket = mask & hash_of_key(gone[i].event, self.pool.layout, self.positions)
+        return 0
+
+    cdef int expire_kept(self, EventC* event, int64_t timestamp) except -1:
+        """As :meth:`expire`, but the caller gives the event up."""
+        if event.refs > 1:
+            retain(self.pool, event)
+            return self.expire(event, timestamp)
+        event.type = EXPIRED
+        if self.stamps:
+            event.timestamp = timestamp
+        return self.next.process(event)
 
     cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
         cdef FrequentStateC* state = <FrequentStateC*> address

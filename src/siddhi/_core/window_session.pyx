@@ -12,15 +12,19 @@ import logging
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
+from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.queue cimport (
-    QueueC, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    QueueC, queue_at, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
 )
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
 
 _log = logging.getLogger("siddhi")
+
+cdef enum:
+    AHEAD = 8                      # events whose memory is asked for before they come
 
 cdef struct SpanC:                 # one session; empty where it holds nothing
     QueueC held
@@ -234,6 +238,8 @@ cdef class SessionWindow(Window):
     cdef int expire_span(self, SpanC* span) except -1:
         cdef EventC* event
         while span.held.size:
+            # Events of other sessions lie between those of this one.
+            fetch_line(queue_at(&span.held, min(AHEAD, span.held.size - 1)))
             event = queue_pop(&span.held)
             self.expire(event, event.timestamp)
         queue_clear(&span.held, self.pool)
@@ -247,12 +253,12 @@ cdef class SessionWindow(Window):
         swap(&session.current, &session.previous)
         return 0
 
-    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t now) except -1:
-        """Let what is over by now go."""
+    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t when) except -1:
+        """Let what is over by the time of a timer go."""
         cdef SessionC* session = &state.sessions[slot]
-        if session.current.held.size and session.current.end <= now:
+        if session.current.held.size and session.current.end <= when:
             self.end_current(session)
-        if session.previous.held.size and session.previous.end + self.latency <= now:
+        if session.previous.held.size and session.previous.end + self.latency <= when:
             self.expire_span(&session.previous)
         return self.put_off(state, slot)
 
@@ -269,7 +275,7 @@ cdef class SessionWindow(Window):
         else:
             memset(session, 0, sizeof(SessionC))
             return (<KeyMap> state.keys).remove(slot)
-        # An entry that is too early is put off when it comes up, or finds the session over by the clock.
+        # An entry that is too early is put off when it comes up.
         if session.due == 0 or due < session.due:
             state.wake_order += 1
             session.due = due
@@ -289,20 +295,26 @@ cdef class SessionWindow(Window):
     cdef int on_timer(self, int64_t when) except -1:
         cdef SessionStateC* state
         cdef WakeC wake
-        cdef int64_t now = now_ms(&self.app.frame)
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <SessionStateC*> state_of(self)
         if state is NULL or not state.waiting or state.due != when:
             return 0  # an earlier one took its place, or of a key that was dropped, its slot perhaps used again
-        state.waiting = False
-        while state.n_wakes and state.wakes[0].due <= when:
-            wake = pop_wake(state)
-            if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
-                state.sessions[wake.slot].due = 0
-                self.look_at(state, wake.slot, now)
-        self.plan_wake(state)
-        return self.next.finish()
+        while True:
+            state.waiting = False
+            while state.n_wakes and state.wakes[0].due <= when:
+                wake = pop_wake(state)
+                if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
+                    state.sessions[wake.slot].due = 0
+                    # By the time of the wake-up, not the clock's: after a jump, sessions end in the order of their ends.
+                    self.look_at(state, wake.slot, when)
+            self.plan_wake(state)
+            self.next.finish()
+            # What else is due in this partition follows at once: its keys go one after the other, as recorded of Siddhi.
+            state = <SessionStateC*> state_of(self)
+            if state is NULL or not state.waiting or state.due > now_ms(&self.app.frame):
+                return 0
+            when = state.due
 
     # --- snapshots
 

@@ -4,6 +4,7 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memmove
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport BOOL, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, release, retain
@@ -22,6 +23,7 @@ cdef struct SortKeyC:
     bint descending
 
 cdef struct EntryC:
+    uint64_t prefix                # of the order: decides without a look at the events where it differs
     EventC* event
     uint64_t order                 # of arrival: among equals the later one is last
 
@@ -30,7 +32,12 @@ cdef struct SortStateC:
     Py_ssize_t size
     Py_ssize_t capacity
     uint64_t arrivals
-    bint sorted                    # the heap lies in descending order
+    bint sorted                    # the heap lies in descending order,
+    int insertions                 # and this many arrivals may keep it so before somebody looks again
+
+cdef enum:
+    LAST = 0xffffffffffffffff      # prefix of nulls
+    INSERTIONS = 8                 # for each look: a few arrivals between looks cost less than sorting again
 
 
 cdef inline int compare_whole(int64_t a, int64_t b) noexcept:
@@ -46,6 +53,19 @@ cdef inline int compare_real(double a, double b) noexcept:
     if a > b:
         return 1
     return (a != a) - (b != b)
+
+
+cdef inline uint64_t rank_of_whole(int64_t value) noexcept:
+    return <uint64_t> value ^ <uint64_t> 1 << 63
+
+
+cdef inline uint64_t rank_of_real(double value) noexcept:
+    """As compare_real: one zero, and NaN behind all numbers."""
+    cdef CellC cell
+    if value != value:
+        return LAST
+    cell.d = value + 0.0           # -0.0 becomes 0.0
+    return ~cell.bits if cell.bits >> 63 else cell.bits | <uint64_t> 1 << 63
 
 
 @cython.final
@@ -96,6 +116,8 @@ cdef class SortWindow(Window):
         cdef bint a_is_null, b_is_null
         cdef const CellC* x
         cdef const CellC* y
+        if a.prefix != b.prefix:
+            return 1 if a.prefix > b.prefix else -1
         for i in range(self.n_keys):
             key = &self.keys[i]
             a_is_null = (a.event.body[key.word] & key.bit) != 0
@@ -119,6 +141,28 @@ cdef class SortWindow(Window):
             if answer != 0:
                 return -answer if key.descending else answer
         return (a.order > b.order) - (a.order < b.order)
+
+    cdef uint64_t prefix_of(self, const EventC* event) noexcept:
+        """A number that never is greater for an event that comes before another; texts and nulls have one each."""
+        cdef SortKeyC* key = &self.keys[0]
+        cdef const CellC* value
+        cdef uint64_t rank
+        if self.n_keys == 0:
+            return 0
+        value = <const CellC*> &event.body[key.cell]
+        if event.body[key.word] & key.bit:
+            return LAST
+        if key.code == STRING:
+            return 0
+        if key.code == INT:
+            rank = rank_of_whole(value.i)
+        elif key.code == LONG:
+            rank = rank_of_whole(value.l)
+        elif key.code == FLOAT:
+            rank = rank_of_real(value.f)
+        else:
+            rank = rank_of_real(value.d)
+        return ~rank if key.descending else rank
 
     cdef int make_room(self, SortStateC* state) except -1:
         cdef Py_ssize_t capacity = max(16, 2 * state.capacity)
@@ -180,10 +224,31 @@ cdef class SortWindow(Window):
         state.sorted = True
         return 0
 
+    cdef int insert(self, SortStateC* state, EntryC entry, bint replace) except -1:
+        """Put an entry where it belongs in descending order, in place of the first one or in a place of its own."""
+        cdef Py_ssize_t low = 0, high = state.size, middle
+        cdef EntryC* heap = state.heap
+        while low < high:
+            middle = (low + high) // 2
+            if self.compare(&heap[middle], &entry) > 0:
+                low = middle + 1
+            else:
+                high = middle
+        if replace:
+            low -= 1
+            memmove(heap, heap + 1, low * sizeof(EntryC))
+        else:
+            memmove(heap + low + 1, heap + low, (state.size - low) * sizeof(EntryC))
+            state.size += 1
+        heap[low] = entry
+        state.insertions -= 1
+        return 0
+
     cdef int content(self, void* address, FoundC* found) except -1:
         cdef SortStateC* state = <SortStateC*> address
         cdef Py_ssize_t i
         self.sort(state)
+        state.insertions = INSERTIONS
         for i in range(state.size - 1, -1, -1):
             found_add(found, state.heap[i].event)
         return 0
@@ -193,18 +258,23 @@ cdef class SortWindow(Window):
         cdef SortStateC* state = <SortStateC*> state_of(self)
         cdef EntryC entry
         cdef EventC* last = event
+        cdef bint keep_sorted = state.sorted and state.insertions > 0
+        entry.prefix = self.prefix_of(event)
         entry.event = event
         entry.order = state.arrivals
         state.arrivals += 1
         if state.size < self.length:
             self.make_room(state)
             retain(self.pool, event)
-            return self.push(state, entry)
+            return self.insert(state, entry, False) if keep_sorted else self.push(state, entry)
         retain(self.pool, event)
         if state.size and self.compare(&entry, &state.heap[0]) < 0:
             last = state.heap[0].event
-            state.sorted = False
-            self.replace_root(state.heap, state.size, entry)
+            if keep_sorted:
+                self.insert(state, entry, True)
+            else:
+                state.sorted = False
+                self.replace_root(state.heap, state.size, entry)
         return self.expire(last, self.expiry_time())
 
     cdef int process(self, EventC* event) except -1:
@@ -244,6 +314,7 @@ cdef class SortWindow(Window):
         try:
             while i < n:
                 self.make_room(state)
+                state.heap[i].prefix = self.prefix_of(events[i])
                 state.heap[i].event = events[i]
                 state.size += 1
                 i += 1

@@ -17,7 +17,7 @@ class InMemoryPersistenceStore(PersistenceStore):
         self._lock = Lock()
         self._snapshots: dict[str, dict[str, bytes]] = {}
 
-    def save(self, app: str, revision: str, snapshot: bytes) -> None:
+    def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:  # noqa: ARG002 - keeps all
         """Keep a snapshot; one of the same revision is replaced."""
         with self._lock:
             self._snapshots.setdefault(app, {})[revision] = bytes(snapshot)

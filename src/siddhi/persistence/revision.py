@@ -1,16 +1,35 @@
-"""The order of revisions, and what is said when one is missing."""
+"""The order of revisions, which of them are kept, and what is said when one is missing."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from siddhi.errors import CannotRestoreStateError
 
-__all__ = ["missing_revision", "revision_order"]
+__all__ = ["missing_revision", "revision_order", "stamp_of", "surplus"]
+
+
+def stamp_of(revision: str) -> int:
+    """The time (ms since the epoch) a revision begins with; -1 without one."""
+    stamp = revision.partition("__")[0]
+    return int(stamp) if stamp.isdecimal() and len(stamp) < 20 else -1
 
 
 def revision_order(revision: str) -> tuple[int, str]:
     """Sorts revisions from old to new: by the time they begin with, as a number; without one, first and by name."""
-    stamp = revision.partition("__")[0]
-    return (int(stamp) if stamp.isdecimal() else -1, revision)
+    return (stamp_of(revision), revision)
+
+
+def surplus(revisions: Sequence[str], whole: Collection[str], keep: int) -> list[str]:
+    """The revisions to delete.
+
+    Args:
+        revisions: all, oldest first.
+        whole: those that stand alone; the others are made of what was saved since the last such one before them.
+        keep: how many of the newest whole ones stay, with everything behind them.
+    """
+    kept = [place for place, revision in enumerate(revisions) if revision in whole][-keep:]
+    return list(revisions[: kept[0]]) if kept else []
 
 
 def missing_revision(app: str, revision: str, known: list[str]) -> CannotRestoreStateError:

@@ -13,6 +13,10 @@ class PersistenceStore(ABC):
     A revision is text such as ``1700000000000__App``: the time of the snapshot in ms since the epoch, and the app. Stores
     may be called from several threads at once. Whatever a method raises reaches the caller of ``persist`` or ``restore``.
 
+    Where states are saved in increments (``manager.set_incremental_persistence_store``), what is saved under a revision may
+    be made of what earlier revisions hold: all of them from its ``base`` on have to stay as long as it does. A store that
+    deletes nothing by itself need not look at it.
+
     Example:
         >>> from siddhi.persistence import InMemoryPersistenceStore
         >>> store = InMemoryPersistenceStore()
@@ -22,15 +26,24 @@ class PersistenceStore(ABC):
     """
 
     @abstractmethod
-    def save(self, app: str, revision: str, snapshot: bytes) -> None:
-        """Keep a snapshot; one of the same revision is replaced. When this returns, it is safe."""
+    def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:
+        """Keep a snapshot; one of the same revision is replaced. When this returns, it is safe.
+
+        Args:
+            app: name of the app.
+            revision: under which it will be asked for.
+            snapshot: what to keep.
+            base: the oldest revision it is made of; None: it stands alone. A store for whole snapshots only
+                (``manager.set_persistence_store``) can do without this argument.
+        """
 
     @abstractmethod
     def load(self, app: str, revision: str) -> bytes:
         """The snapshot of a revision.
 
         Raises:
-            CannotRestoreStateError: the app has no such revision.
+            DamagedSnapshotError: it is not what was saved.
+            CannotRestoreStateError: the app has no such revision, or it can't be read.
         """
 
     @abstractmethod

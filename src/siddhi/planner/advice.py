@@ -11,7 +11,7 @@ from siddhi.query_api.span import Node
 __all__ = ["advice"]
 
 _ELEMENTS: dict[str, frozenset[str]] = {
-    "app:playback": frozenset({"idle.time", "increment"}),
+    "app:playback": frozenset({"idle.time", "increment", "timers"}),
     "app:statistics": frozenset({"reporter", "interval", "include", "enable"}),
     "app:partialmatches": frozenset({"max", "overflow"}),
     "async": frozenset({"buffer.size", "workers", "batch.size.max"}),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from siddhi.extension.metadata import AggregatorMetadata
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.planner.aggregations_purge import plan_purge
+from siddhi.planner.aggregations_store import SHARD, plan_shard, plan_stores
 from siddhi.planner.annotations import only
 from siddhi.planner.expressions import Attr, TypedExpression
 from siddhi.planner.handlers import plan_handlers
@@ -50,20 +51,29 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
     Raises:
         SiddhiAppError: something in it is refused.
     """
-    _check_annotations(catalog, definition)
+    _check_annotations(definition)
     if catalog.is_taken(definition.id):
         raise duplicate_definition(f"'{definition.id}' is already defined", definition)
     scope, input_ = _input(catalog, definition)
     durations = _durations(definition)
     stored = _Stored(catalog, scope, definition)
     tables = tuple(f"{definition.id}_{duration.name}" for duration in durations)
+    shard = plan_shard(catalog, definition)
+    attributes = tuple(stored.attributes if shard is None else [TIMESTAMP, SHARD, *stored.attributes[1:]])
+    stores = plan_stores(catalog, definition, tables, attributes)
     for table in tables:
         if catalog.is_taken(table):
             raise duplicate_definition(
                 f"'{table}' is already defined, and aggregation '{definition.id}' keeps its rows there", definition
             )
+        times = [position for position, known in enumerate(attributes) if known in (TIMESTAMP, _EVENT_TIMESTAMP)]
         catalog.tables[table] = TablePlan(
-            id=table, attributes=tuple(stored.attributes), owner=definition.id, span=definition.span
+            id=table,
+            attributes=attributes,
+            owner=definition.id,
+            store=stores.get(table),
+            store_indexes=tuple((position,) for position in times) if stores else (),
+            span=definition.span,
         )
     catalog.aggregations[definition.id] = AggregationPlan(
         id=definition.id,
@@ -80,22 +90,20 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
         tables=tables,
         zone=_zone(catalog, definition),
         purge=plan_purge(definition, durations),
+        shard=shard,
         span=definition.span,
     )
 
 
-def _check_annotations(catalog: Catalog, definition: AggregationDefinition) -> None:
-    for name, what in (
-        ("store", "aggregations kept in a store (@store)"),
-        ("PartitionById", "aggregations shared between nodes (@PartitionById)"),
-        ("persistedAggregation", "persisted aggregations (@persistedAggregation)"),
-    ):
-        annotation = only(definition.annotations, name)
-        if annotation is not None:
-            place = annotation if annotation.span is not None else definition
-            raise unsupported(what, place, "leave it out: rows are kept in memory")
-    if catalog.properties.get("partitionById", "").lower() == "true":
-        raise unsupported("aggregations shared between nodes (property partitionById)", definition)
+def _check_annotations(definition: AggregationDefinition) -> None:
+    persisted = only(definition.annotations, "persistedAggregation")
+    if persisted is not None:
+        place = persisted if persisted.span is not None else definition
+        raise unsupported(
+            "persisted aggregations (@persistedAggregation)",
+            place,
+            "leave it out: @store keeps the rows of every length",
+        )
     key = only(definition.annotations, "PrimaryKey")
     if key is not None:
         raise creation_error(

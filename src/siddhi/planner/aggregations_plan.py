@@ -83,7 +83,8 @@ class AggregationPlan:
     """``define aggregation``. ``durations`` are finest first; ``tables`` names their tables, in the same order.
 
     ``by``, ``group_by`` and the arguments of base values read the input's attributes in slot 0. ``last`` is the position
-    of the time of the latest event, None where the order of arrival decides. ``attributes`` is what readers see.
+    of the time of the latest event, None where the order of arrival decides. ``attributes`` is what readers see. ``shard``
+    names this node where several share the tables: those have an attribute SHARD_ID more, behind the first.
     """
 
     id: str
@@ -100,6 +101,7 @@ class AggregationPlan:
     tables: tuple[str, ...]
     zone: str = "GMT"
     purge: AggregationPurgePlan | None = None
+    shard: str | None = None
     span: Span | None = None
 
 

@@ -11,8 +11,10 @@ from siddhi.planner.problems import creation_error
 from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.app import SiddhiApp
 
-__all__ = ["AppSettings", "plan_app_annotations"]
+__all__ = ["TIMER_RULES", "AppSettings", "plan_app_annotations"]
 
+# Where an event moves the clock over timers: jump, they all run at the event's time; exact, each at its own.
+TIMER_RULES = ("jump", "exact")
 _REPORTERS = ("console", "jmx")
 
 
@@ -44,16 +46,22 @@ def _playback(app: SiddhiApp) -> Playback | None:
     if annotation is None:
         return None
     for element in annotation.elements:
-        if (element.key or "").lower() not in ("idle.time", "increment"):
+        if (element.key or "").lower() not in ("idle.time", "increment", "timers"):
             raise SiddhiAppValidationError(
                 f"@app:playback has no element '{element.key if element.key is not None else element.value}'",
                 code="E315",
                 span=element.span or annotation.span,
-                hint="it takes idle.time and increment",
+                hint="it takes idle.time, increment and timers",
             )
+    timers = (annotation.element("timers") or TIMER_RULES[0]).lower()
+    if timers not in TIMER_RULES:
+        raise creation_error(
+            "E315", f"timers are not '{timers}'", annotation, f"timers = {' or '.join(map(repr, TIMER_RULES))}"
+        )
+    exact = timers == "exact"
     idle, increment = annotation.element("idle.time"), annotation.element("increment")
     if idle is None and increment is None:
-        return Playback()
+        return Playback(exact=exact)
     if idle is None or increment is None:
         raise SiddhiAppValidationError(
             f"@app:playback lacks '{'idle.time' if idle is None else 'increment'}'",
@@ -62,7 +70,7 @@ def _playback(app: SiddhiApp) -> Playback | None:
             hint="give both idle.time and increment, or neither",
         )
     return Playback(
-        duration_ms(annotation, "idle.time", idle, app), duration_ms(annotation, "increment", increment, app)
+        duration_ms(annotation, "idle.time", idle, app), duration_ms(annotation, "increment", increment, app), exact
     )
 
 

@@ -9,45 +9,13 @@ not meet what the batch reaches. A partition counts as one query: it takes rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
-from siddhi.planner.aggregations_plan import AggregationPlan
 from siddhi.planner.catalog import Catalog
-from siddhi.planner.expressions import Call, InTable, TypedExpression
-from siddhi.planner.liveness import selection_expressions
-from siddhi.planner.nodes import (
-    Action,
-    BatchPlan,
-    FilterPlan,
-    JoinPlan,
-    PartitionPlan,
-    QueryPlan,
-    SingleInputPlan,
-    SourceKind,
-)
-from siddhi.planner.patterns_plan import PatternPlan
-from siddhi.planner.walk import walk
-from siddhi.query_api.selection import EventRate
+from siddhi.planner.flow import Unit, aggregation_unit, unit_of
+from siddhi.planner.nodes import BatchPlan, PartitionPlan, QueryPlan
 
 __all__ = ["plan_batches"]
-
-
-@dataclass(slots=True)
-class _Unit:
-    """A query or partition as the batch sees it."""
-
-    name: str
-    reads: list[str] = field(default_factory=list)
-    writes: list[str] = field(default_factory=list)
-    uses: set[str] = field(default_factory=set)
-    """Tables, windows and aggregations whose content it looks at."""
-    changes: set[str] = field(default_factory=set)
-    """Tables, windows and aggregations it writes to."""
-    timed: bool = False
-    """Timers may start it."""
-    reads_clock: bool = False
-    """What it puts out depends on the clock (windows stamp what expires)."""
 
 
 def plan_batches(
@@ -58,13 +26,13 @@ def plan_batches(
     Args:
         playback: rows move the clock, so that timers may be due between two of them.
     """
-    units = [_aggregation_unit(aggregation) for aggregation in catalog.aggregations.values()]
-    units += [_unit(execution) for execution in executions]
-    readers: dict[str, list[_Unit]] = {}
+    units = [aggregation_unit(aggregation) for aggregation in catalog.aggregations.values()]
+    units += [unit_of(execution) for execution in executions]
+    readers: dict[str, list[Unit]] = {}
     for unit in units:
         for label in unit.reads:
             readers.setdefault(label, []).append(unit)
-    timers: list[_Unit] = []
+    timers: list[Unit] = []
     if playback:
         timed_windows = [name for name, window in catalog.windows.items() if window.window.window.clock_driven]
         timed_units = [unit for unit in units if unit.timed]
@@ -89,7 +57,7 @@ def plan_batches(
     return tuple(plans)
 
 
-def _leading_outside(catalog: Catalog, label: str, reached: list[_Unit]) -> str:
+def _leading_outside(catalog: Catalog, label: str, reached: list[Unit]) -> str:
     """Where events leave the app: what takes them may send into any stream before the next row comes."""
     for name in dict.fromkeys([label, *(target for unit in reached for target in unit.writes)]):
         if name in catalog.streams and catalog.streams[name].sinks:
@@ -97,7 +65,7 @@ def _leading_outside(catalog: Catalog, label: str, reached: list[_Unit]) -> str:
     return ""
 
 
-def _moving_clock(reached: list[_Unit]) -> str:
+def _moving_clock(reached: list[Unit]) -> str:
     """Why a clock that the rows move is in the way; empty where it is not."""
     clocked = [unit.name for unit in reached if unit.timed or unit.reads_clock]
     if len(reached) < 2 or not clocked:
@@ -105,7 +73,7 @@ def _moving_clock(reached: list[_Unit]) -> str:
     return f"rows move the clock, which {', '.join(clocked)} read, and {len(reached)} queries are in reach"
 
 
-def _meeting(label: str, reached: list[_Unit], timers: list[_Unit]) -> str:
+def _meeting(label: str, reached: list[Unit], timers: list[Unit]) -> str:
     """Where two of the queries that the batch reaches, or that timers start in between, meet; empty for nowhere."""
     if not reached:
         return ""
@@ -128,7 +96,7 @@ def _meeting(label: str, reached: list[_Unit], timers: list[_Unit]) -> str:
     return _shared_content(reached)
 
 
-def _shared_content(reached: list[_Unit]) -> str:
+def _shared_content(reached: list[Unit]) -> str:
     """A table or window that is written and read in one pass."""
     writers: dict[str, str] = {}
     for unit in reached:
@@ -143,9 +111,9 @@ def _shared_content(reached: list[_Unit]) -> str:
     return ""
 
 
-def _reach(labels: Iterable[str], readers: dict[str, list[_Unit]], started: Iterable[_Unit] = ()) -> list[_Unit]:
+def _reach(labels: Iterable[str], readers: dict[str, list[Unit]], started: Iterable[Unit] = ()) -> list[Unit]:
     """Every unit that events of these streams may reach, and these units, in order of discovery."""
-    reached: dict[int, _Unit] = {}
+    reached: dict[int, Unit] = {}
     pending = list(labels)
     for unit in started:
         reached[id(unit)] = unit
@@ -156,82 +124,3 @@ def _reach(labels: Iterable[str], readers: dict[str, list[_Unit]], started: Iter
                 reached[id(unit)] = unit
                 pending += unit.writes
     return list(reached.values())
-
-
-def _aggregation_unit(plan: AggregationPlan) -> _Unit:
-    changes = {plan.id, *plan.tables}
-    uses = {
-        node.table
-        for handler in plan.input.before
-        for expression in ((handler.condition,) if isinstance(handler, FilterPlan) else handler.arguments)
-        for node in walk(expression)
-        if isinstance(node, InTable)
-    }
-    return _Unit(f"aggregation {plan.id}", [plan.input.source], [], uses, changes, timed=True, reads_clock=True)
-
-
-def _unit(execution: QueryPlan | PartitionPlan) -> _Unit:
-    unit = _Unit(execution.name)
-    if isinstance(execution, QueryPlan):
-        _add_query(unit, execution)
-        return unit
-    for query in execution.queries:
-        _add_query(unit, query)
-    unit.timed = unit.timed or execution.purge is not None
-    unit.reads = [label for label in dict.fromkeys(unit.reads) if not label.startswith("#")]
-    unit.writes = [label for label in dict.fromkeys(unit.writes) if not label.startswith("#")]
-    return unit
-
-
-def _add_query(unit: _Unit, query: QueryPlan) -> None:
-    if isinstance(query.input, PatternPlan):
-        unit.reads += query.input.sources
-        unit.timed = unit.timed or query.input.waits
-    for source in _sources(query):
-        if source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
-            unit.uses.add(source.source)
-        else:
-            unit.reads.append(source.source)
-        if source.kind is SourceKind.WINDOW and isinstance(query.input, JoinPlan):
-            unit.uses.add(source.source)
-        unit.timed = unit.timed or (source.window is not None and source.window.window.clock_driven)
-        unit.reads_clock = unit.reads_clock or source.window is not None
-    unit.timed = unit.timed or (query.rate is not None and not isinstance(query.rate, EventRate))
-    for expression in _expressions(query):
-        for node in walk(expression):
-            if isinstance(node, InTable):
-                unit.uses.add(node.table)
-            elif isinstance(node, Call):
-                unit.reads_clock = unit.reads_clock or node.function.reads_clock
-    output = query.output
-    if output.kind in (SourceKind.TABLE, SourceKind.WINDOW):
-        unit.changes.add(output.target)
-    if output.action is Action.INSERT and output.kind is not SourceKind.TABLE:
-        unit.writes.append(output.target)
-
-
-def _sources(query: QueryPlan) -> tuple[SingleInputPlan, ...]:
-    if isinstance(query.input, SingleInputPlan):
-        return (query.input,)
-    if isinstance(query.input, JoinPlan):
-        return (query.input.left, query.input.right)
-    return ()
-
-
-def _expressions(query: QueryPlan) -> Iterator[TypedExpression]:
-    yield from selection_expressions(query.selector)
-    for source in _sources(query):
-        for handler in (*source.before, *source.after):
-            if isinstance(handler, FilterPlan):
-                yield handler.condition
-            else:
-                yield from handler.arguments
-    if isinstance(query.input, JoinPlan) and query.input.on is not None:
-        yield query.input.on
-    if isinstance(query.input, PatternPlan):
-        for slot in query.input.slots:
-            yield from (*slot.alone, *slot.conditions)
-    if query.output.condition is not None:
-        yield query.output.condition
-    for assignment in query.output.set or ():
-        yield assignment.value

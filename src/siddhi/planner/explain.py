@@ -47,7 +47,7 @@ def explain(plan: Plan) -> str:
     if plan.playback is not None:
         beat = plan.playback
         heartbeat = f" idle {beat.idle_time_ms} ms, increment {beat.increment_ms} ms" if beat.idle_time_ms else ""
-        lines.append(f"{_STEP}playback{heartbeat}")
+        lines.append(f"{_STEP}playback{heartbeat}{', exact timers' if beat.exact else ''}")
     if plan.statistics is not None:
         lines.append(f"{_STEP}statistics")
     looked_up = dispatched(query for query in plan.executions if isinstance(query, QueryPlan))

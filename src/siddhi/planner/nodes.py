@@ -62,10 +62,11 @@ class AsyncSettings:
 
 @dataclass(frozen=True, slots=True)
 class Playback:
-    """``@app:playback``; both in milliseconds, or None without heartbeat."""
+    """``@app:playback``; the times in milliseconds, or None without heartbeat. ``exact``: a timer runs at its own time."""
 
     idle_time_ms: int | None = None
     increment_ms: int | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

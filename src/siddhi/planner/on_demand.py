@@ -10,7 +10,7 @@ from siddhi.planner.aggregations_plan import AggregationReadPlan
 from siddhi.planner.aggregations_reading import plan_reading
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.expressions import TABLE_SLOT, TypedExpression
-from siddhi.planner.nodes import OutputPlan, Plan, SelectorPlan, SourceKind
+from siddhi.planner.nodes import JoinPlan, OutputPlan, PartitionPlan, Plan, SelectorPlan, SourceKind
 from siddhi.planner.outputs import plan_output, target_label
 from siddhi.planner.problems import creation_error, unknown_definition
 from siddhi.planner.resolver import Resolver
@@ -21,6 +21,8 @@ from siddhi.query_api.on_demand import OnDemandQuery, StoreInput
 from siddhi.query_api.selection import InsertInto, OutputEventType, Selector, UpdateOrInsertInto, UpdateTable
 
 __all__ = ["OnDemandPlan", "plan_on_demand"]
+
+_BATCH_WINDOWS = frozenset({"batch", "externalTimeBatch", "lengthBatch", "timeBatch"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,10 @@ def plan_on_demand(
     catalog.aggregations = plan.aggregations
     catalog.functions = plan.functions
     try:
-        return _find(catalog, query, query.input) if query.input is not None else _change(catalog, query)
+        if query.input is None:
+            return _change(catalog, query)
+        _refuse_window_that_keeps_nothing(plan, query.input)
+        return _find(catalog, query, query.input)
     except SiddhiAppError as error:
         raise OnDemandQueryCreationError(
             error.message,
@@ -70,6 +75,35 @@ def plan_on_demand(
             hint=error.hint,
             app=plan.app.name,
         ) from error
+
+
+def _refuse_window_that_keeps_nothing(plan: Plan, node: StoreInput) -> None:
+    """A batch window is searched by the batch it released last, which it keeps to expire it, or for joins (reference/04 §18)."""
+    window = plan.windows.get(node.store)
+    if window is None or window.output is not OutputEventType.CURRENT:
+        return
+    if window.window.window.native not in _BATCH_WINDOWS or _is_joined(plan, node.store):
+        return
+    raise creation_error(
+        "E313",
+        f"window '{node.store}' outputs current events alone and no query joins it: it keeps no batch to read",
+        node,
+        "define it with 'output all events'",
+    )
+
+
+def _is_joined(plan: Plan, window: str) -> bool:
+    queries = [
+        query
+        for execution in plan.executions
+        for query in (execution.queries if isinstance(execution, PartitionPlan) else (execution,))
+    ]
+    return any(
+        side.kind is SourceKind.WINDOW and side.source == window
+        for query in queries
+        if isinstance(query.input, JoinPlan)
+        for side in (query.input.left, query.input.right)
+    )
 
 
 def _find(catalog: Catalog, query: OnDemandQuery, node: StoreInput) -> OnDemandPlan:

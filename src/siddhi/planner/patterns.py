@@ -99,9 +99,6 @@ class _Automaton:
     def _add_group(self, node: LogicalState) -> None:
         if len(node.states) > MAX_OPERANDS:
             raise creation_error("E324", f"more than {MAX_OPERANDS} operands in one logical group", node)
-        if self._is_sequence and len(node.states) > 2 and any(isinstance(state, AbsentState) for state in node.states):
-            what = "an absence among more than two operands of a sequence is not supported yet"
-            raise creation_error("E324", what, node, "a pattern (->) takes any number of operands")
         slots = []
         for operand in node.states:
             if isinstance(operand, AbsentState):
@@ -138,6 +135,14 @@ class _Automaton:
         )
         self.slots.append(_Slot(node, source, scope, len(self.states), for_ms))
         return number
+
+    def plan_stops(self) -> None:
+        """Find out which slots end a count: the next two, where a logical group is read from the right."""
+        order = [slot for state in self.states for slot in reversed(state.slots)]
+        for index, state in enumerate(self.states):
+            if state.kind is StateKind.COUNT:
+                at = order.index(state.slots[0]) + 1
+                self.states[index] = replace(state, stops=tuple(order[at : at + 2]))
 
     def plan_filters(self) -> None:
         """Resolve the filters of all slots; they see the slots of earlier states and of their own group."""
@@ -217,8 +222,7 @@ class PatternInputs:
             if before.state < slot.state and not before.scope.counting
         }
         # A sequence has one partial match at a time in a state: nothing to look up.
-        plain = self._automaton.states[slot.state].kind is StateKind.STREAM and not self._is_sequence
-        return split_conditions(slot.filters, number, fixed, wants_keys=plain)
+        return split_conditions(slot.filters, number, fixed, wants_keys=not self._is_sequence)
 
 
 def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:
@@ -231,6 +235,7 @@ def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:
     automaton.add(node.state)
     if all(state.kind is StateKind.COUNT and state.min == 0 for state in automaton.states):
         raise creation_error("E324", "this matches without any event", node, "let one of its states need an event")
+    automaton.plan_stops()
     automaton.plan_filters()
     return PatternInputs(node, automaton)
 

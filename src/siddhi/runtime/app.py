@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from siddhi._core.batch import BatchBuilder
 from siddhi._core.callback import BatchCallback, StreamCallback
+from siddhi._core.collector import Collector
 from siddhi._core.event import Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.processor import Receiver
 from siddhi._core.user_event import Event
-from siddhi.errors import DefinitionNotExistError, NoPersistenceStoreError, NotRunningError, did_you_mean
+from siddhi.errors import DefinitionNotExistError, NotRunningError, did_you_mean
 from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
-from siddhi.runtime.clock import Heartbeat, TimerThread
+from siddhi.runtime.app_clock import AppClock
+from siddhi.runtime.app_state import AppState
+from siddhi.runtime.clock import TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
 from siddhi.runtime.on_demand import OnDemandQueries
-from siddhi.runtime.state import SnapshotService, fingerprint_of
 from siddhi.runtime.statistics import Statistics, StatisticsLevel, StatisticsService
 
 if TYPE_CHECKING:
@@ -41,16 +42,16 @@ BatchCallbackFunction = Callable[["EventBatch"], object]
 _TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
-class SiddhiAppRuntime:
+class SiddhiAppRuntime(AppClock, AppState):
     """One app, ready to run; got from :meth:`SiddhiManager.create_siddhi_app_runtime`.
 
     A context manager: entering starts the app, leaving shuts it down. Callbacks run on the thread that sends (or on the
     app's timer thread) and may send again. An exception of a callback, or of processing, goes to the handler given to
-    :meth:`handle_exception_with` (default: the logger ``siddhi``); it never reaches the sender.
+    :meth:`handle_exception_with` (default: the logger ``siddhi``); it reaches the sender only if the handler raises it.
 
     Args:
         assembly: the app's operators.
-        persistence_store: where :meth:`persist` saves; None: nowhere.
+        persistence_store: tells where :meth:`persist` saves, and whether in increments; None: nowhere.
         on_shutdown: called once, at shutdown.
     """
 
@@ -58,27 +59,23 @@ class SiddhiAppRuntime:
         self,
         assembly: Assembly,
         *,
-        persistence_store: Callable[[], PersistenceStore | None],
+        persistence_store: Callable[[], tuple[PersistenceStore, bool] | None],
         on_shutdown: Callable[[SiddhiAppRuntime], None],
     ) -> None:
         self._assembly = assembly
         self._context = assembly.context
         self._context.on_error = log_error(self.name)
-        self._store = persistence_store
         self._on_shutdown = on_shutdown
         self._timers = TimerThread(self._context)
         self._context.wake = self._timers.wake
-        self._heartbeat: Heartbeat | None = None
-        self._heartbeat_settings: tuple[int, int] | None = None
         self._callbacks: list[tuple[object, Callable[[], None]]] = []
-        self._state = SnapshotService(self._context, fingerprint_of(assembly.plan.app), self._assembly.stateful_steps())
+        self._collectors: dict[str, Collector] = {}
+        AppState.__init__(self, assembly, persistence_store)
+        AppClock.__init__(self, assembly)
         self._on_demand = OnDemandQueries(assembly)
         self._statistics = StatisticsService(self._assembly)
         self._state_lock = threading.Lock()
         self._shut_down = False
-        playback = assembly.plan.playback
-        if playback is not None:
-            self.enable_playback(True, idle_time=playback.idle_time_ms, increment=playback.increment_ms)
 
     # --- life
 
@@ -96,6 +93,11 @@ class SiddhiAppRuntime:
     def is_running(self) -> bool:
         """Whether events can be sent."""
         return self._context.running
+
+    @property
+    def is_processing_here(self) -> bool:
+        """Whether the calling thread is in the middle of an event of the app: in a callback or function of it."""
+        return self._context.lock.is_mine
 
     def start(self) -> None:
         """Connect the sinks, open the input handlers, start the clock, connect the sources. Starting twice changes nothing.
@@ -159,8 +161,7 @@ class SiddhiAppRuntime:
             self._assembly.stop()
         self._assembly.connectors.stop_sinks()
         self._statistics.stop()
-        if self._heartbeat is not None:
-            self._heartbeat.stop()
+        self._stop_heartbeat()
         self._timers.stop()
         self._context.close()
         self._on_shutdown(self)
@@ -287,6 +288,45 @@ class SiddhiAppRuntime:
             output.add_callback(function)
         self._callbacks.append((function, lambda: output.remove_callback(function)))
 
+    def collect(self, *streams: str, timestamp: str | None = "_timestamp", chunk: str | None = "_chunk") -> None:
+        """Keep the events that reach streams from now on, as columns, for :meth:`drain`.
+
+        Args:
+            streams: their names; one that is collected already goes on as it was asked for first.
+            timestamp: name of a further column with each event's time (ms); None: no such column.
+            chunk: name of a further column with the number of the chunk each event came in, counted per stream from 0 and
+                on from drain to drain; None: no such column.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream; none is collected.
+            ValueError: a stream has an attribute of that name already; none is collected.
+        """
+        collectors = {}
+        for stream in streams:
+            junction = self._junction(stream)
+            taken = [name for name in (timestamp, chunk) if name in junction.layout.names]
+            if taken or (timestamp is not None and timestamp == chunk):
+                raise ValueError(
+                    f"stream '{stream}' can't be collected: it would have two columns '{(*taken, chunk)[0]}'"
+                )
+            if stream not in self._collectors:
+                builder = BatchBuilder(junction.layout)
+                collectors[stream] = Collector(self._context, builder, stream, timestamp, chunk)
+        with self._context.lock:
+            for stream, collector in collectors.items():
+                self._junction(stream).subscribe(collector)
+            self._collectors |= collectors
+
+    def drain(self) -> dict[str, EventBatch]:
+        """What was collected since :meth:`collect`, or since the last call, by stream.
+
+        Returns:
+            One :class:`EventBatch` per collected stream, also where nothing came: its attributes, then the columns that
+            :meth:`collect` was asked for. Events are in the order in which they were put out.
+        """
+        with self._context.lock:
+            return {stream: collector.drain() for stream, collector in self._collectors.items()}
+
     def remove_callback(self, function: object) -> None:
         """Take a function out of every stream and query it was added to.
 
@@ -304,55 +344,11 @@ class SiddhiAppRuntime:
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
         """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log.
 
-        It is also told of those whose events go on to a fault stream or into the error store, before they do.
+        It is also told of those whose events go on to a fault stream or into the error store, before they do. What the
+        handler raises reaches the sender; where there is none (timers, ``@async``), it is logged.
         """
         self._context.on_error = handler
         self._assembly.faults.listener = handler
-
-    # --- clock
-
-    def enable_playback(
-        self, enabled: bool = True, *, idle_time: int | None = None, increment: int | None = None
-    ) -> None:
-        """Let the timestamps of events drive the app's clock, or go back to the system's clock.
-
-        Args:
-            enabled: whether events drive the clock.
-            idle_time: ms of system time without an event after which the clock moves on by itself; with ``increment``.
-            increment: ms it moves then.
-
-        Raises:
-            ValueError: only one of the two is given.
-        """
-        if (idle_time is None) != (increment is None):
-            raise ValueError("idle_time and increment go together")
-        self._context.set_playback(enabled)
-        if self._heartbeat is not None:
-            self._heartbeat.stop()
-            self._heartbeat = None
-        self._heartbeat_settings = (idle_time, increment) if enabled and idle_time and increment else None
-        if self._context.running:
-            self._start_heartbeat()
-
-    def advance_clock(self, timestamp: int) -> None:
-        """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would.
-
-        Raises:
-            ValueError: the app is not in playback.
-        """
-        if not self._context.playback:
-            raise ValueError(f"app '{self.name}' follows the system's clock")
-        self._context.advance_clock(timestamp)
-
-    @property
-    def now(self) -> int:
-        """The app's clock in ms."""
-        return self._context.now
-
-    @property
-    def next_due(self) -> int | None:
-        """When the next timer is due (ms), or None."""
-        return self._context.next_due
 
     # --- what the app consists of
 
@@ -405,7 +401,9 @@ class SiddhiAppRuntime:
             DefinitionNotExistError: there is no such query.
         """
         if query not in self._assembly.queries:
-            raise DefinitionNotExistError(f"app '{self.name}' has no query '{query}'")
+            raise DefinitionNotExistError(
+                f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
+            )
         return _attributes(self._assembly.queries[query].output.layout)
 
     # --- statistics
@@ -426,80 +424,7 @@ class SiddhiAppRuntime:
         """What was measured until now; empty while the level is OFF."""
         return self._statistics.read()
 
-    # --- state
-
-    def snapshot(self) -> bytes:
-        """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code.
-
-        Sources are paused meanwhile.
-        """
-        with self._assembly.connectors.paused():
-            return self._state.take()
-
-    def restore(self, snapshot: bytes) -> None:
-        """Replace the state by that of a snapshot of the same app.
-
-        Raises:
-            CannotRestoreStateError: it is damaged, of an unknown version or of another app, or a callback or function of
-                the app asks while its event is at work; the state stays as it was.
-        """
-        with self._assembly.connectors.paused():
-            self._state.restore(snapshot)
-
-    def persist(self) -> str:
-        """Save a snapshot in the manager's persistence store; returns its revision.
-
-        Raises:
-            NoPersistenceStoreError: the manager has none.
-        """
-        store = self._require_store()
-        last = store.last_revision(self.name)
-        stamp = int(time.time() * 1000)
-        if last is not None:
-            # Revisions order by name: two in one millisecond must not share it.
-            stamp = max(stamp, int(last.split("__", 1)[0]) + 1)
-        revision = f"{stamp}__{self.name}"
-        store.save(self.name, revision, self.snapshot())
-        return revision
-
-    def restore_revision(self, revision: str) -> None:
-        """Restore a saved snapshot.
-
-        Raises:
-            NoPersistenceStoreError: the manager has no store.
-            CannotRestoreStateError: there is no such revision, or it does not fit.
-        """
-        self.restore(self._require_store().load(self.name, revision))
-
-    def restore_last_revision(self) -> str | None:
-        """Restore the newest saved snapshot; returns its revision, or None where there is none.
-
-        Raises:
-            NoPersistenceStoreError: the manager has no store.
-            CannotRestoreStateError: it does not fit.
-        """
-        revision = self._require_store().last_revision(self.name)
-        if revision is not None:
-            self.restore_revision(revision)
-        return revision
-
-    def clear_all_revisions(self) -> None:
-        """Delete every saved snapshot of this app.
-
-        Raises:
-            NoPersistenceStoreError: the manager has no store.
-        """
-        self._require_store().clear_all_revisions(self.name)
-
     # --- inside
-
-    def _require_store(self) -> PersistenceStore:
-        store = self._store()
-        if store is None:
-            raise NoPersistenceStoreError(
-                f"app '{self.name}' has nowhere to save: call manager.set_persistence_store(...) first"
-            )
-        return store
 
     def _junction(self, stream: str) -> StreamJunction:
         junction = self._assembly.junctions.get(stream)
@@ -521,11 +446,6 @@ class SiddhiAppRuntime:
             self._shut_down = True
             self._stop()
             raise
-
-    def _start_heartbeat(self) -> None:
-        if self._heartbeat_settings is not None and self._heartbeat is None:
-            idle, increment = self._heartbeat_settings
-            self._heartbeat = Heartbeat(self._context, idle, increment)
 
     def __repr__(self) -> str:
         state = "running" if self.is_running else "shut down" if self._shut_down else "not started"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from siddhi.errors import ExtensionError, SiddhiAppError
+from siddhi.errors import ExtensionError, NoPersistenceStoreError, SiddhiAppError
 from siddhi.runtime.app import SiddhiAppRuntime
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from siddhi.persistence import ErrorStore, PersistenceStore
     from siddhi.query_api.app import SiddhiApp
     from siddhi.runtime.connectors.retry import RetryScheduler
+    from siddhi.runtime.periodic import PeriodicPersistence
 
 __all__ = ["SiddhiManager"]
 
@@ -38,6 +40,8 @@ class SiddhiManager:
         self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
         self._persistence_store: PersistenceStore | None = None
+        self._incremental_store: PersistenceStore | None = None
+        self._periodic: PeriodicPersistence | None = None
         self._error_store: ErrorStore | None = None
         self._config: ConfigManager | None = None
 
@@ -114,8 +118,54 @@ class SiddhiManager:
             self._extensions.register(metadata, replace=True)
 
     def set_persistence_store(self, store: PersistenceStore | None) -> None:
-        """Where apps save their state; None takes it away."""
+        """Where apps save their state, as a whole each time; None takes it away.
+
+        Raises:
+            ValueError: there is an incremental store: an app saves in one way only.
+        """
+        if store is not None and self._incremental_store is not None:
+            raise ValueError("the manager has an incremental persistence store; set that to None first")
         self._persistence_store = store
+
+    def set_incremental_persistence_store(self, store: PersistenceStore | None) -> None:
+        """Where apps save of their state what they have not saved before; None takes it away.
+
+        Whole states are saved in between: at first, after a restore, and where the increments come to more than one. Every
+        revision can be restored, until the store deletes it. The stores are those of :meth:`set_persistence_store`.
+
+        Raises:
+            ValueError: there is a store for whole states: an app saves in one way only.
+            TypeError: the store's ``save`` takes no ``base``, so it would delete what revisions are made of.
+        """
+        if store is not None and self._persistence_store is not None:
+            raise ValueError("the manager has a persistence store; set that to None first")
+        if store is not None and "base" not in inspect.signature(store.save).parameters:
+            raise TypeError(f"{type(store).__name__} keeps whole states only: its save() takes no base")
+        self._incremental_store = store
+
+    def persist_every(self, interval_ms: int | None) -> None:
+        """From now on save the state of every running app at an interval of the system's clock; None ends it.
+
+        A thread does it, until :meth:`shutdown`. What fails is logged, and tried again an interval later.
+
+        Args:
+            interval_ms: from the end of one save to the beginning of the next.
+
+        Raises:
+            ValueError: the interval is below 1 ms.
+            NoPersistenceStoreError: there is no store.
+        """
+        if interval_ms is not None and interval_ms < 1:
+            raise ValueError(f"the interval must be 1 ms or more, not {interval_ms}")
+        if interval_ms is not None and self._store() is None:
+            raise NoPersistenceStoreError("there is nowhere to save: call manager.set_persistence_store(...) first")
+        if self._periodic is not None:
+            self._periodic.stop()
+            self._periodic = None
+        if interval_ms is not None:
+            from siddhi.runtime.periodic import PeriodicPersistence
+
+            self._periodic = PeriodicPersistence(lambda: self.runtimes, interval_ms)
 
     def set_error_store(self, store: ErrorStore | None) -> None:
         """Where apps save events that failed, as ``@OnError(action = 'store')`` and ``on.error = 'STORE'`` say."""
@@ -138,12 +188,14 @@ class SiddhiManager:
 
         Raises:
             NoPersistenceStoreError: there is no store.
+            DamagedSnapshotError: no revision of an app can be read.
             CannotRestoreStateError: a revision does not fit its app.
         """
         return {runtime.name: runtime.restore_last_revision() for runtime in self.runtimes}
 
     def shutdown(self) -> None:
-        """Shut all apps down."""
+        """Shut all apps down, and end :meth:`persist_every`."""
+        self.persist_every(None)
         for runtime in self.runtimes:
             runtime.shutdown()
 
@@ -182,7 +234,7 @@ class SiddhiManager:
                     )
             runtime = SiddhiAppRuntime(
                 Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store),
-                persistence_store=lambda: self._persistence_store,
+                persistence_store=self._store,
                 on_shutdown=self._forget,
             )
         except SiddhiAppError as error:
@@ -190,6 +242,11 @@ class SiddhiManager:
         for line in advice(model):
             logger.warning("app '%s': %s", runtime.name, line)
         return runtime
+
+    def _store(self) -> tuple[PersistenceStore, bool] | None:
+        """Where apps save, and whether in increments."""
+        store = self._persistence_store if self._incremental_store is None else self._incremental_store
+        return None if store is None else (store, self._incremental_store is not None)
 
     @property
     def _extensions(self) -> Registry:

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.app import SiddhiApp
-from siddhi.query_api.definition import StreamDefinition, TableDefinition
+from siddhi.query_api.definition import AggregationDefinition, StreamDefinition, TableDefinition
 
 __all__ = ["sandboxed"]
 
 
 def sandboxed(app: SiddhiApp) -> SiddhiApp:
-    """The app without sources and sinks other than those in memory, and without the stores of its tables."""
+    """The app without sources and sinks other than those in memory, and without the stores of its tables and aggregations."""
     definitions = tuple(
         replace(definition, annotations=tuple(filter(_stays_inside, definition.annotations)))
-        if isinstance(definition, (StreamDefinition, TableDefinition))
+        if isinstance(definition, (StreamDefinition, TableDefinition, AggregationDefinition))
         else definition
         for definition in app.definitions
     )
@@ -25,4 +25,4 @@ def sandboxed(app: SiddhiApp) -> SiddhiApp:
 def _stays_inside(annotation: Annotation) -> bool:
     if annotation.name.lower() in ("source", "sink"):
         return annotation.element("type") == "inMemory"
-    return annotation.name.lower() != "store"
+    return annotation.name.lower() not in ("store", "partitionbyid")

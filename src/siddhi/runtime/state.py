@@ -1,20 +1,24 @@
-"""Snapshots of an app: every stateful step under a stable name, in one sealed byte string."""
+"""Snapshots of an app: the state of every element under a stable name, in one sealed byte string."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Protocol
+import difflib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
 
 from siddhi._core.context import AppContext
-from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, seal, unseal
-from siddhi.errors import CannotRestoreStateError
+from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, TornSnapshotError, seal, unseal
+from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError
 
-if TYPE_CHECKING:
-    from siddhi.query_api.app import SiddhiApp
+__all__ = ["Element", "SnapshotService", "Stateful"]
 
-__all__ = ["SnapshotService", "Stateful", "fingerprint_of"]
+logger = logging.getLogger("siddhi")
+
+_LATEST = 1 << 62
+"""No clock stands beyond it, in ms: times can be added without overflow."""
 
 
 class Stateful(Protocol):
@@ -24,107 +28,167 @@ class Stateful(Protocol):
     def load(self, reader: SnapshotReader, /) -> None: ...
 
 
-def fingerprint_of(app: SiddhiApp) -> str:
-    """Identifies what an app says: state fits apps of the same fingerprint."""
-    said = _said((app.annotations, app.definitions, app.executions))
-    return hashlib.sha256(said.encode()).hexdigest()[:32]
+@dataclass
+class Element:
+    """A query, partition, table, ... that holds state.
 
+    Attributes:
+        tell: what the app says about it; its state fits what says the same.
+        steps: where the state is, by a name that is the same whenever the app is built.
+    """
 
-class _Text(str):
-    """Text to put out as it is."""
+    tell: Callable[[], str]
+    steps: dict[str, Stateful] = field(default_factory=dict)
 
-    __slots__ = ()
-
-
-def _said(app: object) -> str:
-    """What ``repr`` would say, in a loop: a chain of operators is a tree as deep as it is long."""
-    pieces: list[str] = []
-    pending = [app]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, _Text):
-            pieces.append(item)
-        elif isinstance(item, tuple):
-            pending.append(_Text(",)" if len(item) == 1 else ")"))
-            for place, part in reversed(list(enumerate(item))):
-                pending += (part, _Text(", " if place else ""))
-            pending.append(_Text("("))
-        elif is_dataclass(item):
-            pending.append(_Text(")"))
-            for place, part in reversed(list(enumerate(part for part in fields(item) if part.repr))):
-                pending += (getattr(item, part.name), _Text(f"{', ' if place else ''}{part.name}="))
-            pending.append(_Text(f"{type(item).__qualname__}("))
-        else:
-            pieces.append(repr(item))
-    return "".join(pieces)
+    @cached_property
+    def said(self) -> str:
+        """What the app says about it."""
+        return self.tell()
 
 
 class SnapshotService:
-    """Takes and restores snapshots of the steps it is given.
+    """Takes and restores snapshots of the elements it is given.
 
     Args:
         context: of the app; its lock keeps events away meanwhile.
-        fingerprint: of the app's text.
-        steps: the stateful steps by stable name.
+        elements: those that hold state, by stable name.
     """
 
-    def __init__(self, context: AppContext, fingerprint: str, steps: Mapping[str, Stateful]) -> None:
+    def __init__(self, context: AppContext, elements: Mapping[str, Element]) -> None:
         self._context = context
-        self._fingerprint = fingerprint
-        self._steps = dict(steps)
+        self._elements = dict(elements)
 
-    def take(self) -> bytes:
-        """The state of all steps."""
+    def take(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
+        """The state of all elements; ``meanwhile`` is called while no event can come."""
         with self._context.lock:
+            meanwhile()
             writer = SnapshotWriter()
             # In playback an event that comes late is judged by the clock, so the clock is state.
             writer.put(self._context.now if self._context.playback else None)
-            writer.put(len(self._steps))
-            for name, step in self._steps.items():
+            writer.put(len(self._elements))
+            for name, element in self._elements.items():
                 writer.put(name)
-                step.save(writer)
-            return seal(writer.getvalue(), self._fingerprint)
+                writer.put(element.said)
+                begun = writer.begin()
+                _save(element, writer)
+                writer.end(begun)
+            return seal(writer.getvalue())
 
     def restore(self, data: bytes) -> None:
-        """Replace the state of all steps; if that fails, the state stays as it was.
+        """Replace the state of all elements the snapshot knows; if that fails, the state stays as it was.
+
+        Elements that the app has and the snapshot has not stay as they are; the state of those that the app has no more is
+        left behind, with a warning.
 
         Raises:
-            CannotRestoreStateError: the snapshot is damaged, of an unknown version, or of another app; or what the app
-                holds now is no data, so that it could not be put back; or an event is at work in the app that asks.
+            DamagedSnapshotError: the bytes are not those of a snapshot as it was taken.
+            CannotRestoreStateError: the snapshot is of an unknown version, of another app, or of one that said something else
+                of an element; or what the app holds now is no data, so that it could not be put back; or an event is at work
+                in the app that asks.
         """
         if self._context.lock.is_mine:
-            raise CannotRestoreStateError(
-                f"the state of app '{self._context.name}' was not restored: a callback or function of the app asked for it, "
-                "and the event it was called for is still at work; restore when the send has returned"
+            raise self._refusal(
+                "a callback or function of the app asked for it, and the event it was called for is still at work; "
+                "restore when the send has returned"
             )
+        try:
+            payload = unseal(data)
+        except TornSnapshotError as error:
+            raise self._refusal(error, DamagedSnapshotError) from error
+        except ValueError as error:
+            raise self._refusal(error) from error
         with self._context.lock:
             try:
-                before = self.take()
+                before = unseal(self.take())
             except TypeError as error:
-                raise CannotRestoreStateError(
-                    f"the state of app '{self._context.name}' was not restored: what it holds now can't be set aside: {error}"
-                ) from error
+                raise self._refusal(f"what it holds now can't be set aside: {error}") from error
             try:
-                self._load(data)
+                self._load(payload, before)
             except (ValueError, OverflowError, MemoryError) as error:
-                self._load(before)
-                raise CannotRestoreStateError(
-                    f"the state of app '{self._context.name}' was not restored: {error}"
-                ) from error
+                self._load(before, before)
+                raise self._refusal(error) from error
 
-    def _load(self, data: bytes) -> None:
-        reader = SnapshotReader(unseal(data, self._fingerprint))
-        clock = reader.get()
-        if clock is not None and not isinstance(clock, int):
-            raise ValueError("its clock is no time")
+    def element(self, name: str) -> SnapshotReader:
+        """The state of one element, to be read."""
+        with self._context.lock:
+            writer = SnapshotWriter()
+            _save(self._elements[name], writer)
+            return SnapshotReader(writer.getvalue())
+
+    def _load(self, payload: bytes, before: bytes) -> None:
+        clock, parts = _parts(payload)
+        known = [name for name in parts if name in self._elements]
+        if parts and not known:
+            raise ValueError(f"the snapshot belongs to another app: it has the state of {_listed(parts)}")
+        changed = [_difference(name, parts[name][0], self._elements[name].said) for name in known]
+        if any(changed):
+            raise ValueError("; ".join(filter(None, changed)))
+        gone = [name for name in parts if name not in self._elements]
+        if gone:
+            logger.warning(
+                "app '%s': the snapshot has state of what the app has no more; it is left behind: %s",
+                self._context.name,
+                _listed(gone),
+            )
+        kept = _parts(before)[1]
         self._context.cancel_timers()
         if clock is not None:
             self._context.restore_clock(clock)
-        if reader.get() != len(self._steps):
-            raise ValueError("it holds other elements than the app")
-        for name, step in self._steps.items():
-            if reader.get() != name:
-                raise ValueError(f"it has no state of {name}")
-            step.load(reader)
-        if not reader.at_end():
-            raise ValueError("it has more than the app can take")
+        for name, element in self._elements.items():
+            part = (parts[name] if name in parts else kept[name])[1]
+            for step, stateful in element.steps.items():
+                if part.get() != step:
+                    raise ValueError(f"it has no state of {step} of {name}")
+                stateful.load(part)
+            if not part.at_end():
+                raise ValueError(f"it has more of {name} than the app can take")
+
+    def _refusal(
+        self, why: object, kind: type[CannotRestoreStateError] = CannotRestoreStateError
+    ) -> CannotRestoreStateError:
+        return kind(f"the state of app '{self._context.name}' was not restored: {why}")
+
+
+def _save(element: Element, writer: SnapshotWriter) -> None:
+    for step, stateful in element.steps.items():
+        writer.put(step)
+        stateful.save(writer)
+
+
+def _parts(payload: bytes) -> tuple[int | None, dict[str, tuple[str, SnapshotReader]]]:
+    """The clock, and by element what the app said of it and its state."""
+    reader = SnapshotReader(payload)
+    clock = reader.get()
+    if clock is not None and (type(clock) is not int or not -_LATEST <= clock <= _LATEST):
+        raise ValueError("snapshot is damaged: its clock is no time")
+    count = reader.get()
+    if type(count) is not int:
+        raise ValueError("snapshot is damaged: it does not say how many elements it has")
+    parts: dict[str, tuple[str, SnapshotReader]] = {}
+    for _ in range(count):
+        name, said = reader.get(), reader.get()
+        if type(name) is not str or type(said) is not str or name in parts:
+            raise ValueError("snapshot is damaged: an element without name")
+        parts[name] = (said, reader.part())
+    if not reader.at_end():
+        raise ValueError("snapshot is damaged: it has more than it says")
+    return clock, parts
+
+
+def _difference(name: str, before: str, now: str) -> str | None:
+    """What says that an element is another one than in the snapshot; None where it is the same."""
+    if before == now:
+        return None
+    lines = [
+        line
+        for line in difflib.unified_diff(before.splitlines(), now.splitlines(), n=0, lineterm="")
+        if not line.startswith(("---", "+++", "@@"))
+    ]
+    shown = "\n".join(f"  {line}" for line in lines[:8])
+    hint = "" if "@info" in now or not name.startswith("query") else " (name queries with @info(name = '...'))"
+    return f"{name} is not what it was when the snapshot was taken{hint}:\n{shown}"
+
+
+def _listed(names: Mapping[str, object] | list[str]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")

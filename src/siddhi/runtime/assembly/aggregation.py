@@ -16,12 +16,14 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry
+from siddhi._core.table import Table
 from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPlan, BaseKind, OutputKind
 from siddhi.planner.aggregations_time import duration_named, kept_duration, time_range
 from siddhi.planner.expressions import OUTPUT_SLOT, Attr, Comparison, Const, TypedExpression
 from siddhi.planner.walk import conjuncts
 from siddhi.query_api.definition import Duration
 from siddhi.query_api.expression import CompareOperator
+from siddhi.runtime.assembly.aggregation_store import BucketStore
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
@@ -149,11 +151,12 @@ class BuiltAggregation:
         plan = self.plan
         builder = self.site.builder({0: stage.cells})
         tables = [
-            (int(_LENGTHS[duration]), self.site.tables[table])
+            (int(_LENGTHS[duration]), self._rows(table))
             for duration, table in zip(plan.durations, plan.tables, strict=True)
         ]
+        in_memory = tables[0][1]
         fold = Fold(
-            tables[0][1].pool,
+            in_memory.pool if isinstance(in_memory, Table) else EventPool(layout_of(plan.stored)),
             self.pool,
             [
                 (int(_FOLDS[base.kind]), None if base.argument is None else builder.build(base.argument), base.position)
@@ -171,7 +174,15 @@ class BuiltAggregation:
             None if plan.by is None else builder.build(plan.by),
             builder.build_all(plan.group_by),
             plan.first_group,
+            plan.shard is not None,
         )
+
+    def _rows(self, table: str) -> Table | BucketStore:
+        tables, plan = self.site.tables, self.plan
+        if table not in tables.stores:
+            return tables[table]
+        by = 0 if plan.by is None else plan.first_group - 1 + (plan.shard is not None)
+        return BucketStore(tables.stores[table], plan.shard, by, plan.span)
 
     def search(
         self, reading: AggregationReadPlan, condition: TypedExpression | None, slot: int, builder: ExpressionBuilder

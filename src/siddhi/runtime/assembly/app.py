@@ -53,7 +53,6 @@ from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.connectors.retry import RetryScheduler, ThreadedRetries
 from siddhi.runtime.connectors.service import Connectors
 from siddhi.runtime.faults import FaultHandling
-from siddhi.runtime.state import Stateful
 
 if TYPE_CHECKING:
     from siddhi.runtime.connectors.sink import SinkRuntime
@@ -83,6 +82,7 @@ class Assembly:
         partitions: by name.
         windows: named windows by id; their output junctions are among the junctions.
         aggregations: by id.
+        triggers: by id.
         connectors: sources and sinks.
         faults: what is done with events that failed.
 
@@ -125,7 +125,7 @@ class Assembly:
         self._site = Site(context, scripts, self.tables, self.windows, aggregations=self.aggregations)
         for stream in plan.streams.values():
             self._add_stream(stream, self.junctions)
-        self._triggers = {
+        self.triggers = {
             trigger.id: build_trigger(trigger, context, self.junctions[trigger.id])
             for trigger in plan.triggers.values()
         }
@@ -175,20 +175,6 @@ class Assembly:
             self._input_handlers[stream] = handler
         return handler
 
-    def stateful_steps(self) -> dict[str, Stateful]:
-        """Every step that holds state, by a name that is the same whenever the app is built."""
-        steps: dict[str, Stateful] = {f"{name}/keys": partition.keys for name, partition in self.partitions.items()}
-        steps |= {f"table {id_}": state for id_, state in self.tables.states().items()}
-        steps |= {f"buffer {id_}": stream.buffer for id_, stream in self.async_streams.items()}
-        steps |= {f"trigger {id_}": trigger for id_, trigger in self._triggers.items()}
-        for id_, window in self.windows.items():
-            steps |= {f"window {id_}/{step}": processor for step, processor in window.stateful.items()}
-        for id_, aggregation in self.aggregations.items():
-            steps |= {f"aggregation {id_}/{step}": processor for step, processor in aggregation.stateful.items()}
-        for path, query in self._built:
-            steps |= {f"{path}/{step}": processor for step, processor in query.stateful.items()}
-        return steps | self.connectors.states()
-
     def built_queries(self) -> dict[str, BuiltQuery]:
         """All queries, those of partitions as ``partition/query``."""
         return dict(self._built)
@@ -212,7 +198,7 @@ class Assembly:
         """Let time begin for whatever counts it from the start of the app; the app's lock is held."""
         for start in self._site.starting:
             start()
-        for trigger in self._triggers.values():
+        for trigger in self.triggers.values():
             trigger.start()
         for stream in self.async_streams.values():
             stream.start()

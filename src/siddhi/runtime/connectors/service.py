@@ -123,6 +123,11 @@ class ConnectorState:
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
 
+    @property
+    def kind(self) -> str:
+        """Which class it is of."""
+        return type(self._connector).__qualname__
+
     def save(self, writer: SnapshotWriter) -> None:
         """Write it."""
         writer.put(self._connector.snapshot())

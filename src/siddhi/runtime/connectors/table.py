@@ -82,17 +82,17 @@ class StoreRuntime:
     def find(self, condition: Any, values: Parameters) -> list[Sequence[Any]]:
         """The rows that match."""
         self._write_first()
-        return self._until_done(lambda: list(self.store.find(condition, values)))
+        return self.until_done(lambda: list(self.store.find(condition, values)))
 
     def contains(self, condition: Any, values: Parameters) -> bool:
         """Whether a row matches."""
         self._write_first()
-        return self._until_done(lambda: self.store.contains(condition, values))
+        return self.until_done(lambda: self.store.contains(condition, values))
 
     def ask(self, question: Callable[[], _R]) -> _R:
         """What a call answers that reads."""
         self._write_first()
-        return self._until_done(question)
+        return self.until_done(question)
 
     # --- changing; the records are those of the events, for the error store
 
@@ -160,7 +160,7 @@ class StoreRuntime:
         done = False
         try:
             if self._save is None:
-                self._until_done(change)
+                self.until_done(change)
                 done = True
             else:
                 done = self._done_or_saved(self._save, change, occurrence, values, records)
@@ -197,7 +197,7 @@ class StoreRuntime:
         except Exception:
             logger.exception("%s: an error while connecting, which is not tried again", self._label)
 
-    def _until_done(self, call: Callable[[], _R]) -> _R:
+    def until_done(self, call: Callable[[], _R]) -> _R:
         """Call until it succeeds or fails for another reason than the connection.
 
         Raises:

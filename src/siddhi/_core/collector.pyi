@@ -1,0 +1,13 @@
+from siddhi._core.batch import BatchBuilder, EventBatch
+from siddhi._core.callback import BatchCallback
+from siddhi._core.context import AppContext
+
+class Collector(BatchCallback):
+    @property
+    def timestamp(self) -> str | None: ...
+    @property
+    def chunk(self) -> str | None: ...
+    def __init__(
+        self, app: AppContext, builder: BatchBuilder, stream: str, timestamp: str | None, chunk: str | None
+    ) -> None: ...
+    def drain(self) -> EventBatch: ...

@@ -1,0 +1,122 @@
+"""Output kept as columns until somebody asks for it."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from siddhi._core.batch cimport BatchBuilder, EventBatch
+from siddhi._core.callback cimport BatchCallback
+from siddhi._core.chunk cimport EventChunk
+from siddhi._core.column_memory cimport grow_block
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport LONG, EventC, Layout
+
+cdef struct SpanC:                   # a chunk of several events; all other rows are chunks by themselves
+    Py_ssize_t row
+    Py_ssize_t size
+
+
+@cython.final
+cdef class Collector(BatchCallback):
+    """Collects the events of one stream, with time and number of their chunks as further columns.
+
+    Args:
+        app: the app's context.
+        builder: of the stream's layout.
+        stream: its name.
+        timestamp: name of the column of the events' times (ms); None: none.
+        chunk: name of the column of the chunks' numbers, counted from 0; None: none.
+    """
+
+    cdef Layout layout
+    cdef readonly str timestamp
+    cdef readonly str chunk
+    cdef int64_t chunks              # drained so far
+    cdef SpanC* spans
+    cdef Py_ssize_t n_spans
+    cdef Py_ssize_t span_capacity
+
+    def __init__(self, AppContext app not None, BatchBuilder builder not None, str stream not None, timestamp, chunk):
+        BatchCallback.__init__(self, app, builder, stream, ())
+        hidden = tuple([name for name in (timestamp, chunk) if name is not None])
+        self.timestamp = timestamp
+        self.chunk = chunk
+        self.layout = Layout(builder.layout.names + hidden, builder.layout.types + (LONG,) * len(hidden))
+        self.waiting = True          # for drain() alone: nobody else flushes it
+        self.chunked = True
+
+    def __dealloc__(self):
+        PyMem_Free(self.spans)
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef Py_ssize_t row = self.builder.size
+        while event is not NULL:
+            self.builder.append(event)
+            event = event.next
+        return 0 if chunk.head.next is NULL else self.mark(row)
+
+    cdef int mark(self, Py_ssize_t row) except -1:
+        """The rows from there on came in one chunk."""
+        cdef SpanC* spans
+        cdef Py_ssize_t capacity
+        if self.n_spans == self.span_capacity:
+            capacity = max(16, 2 * self.span_capacity)
+            spans = <SpanC*> PyMem_Realloc(self.spans, capacity * sizeof(SpanC))
+            if spans is NULL:
+                raise MemoryError
+            self.spans = spans
+            self.span_capacity = capacity
+        self.spans[self.n_spans] = SpanC(row, self.builder.size - row)
+        self.n_spans += 1
+        return 0
+
+    cpdef int flush(self) except -1:
+        return 0
+
+    def drain(self):
+        """What was collected since the last time, as an :class:`EventBatch`."""
+        cdef EventBatch batch
+        cdef int width = self.builder.layout.width, more = self.layout.width - width, i
+        cdef void** data
+        cdef uint8_t** valid
+        with self.app.lock:
+            batch = self.builder.take()
+            data = <void**> PyMem_Realloc(batch.data, max(1, width + more) * sizeof(void*))
+            if data is NULL:
+                raise MemoryError
+            batch.data = data
+            valid = <uint8_t**> PyMem_Realloc(batch.valid, max(1, width + more) * sizeof(void*))
+            if valid is NULL:
+                raise MemoryError
+            batch.valid = valid
+            for i in range(width, width + more):
+                data[i] = NULL
+                valid[i] = NULL
+            batch.layout = self.layout
+            for i in range(width, width + more):
+                if batch.size:
+                    data[i] = grow_block(NULL, batch.size * sizeof(int64_t))
+                    valid[i] = <uint8_t*> grow_block(NULL, batch.size)
+                    memset(valid[i], 1, batch.size)
+            if batch.size and self.timestamp is not None:
+                memcpy(data[width], batch.ts, batch.size * sizeof(int64_t))
+            self.number(<int64_t*> data[width + more - 1] if batch.size and self.chunk is not None else NULL, batch.size)
+        return batch
+
+    cdef int number(self, int64_t* numbers, Py_ssize_t n) except -1:
+        """Write the number of each row's chunk, and go on counting from there."""
+        cdef Py_ssize_t row = 0, span = 0, end
+        while row < n:
+            end = row + 1
+            if span < self.n_spans and self.spans[span].row == row:
+                end = row + self.spans[span].size
+                span += 1
+            while row < end:
+                if numbers is not NULL:
+                    numbers[row] = self.chunks
+                row += 1
+            self.chunks += 1
+        self.n_spans = 0
+        return 0

@@ -1,0 +1,18 @@
+# Asking for memory before it is needed. Where many records lie all over the memory, waiting for it costs more than all the
+# rest. The events of a block are known beforehand, so that what they will need can be asked for while others are at work.
+
+cdef extern from *:
+    """
+    #if defined(__x86_64__) && defined(__GNUC__)
+    /* For writing: everything that is fetched is changed. Where a processor does not know it, it is no operation. */
+    #define SIDDHI_FETCH(place) __asm__ volatile ("prefetchw %0" : : "m" (*(const char *) (place)))
+    #elif defined(__GNUC__) || defined(__clang__)
+    #define SIDDHI_FETCH(place) __builtin_prefetch(place)
+    #else
+    #define SIDDHI_FETCH(place) ((void) (place))
+    #endif
+    """
+    void fetch_line "SIDDHI_FETCH" (const void* place) noexcept nogil
+
+cdef enum:
+    WORTH_FETCHING = 4096          # fewer records than this stay in the cache by themselves

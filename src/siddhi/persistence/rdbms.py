@@ -1,0 +1,164 @@
+"""Snapshots in an SQL database, through SQLAlchemy."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from threading import Lock
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.pool import StaticPool
+
+from siddhi.errors import DamagedSnapshotError
+from siddhi.persistence.envelope import checksum_of
+from siddhi.persistence.revision import missing_revision, revision_order, surplus
+from siddhi.persistence.store import PersistenceStore
+
+__all__ = ["RdbmsPersistenceStore"]
+
+_PART_BYTES = 1 << 24
+"""What databases take as one value ends somewhere between 64 MB and 2 GB."""
+
+
+class RdbmsPersistenceStore(PersistenceStore):
+    """Keeps snapshots in two tables of a database, ``<table>`` and ``<table>_parts``, which are made where they are missing.
+
+    A revision is saved in one transaction: it is there as a whole, or not at all.
+
+    Args:
+        database: a url of SQLAlchemy, such as ``postgresql+psycopg://user@host/name``, or an engine; the file
+            ``siddhi-state.db`` in the working folder (SQLite) where none is given.
+        table: name of the tables.
+        revisions_to_keep: how many of the newest whole snapshots of an app are kept, with the increments behind them; older
+            ones are deleted with each save.
+
+    Raises:
+        ValueError: ``revisions_to_keep`` is below 1, or the url names no database.
+        sqlalchemy.exc.SQLAlchemyError: (methods) the database refuses.
+    """
+
+    def __init__(
+        self,
+        database: str | sa.Engine = "sqlite:///siddhi-state.db",
+        *,
+        table: str = "siddhi_revisions",
+        revisions_to_keep: int = 3,
+    ) -> None:
+        if revisions_to_keep < 1:
+            raise ValueError(f"revisions_to_keep must be 1 or more, not {revisions_to_keep}")
+        self._engine = database if isinstance(database, sa.Engine) else _engine(database)
+        self._revisions_to_keep = revisions_to_keep
+        tables = sa.MetaData()
+        self._revisions = sa.Table(
+            table,
+            tables,
+            sa.Column("app", sa.String(255), primary_key=True),
+            sa.Column("revision", sa.String(255), primary_key=True),
+            sa.Column("base", sa.String(255)),  # null: it stands alone
+            sa.Column("size", sa.BigInteger, nullable=False),
+            sa.Column("checksum", sa.String(64), nullable=False),
+        )
+        self._parts = sa.Table(
+            f"{table}_parts",
+            tables,
+            sa.Column("app", sa.String(255), primary_key=True),
+            sa.Column("revision", sa.String(255), primary_key=True),
+            sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+            sa.Column("content", sa.LargeBinary(_PART_BYTES), nullable=False),
+        )
+        self._tables = tables
+        self._making = Lock()
+        self._made = False
+
+    def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:
+        """Keep a snapshot, and delete what is beyond the newest ``revisions_to_keep``."""
+        checksum = checksum_of(snapshot).hex()
+        with self._begin() as connection:
+            self._delete(connection, app, revision)
+            for part, start in enumerate(range(0, len(snapshot), _PART_BYTES)):
+                content = snapshot[start : start + _PART_BYTES]
+                connection.execute(self._parts.insert().values(app=app, revision=revision, part=part, content=content))
+            row = {"app": app, "revision": revision, "base": base, "size": len(snapshot), "checksum": checksum}
+            connection.execute(self._revisions.insert().values(**row))
+            kept = self._kept(connection, app)
+            whole = [found for found, its_base in kept.items() if its_base is None]
+            for old in surplus(list(kept), whole, self._revisions_to_keep):
+                self._delete(connection, app, old)
+
+    def load(self, app: str, revision: str) -> bytes:
+        """The snapshot of a revision.
+
+        Raises:
+            DamagedSnapshotError: its rows are not those that were saved.
+            CannotRestoreStateError: the app has no such revision.
+        """
+        head, parts = self._revisions.c, self._parts.c
+        with self._begin() as connection:
+            row = connection.execute(
+                sa.select(head.size, head.checksum).where(head.app == app, head.revision == revision)
+            ).one_or_none()
+            pieces = connection.execute(
+                sa.select(parts.content).where(parts.app == app, parts.revision == revision).order_by(parts.part)
+            ).scalars()
+            snapshot = b"".join(bytes(piece) for piece in pieces)
+        if row is None:
+            raise missing_revision(app, revision, self.revisions(app))
+        if len(snapshot) != row.size or checksum_of(snapshot).hex() != row.checksum:
+            raise DamagedSnapshotError(
+                f"revision '{revision}' of app '{app}' in table '{self._revisions.name}' is damaged: it is not what was saved"
+            )
+        return snapshot
+
+    def last_revision(self, app: str) -> str | None:
+        """The newest revision of an app, None where it has none."""
+        revisions = self.revisions(app)
+        return revisions[-1] if revisions else None
+
+    def revisions(self, app: str) -> list[str]:
+        """All revisions of an app that are kept, oldest first."""
+        with self._begin() as connection:
+            return list(self._kept(connection, app))
+
+    def clear_all_revisions(self, app: str) -> None:
+        """Delete every snapshot of an app."""
+        with self._begin() as connection:
+            for table in (self._parts, self._revisions):
+                connection.execute(table.delete().where(table.c.app == app))
+
+    def _begin(self) -> AbstractContextManager[sa.Connection]:
+        with self._making:
+            if not self._made:
+                self._make()
+                self._made = True
+        begun: AbstractContextManager[sa.Connection] = self._engine.begin()
+        return begun
+
+    def _make(self) -> None:
+        try:
+            self._tables.create_all(self._engine)
+        except DBAPIError:
+            # Another process may have been faster.
+            if not all(sa.inspect(self._engine).has_table(table.name) for table in self._tables.sorted_tables):
+                raise
+
+    def _kept(self, connection: sa.Connection, app: str) -> dict[str, str | None]:
+        """The base of each revision, oldest first."""
+        head = self._revisions.c
+        rows = connection.execute(sa.select(head.revision, head.base).where(head.app == app)).all()
+        return {row.revision: row.base for row in sorted(rows, key=lambda row: revision_order(row.revision))}
+
+    def _delete(self, connection: sa.Connection, app: str, revision: str) -> None:
+        for table in (self._parts, self._revisions):
+            connection.execute(table.delete().where(table.c.app == app, table.c.revision == revision))
+
+
+def _engine(text: str) -> sa.Engine:
+    try:
+        url = sa.make_url(text)
+        if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+            # A database in memory is that of one connection, whatever thread asks.
+            return sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
+        return sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
+    except (ArgumentError, NoSuchModuleError) as error:
+        # Nothing of the url is shown: a password may stand in it.
+        raise ValueError("the url of the persistence store names no database, as sqlite:///state.db does") from error

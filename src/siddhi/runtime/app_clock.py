@@ -1,0 +1,120 @@
+"""What users do with the clock of an app."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from siddhi.planner.app_annotations import TIMER_RULES
+from siddhi.planner.endless import endless_parts
+from siddhi.runtime.clock import Heartbeat
+
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.app import Assembly
+
+__all__ = ["AppClock"]
+
+
+class AppClock:
+    """Base of :class:`SiddhiAppRuntime`.
+
+    Args:
+        assembly: the app's operators.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._context = assembly.context
+        self._heartbeat: Heartbeat | None = None
+        self._heartbeat_settings: tuple[int, int] | None = None
+        playback = assembly.plan.playback
+        if playback is not None:
+            self.enable_playback(
+                True,
+                idle_time=playback.idle_time_ms,
+                increment=playback.increment_ms,
+                timers="exact" if playback.exact else "jump",
+            )
+
+    def enable_playback(
+        self,
+        enabled: bool = True,
+        *,
+        idle_time: int | None = None,
+        increment: int | None = None,
+        timers: str = "jump",
+    ) -> None:
+        """Let the timestamps of events drive the app's clock, or go back to the system's clock.
+
+        Args:
+            enabled: whether events drive the clock.
+            idle_time: ms of system time without an event after which the clock moves on by itself; with ``increment``.
+            increment: ms it moves then.
+            timers: ``"jump"``: timers that an event moves the clock over all run at the event's time, as Siddhi does it;
+                ``"exact"``: each runs at its own time, in time order, before the clock goes on to the event.
+
+        Raises:
+            ValueError: only one of the two times is given, or ``timers`` is neither.
+        """
+        if (idle_time is None) != (increment is None):
+            raise ValueError("idle_time and increment go together")
+        if timers not in TIMER_RULES:
+            raise ValueError(f"timers = {timers!r}: it is {' or '.join(map(repr, TIMER_RULES))}")
+        self._context.set_playback(enabled)
+        self._context.set_exact_timers(timers == "exact")
+        self._stop_heartbeat()
+        self._heartbeat_settings = (idle_time, increment) if enabled and idle_time and increment else None
+        if self._context.running:
+            self._start_heartbeat()
+
+    def advance_clock(self, timestamp: int) -> None:
+        """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would. It never goes back.
+
+        Raises:
+            ValueError: the app is not in playback.
+        """
+        self._require_playback()
+        self._context.advance_clock(timestamp)
+
+    def advance_to_end(self) -> None:
+        """Playback: the input has ended; let time pass until nothing held waits for it any more.
+
+        Windows of time run empty, batches and sessions end, absences are noticed, rate limits hand out what they hold.
+        The clock stays at the last timer that had something to do.
+
+        Raises:
+            ValueError: the app is not in playback, or it never comes to rest: the message names what goes on for ever.
+        """
+        self._require_playback()
+        endless = endless_parts(self._assembly.plan)
+        if endless:
+            raise ValueError(
+                f"app '{self._context.name}' never comes to rest: {'; '.join(part.reason for part in endless)}"
+            )
+        latest = self._context.latest_awaited()
+        while latest is not None:
+            self._context.advance_clock(latest)
+            latest = self._context.latest_awaited()
+
+    @property
+    def now(self) -> int:
+        """The app's clock in ms."""
+        return self._context.now
+
+    @property
+    def next_due(self) -> int | None:
+        """When the next timer is due (ms), or None."""
+        return self._context.next_due
+
+    def _start_heartbeat(self) -> None:
+        if self._heartbeat_settings is not None and self._heartbeat is None:
+            idle, increment = self._heartbeat_settings
+            self._heartbeat = Heartbeat(self._context, idle, increment)
+
+    def _stop_heartbeat(self) -> None:
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+            self._heartbeat = None
+
+    def _require_playback(self) -> None:
+        if not self._context.playback:
+            raise ValueError(f"app '{self._context.name}' follows the system's clock")

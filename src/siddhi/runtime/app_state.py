@@ -1,0 +1,121 @@
+"""What users do with the state of an app: take it, save it, put it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from siddhi.runtime.persistence import Persistence
+from siddhi.runtime.pieces import SnapshotPieces, put_together
+from siddhi.runtime.state import SnapshotService
+
+if TYPE_CHECKING:
+    from siddhi.persistence import PersistenceStore
+    from siddhi.runtime.assembly.app import Assembly
+
+__all__ = ["AppState"]
+
+
+class AppState:
+    """Base of :class:`SiddhiAppRuntime`.
+
+    Args:
+        assembly: the app's operators.
+        persistence_store: where :meth:`persist` saves, and whether in increments; None: nowhere.
+    """
+
+    def __init__(
+        self, assembly: Assembly, persistence_store: Callable[[], tuple[PersistenceStore, bool] | None]
+    ) -> None:
+        from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
+
+        self._assembly = assembly
+        self._state = SnapshotService(assembly.context, stateful_elements(assembly))
+        self._pieces = SnapshotPieces()
+        self._persistence = Persistence(assembly.context.name, self._snapshot, self.restore, persistence_store)
+
+    def snapshot(self) -> bytes:
+        """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code.
+
+        Sources are paused meanwhile.
+        """
+        return self._snapshot()
+
+    def restore(self, snapshot: bytes) -> None:
+        """Replace the state by that of a snapshot of the same app.
+
+        Raises:
+            CannotRestoreStateError: it is damaged, of an unknown version or of another app, or a callback or function of
+                the app asks while its event is at work; the state stays as it was.
+        """
+        with self._assembly.connectors.paused():
+            self._state.restore(snapshot)
+
+    def snapshot_pieces(self, dirty_only: bool = False) -> dict[bytes, bytes | None]:
+        """The state of the app in pieces, for a store of many small values.
+
+        A piece is called by what is in it, so most are the same the next time. A state below 256 KB is one piece.
+
+        Args:
+            dirty_only: leave out the pieces that the last call gave, or that the state was restored from.
+
+        Returns:
+            The pieces by name; always ``b""``, which tells how they go together. With ``dirty_only`` a piece that is needed
+            no more is None.
+        """
+        return self._pieces.cut(self._snapshot(), dirty_only=dirty_only)
+
+    def restore_pieces(self, pieces: Mapping[bytes, bytes]) -> None:
+        """Replace the state by that of the pieces of one call of :meth:`snapshot_pieces`; more pieces do no harm.
+
+        Raises:
+            DamagedSnapshotError: a piece is missing or damaged; the message names it.
+            CannotRestoreStateError: as :meth:`restore`; the state stays as it was.
+        """
+        self.restore(put_together(pieces))
+        self._pieces.taken_in(pieces)
+
+    def persist(self) -> str:
+        """Save the state in the manager's persistence store; returns its revision.
+
+        Sources are paused while the state is taken. With an incremental store what is the same as in earlier revisions is
+        not saved again.
+
+        Raises:
+            NoPersistenceStoreError: the manager has none.
+        """
+        return self._persistence.persist()
+
+    def restore_revision(self, revision: str) -> None:
+        """Restore a saved state.
+
+        Raises:
+            NoPersistenceStoreError: the manager has no store.
+            DamagedSnapshotError: what was saved is torn or damaged.
+            CannotRestoreStateError: there is no such revision, or it does not fit.
+        """
+        self._persistence.restore_revision(revision)
+
+    def restore_last_revision(self) -> str | None:
+        """Restore the newest saved state that can be read; returns its revision, or None where nothing was saved.
+
+        A revision that is torn or damaged is passed over, with a warning that names it.
+
+        Raises:
+            NoPersistenceStoreError: the manager has no store.
+            DamagedSnapshotError: all of them are torn or damaged.
+            CannotRestoreStateError: it does not fit.
+        """
+        return self._persistence.restore_last_revision()
+
+    def clear_all_revisions(self) -> None:
+        """Delete every saved state of this app.
+
+        Raises:
+            NoPersistenceStoreError: the manager has no store.
+        """
+        self._persistence.clear_all_revisions()
+
+    def _snapshot(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
+        with self._assembly.connectors.paused():
+            return self._state.take(meanwhile)
