@@ -119,6 +119,40 @@ def test_a_selection_that_means_the_same_there_is_made_there(manager, file, stat
         assert statements[-1][0] == 'SELECT "T".s, "T".v FROM "T"', query
 
 
+@pytest.mark.parametrize(
+    ("select", "columns"),
+    [
+        ("C.s, T.v", '"T".v AS v'),
+        ("T.s, C.v", '"T".s AS s'),
+        ("C.s, C.v", '"T".s AS s'),
+        ("C.s, sum(T.v) as v", '"T".v AS v'),
+        ("T.s, T.v", '"T".s, "T".v'),
+        ("C.s, T.v having v > 0", '"T".v AS v'),
+    ],
+)
+def test_a_join_reads_what_it_selects(manager, file, statements, select, columns):
+    started = app(manager, file, f"from C join T on T.s == C.s select {select} insert into O;")
+    started.send("I", ("a", 1), ("b", 2))
+    statements.clear()
+    started.send("C", ("b", 2))
+    assert statements[-1][0] == f'SELECT {columns} FROM "T" WHERE "T".s = ?'
+    assert started.out == [("b", 2)]
+
+
+def test_a_join_reads_what_the_engine_tests(manager, file, statements):
+    query = "from C join T on T.s == C.s and str_of(T.v) == '2' select C.s, C.v insert into O;"
+    started = App(
+        manager,
+        f"define function str_of[python] return string {{ return str(data[0]) }}; {STREAMS}"
+        f"@store(type = 'rdbms', url = 'sqlite:///{file.as_posix()}') define table T (s string, v int, w int, x int);"
+        f"from I select s, v, 0 as w, 0 as x insert into T; {query}",
+    )
+    started.send("I", ("a", 1), ("a", 2))
+    started.send("C", ("a", 7))
+    assert started.out == [("a", 7)]
+    assert statements[-1][0].startswith('SELECT "T".v AS v FROM')
+
+
 def test_an_answer_has_the_names_of_the_selection(manager, file):
     started = app(manager, file)
     started.send("I", ("a", 1))

@@ -10,6 +10,9 @@ from siddhi._core.processor cimport Processor
 from siddhi._core.searchable cimport FoundC, Searchable
 from siddhi._core.searchable_index cimport HeldEvents
 
+cdef enum:
+    ONE_FETCH = 32                 # events whose look-ups are prepared together
+
 cdef class JoinStep(Processor):
     cdef Searchable other          # the other side, as this side's events look at it; None: this side never triggers
     cdef HeldEvents held           # numbers this side's events for indexes, or None
@@ -19,6 +22,7 @@ cdef class JoinStep(Processor):
     cdef bint joins_expired
     cdef FoundC found
     cdef int join(self, EventC* event) except -1
+    cdef int fetch(self, EventC** events, Py_ssize_t n) except -1      # they come next, ONE_FETCH at the most
 
 cdef class PassingWindow(Processor):
     cdef EventPool pool            # of the events, where expired ones are wanted; else None

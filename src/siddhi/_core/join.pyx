@@ -87,6 +87,20 @@ cdef class JoinStep(Processor):
             return self.parts.end_part()
         return 0
 
+    cdef int fetch(self, EventC** events, Py_ssize_t n) except -1:
+        cdef EventC* slots[2]
+        cdef FrameC* frame = &self.app.frame
+        cdef EventC** before = frame.slots
+        if self.other is None:
+            return 0
+        slots[1 - self.own] = NULL
+        frame.slots = slots
+        try:
+            self.other.fetch(frame, events, n, self.own)
+        finally:
+            frame.slots = before
+        return 0
+
     cdef int reset(self, int64_t timestamp) except -1:
         return 0 if self.other is None else self.next.reset(timestamp)
 
@@ -129,3 +143,15 @@ cdef class PassingWindow(Processor):
             event.timestamp = now_ms(&self.app.frame)
             self.next.process(event)
         return self.next.reset(timestamp)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef Py_ssize_t fetched = at[0], more
+        cdef JoinStep step = <JoinStep> self.next if isinstance(self.next, JoinStep) else None
+        while at[0] < n:
+            if step is not None and at[0] == fetched:
+                more = min(n - fetched, <Py_ssize_t> ONE_FETCH)
+                step.fetch(events + fetched, more)
+                fetched += more
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0

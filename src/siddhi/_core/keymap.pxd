@@ -36,6 +36,10 @@ cdef class KeyMap:
     cdef void fetch(self, const CellC* key, uint64_t nulls) noexcept     # ask for the memory find and insert begin with
     cdef void fetch_slot(self, uint32_t slot) noexcept   # ask for the memory remove begins with
     cdef int clear(self) except -1
+    # Keys of one number or text, to be looked up later: where it begins to look, and the slot it will find, most likely.
+    cdef bint is_simple(self) noexcept
+    cdef uint64_t hash_of_one(self, const CellC* key) noexcept
+    cdef uint32_t guess(self, uint64_t hash) noexcept                                   # NO_SLOT: none
     cdef bint is_live(self, uint32_t slot) noexcept
     cdef uint32_t slots(self) noexcept                   # all slots are below this
     cdef object key_to_python(self, uint32_t slot)       # tuple

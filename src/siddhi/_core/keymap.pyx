@@ -1,7 +1,7 @@
 """Typed keys to dense slots: an open-addressing table of slots, with the keys beside it."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport Py_EQ, PyObject, PyObject_Hash, PyObject_RichCompareBool
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_CheckExact
@@ -12,7 +12,7 @@ from siddhi._core.executor cimport TRUE, VALUE, box, unbox
 from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap_hash cimport FREE, HIGH_HALF, NULL_HASH, canonical, mix, text_hash
 from siddhi._core.keymap_snapshot cimport read_keys, write_keys
-from siddhi._core.slab cimport give_slab, take_slab
+from siddhi._core.slab cimport enlarge, give_slab, take_slab
 
 cdef extern from "siddhi/text.h":
     bint siddhi_same_text(void* a, void* b)
@@ -73,6 +73,24 @@ cdef class KeyMap:
         cdef uint32_t slot = lookup(self, key, nulls, &hash)
         is_new[0] = slot == NO_SLOT
         return add(self, key, nulls, hash) if slot == NO_SLOT else slot
+
+    cdef bint is_simple(self) noexcept:
+        return self.shape != ANY
+
+    cdef uint64_t hash_of_one(self, const CellC* key) noexcept:
+        return mix(text_hash(key.o) if self.shape == ONE_TEXT else canonical(self.codes[0], key))
+
+    cdef uint32_t guess(self, uint64_t hash) noexcept:
+        cdef uint64_t at = hash & self.mask, entry
+        if self.size == 0:
+            return NO_SLOT
+        while True:
+            entry = self.table[at]
+            if entry == FREE:
+                return NO_SLOT
+            if (entry ^ hash) >> 32 == 0:
+                return <uint32_t> entry
+            at = (at + 1) & self.mask
 
     cdef void fetch(self, const CellC* key, uint64_t nulls) noexcept:
         if self.size == 0 or nulls:
@@ -197,19 +215,19 @@ cdef class KeyMap:
     cdef int allocate(self, Py_ssize_t capacity) except -1:
         """Room for `capacity` slots. What was enlarged before a failure stays enlarged, which does no harm."""
         cdef void* memory
-        memory = PyMem_Realloc(self.keys, capacity * self.width * sizeof(CellC))
+        memory = enlarge(self.keys, self.used * self.width * sizeof(CellC), capacity * self.width * sizeof(CellC))
         if memory is NULL:
             raise MemoryError
         self.keys = <CellC*> memory
-        memory = PyMem_Realloc(self.nulls, capacity * sizeof(uint64_t))
+        memory = enlarge(self.nulls, self.used * sizeof(uint64_t), capacity * sizeof(uint64_t))
         if memory is NULL:
             raise MemoryError
         self.nulls = <uint64_t*> memory
-        memory = PyMem_Realloc(self.hashes, capacity * sizeof(uint64_t))
+        memory = enlarge(self.hashes, self.used * sizeof(uint64_t), capacity * sizeof(uint64_t))
         if memory is NULL:
             raise MemoryError
         self.hashes = <uint64_t*> memory
-        memory = PyMem_Realloc(self.live, capacity)
+        memory = enlarge(self.live, self.used, capacity)
         if memory is NULL:
             raise MemoryError
         self.live = <uint8_t*> memory
@@ -417,7 +435,7 @@ cdef inline uint32_t lookup_number(KeyMap self, uint64_t bits, uint64_t hash) no
         if entry == FREE:
             return NO_SLOT
         slot = <uint32_t> entry
-        if (entry ^ hash) >> 32 == 0 and self.keys[slot].bits == bits and self.nulls[slot] == 0:
+        if (entry ^ hash) >> 32 == 0 and self.keys[slot].bits == bits and (bits != 0 or self.nulls[slot] == 0):
             return slot
         at = (at + 1) & self.mask
 

@@ -19,6 +19,8 @@ cdef class Searchable:
     # Adds what matches, in order, also where it fails. The caller owns what is in `found` (found_release): whoever works
     # on it may call Python, which may send, and let the content go.
     cdef int find(self, FrameC* frame, FoundC* found) except -1
+    # Events that will be looked up next, in the slot `own`: what that takes may be asked for in advance. Slots as find().
+    cdef int fetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1
 
 cdef int found_grow(FoundC* found) except -1
 cdef void found_free(FoundC* found) noexcept

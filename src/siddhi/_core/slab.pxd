@@ -2,6 +2,9 @@
 # as much as reading it; of large pages the processor remembers 512 times as much. A piece of more than half of such a
 # page begins with one and ends with one, and the system is asked to make it of them; whether it does is its own affair.
 
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.string cimport memcpy
+
 cdef extern from *:
     """
     #include <stdlib.h>
@@ -31,6 +34,19 @@ cdef extern from *:
     #endif
     }
 
+    /* Memory that will be large and is not touched yet. */
+    static inline void siddhi_advise_large(void *memory, size_t bytes) {
+    #if !defined(_WIN32) && defined(MADV_HUGEPAGE)
+        size_t first = ((size_t) memory + SIDDHI_LARGE_PAGE - 1) / SIDDHI_LARGE_PAGE * SIDDHI_LARGE_PAGE;
+        size_t last = ((size_t) memory + bytes) / SIDDHI_LARGE_PAGE * SIDDHI_LARGE_PAGE;
+        if (first < last)
+            (void) madvise((void *) first, last - first, MADV_HUGEPAGE);
+    #else
+        (void) memory;
+        (void) bytes;
+    #endif
+    }
+
     static inline void *siddhi_take_zeroed_slab(size_t bytes) {
         void *memory = siddhi_take_slab(bytes);
         if (memory != NULL)
@@ -42,6 +58,20 @@ cdef extern from *:
     void* take_slab "siddhi_take_slab" (size_t bytes) noexcept
     void* take_zeroed_slab "siddhi_take_zeroed_slab" (size_t bytes) noexcept
     void give_slab "free" (void* slab) noexcept
+    void advise_large "siddhi_advise_large" (void* memory, size_t bytes) noexcept
+
+cdef inline void* enlarge(void* memory, size_t used, size_t bytes) noexcept:
+    """As PyMem_Realloc, of which `used` bytes are kept; what becomes large is made of large pages. NULL: as it was."""
+    cdef void* larger
+    if bytes < <size_t> (2 * LARGE_PAGE):
+        return PyMem_Realloc(memory, bytes)
+    larger = PyMem_Malloc(bytes)
+    if larger is not NULL:
+        advise_large(larger, bytes)
+        if used:
+            memcpy(larger, memory, used)
+        PyMem_Free(memory)
+    return larger
 
 cdef inline Py_ssize_t next_slab(Py_ssize_t records, Py_ssize_t record_bytes) noexcept:
     """Records of the slab that follows one of this many: twice as many, until they fill a large page."""

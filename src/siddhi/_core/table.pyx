@@ -1,13 +1,15 @@
 """Tables kept in memory: rows, primary key, indexes."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy, memset
 
 from siddhi._core.event cimport BOOL, CURRENT, OBJECT, STRING, acquire, cell_from_python, event_to_tuple, release, retain
+from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap cimport MAX_WIDTH, NO_SLOT
+from siddhi._core.slab cimport enlarge
 from siddhi._core.table_index cimport is_indexed, locate, read_cell_at
 from siddhi._core.user_event cimport Event
 
@@ -107,6 +109,24 @@ cdef class Table:
         cdef uint32_t slot = self.keys.find(key, nulls)
         return NO_ROW if slot == NO_SLOT else self.numbers[slot]
 
+    cdef void fetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept:
+        cdef uint32_t slots[FETCHED]
+        cdef Py_ssize_t i
+        for i in range(n):
+            fetch_line(&self.keys.table[hashes[i] & self.keys.mask])
+        for i in range(n):
+            slots[i] = self.keys.guess(hashes[i])
+            if slots[i] != NO_SLOT:
+                fetch_line(&self.keys.keys[slots[i]])
+                fetch_line(&self.numbers[slots[i]])
+        for i in range(n):
+            if slots[i] != NO_SLOT:
+                slots[i] = self.numbers[slots[i]]
+                fetch_line(&self.rows[slots[i]])
+        for i in range(n):
+            if slots[i] != NO_SLOT and self.rows[slots[i]].event is not NULL:
+                fetch_line(self.rows[slots[i]].event)
+
     cdef int refuse(self, EventC* event, str what) except -1:
         """Tell the app's exception handler about a row or change that is dropped."""
         cdef CellC key[MAX_WIDTH]
@@ -141,7 +161,7 @@ cdef class Table:
             if self.capacity >= <Py_ssize_t> 0x7fffffff:
                 raise MemoryError(f"table '{self.id}' is full")
             capacity = max(16, 2 * self.capacity)
-            rows = <RowC*> PyMem_Realloc(self.rows, capacity * sizeof(RowC))
+            rows = <RowC*> enlarge(self.rows, self.used * sizeof(RowC), capacity * sizeof(RowC))
             if rows is NULL:
                 raise MemoryError
             self.rows = rows
@@ -153,7 +173,7 @@ cdef class Table:
         cdef uint32_t* numbers
         if slot >= self.n_numbers:
             capacity = max(16, 2 * self.n_numbers, <Py_ssize_t> slot + 1)
-            numbers = <uint32_t*> PyMem_Realloc(self.numbers, capacity * sizeof(uint32_t))
+            numbers = <uint32_t*> enlarge(self.numbers, self.n_numbers * sizeof(uint32_t), capacity * sizeof(uint32_t))
             if numbers is NULL:
                 raise MemoryError
             self.numbers = numbers

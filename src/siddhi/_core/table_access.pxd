@@ -45,7 +45,9 @@ cdef class KeyAccess(Access):
     cdef tuple executors
     cdef ProbeC* probes
     cdef int n
+    cdef bint can_hash                 # by one number or text, which is an attribute and nothing more
     cdef uint32_t get(self, EventC* e, FrameC* f) except? 0xfffffffe   # row number, or NO_ROW
+    cdef bint hash_of(self, EventC* e, FrameC* f, uint64_t* hash) except -1     # with can_hash; False: finds nothing
 
 cdef class ValueAccess(Access):
     cdef Executor executor

@@ -6,7 +6,7 @@ from libc.math cimport ceil, floor
 from libc.stdint cimport int32_t, int64_t
 
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG
-from siddhi._core.executor cimport NULL_VALUE
+from siddhi._core.executor cimport NULL_VALUE, VARIABLE
 from siddhi._core.keymap cimport MAX_WIDTH
 from siddhi._core.table_index cimport NO_ROW
 from siddhi._core.table_order cimport EntryC, PlaceC, sort_key, sort_key_of_integer
@@ -65,6 +65,11 @@ cdef inline bint read_probe(const ProbeC* probe, EventC* e, FrameC* f, CellC* ou
     return out.f == value.d
 
 
+cdef bint is_cell(Executor executor):
+    """Whether it reads a cell and does nothing else."""
+    return executor.kind == VARIABLE or (not executor.children and executor.description.endswith(" var"))
+
+
 cdef class Access:
     """A way to find rows."""
 
@@ -101,9 +106,17 @@ cdef class KeyAccess(Access):
             self.probes[i].x = &executor.c
             self.probes[i].code = table.key_cells[i].code
             self.probes[i].how = how_to_probe(self.probes[i].code, executor.type)
+        self.can_hash = self.n == 1 and table.keys.is_simple() and is_cell(executors[0])
 
     def __dealloc__(self):
         PyMem_Free(self.probes)
+
+    cdef bint hash_of(self, EventC* e, FrameC* f, uint64_t* hash) except -1:
+        cdef CellC key
+        if not read_probe(&self.probes[0], e, f, &key):
+            return False
+        hash[0] = self.table.keys.hash_of_one(&key)
+        return True
 
     cdef uint32_t get(self, EventC* e, FrameC* f) except? 0xfffffffe:
         cdef CellC key[MAX_WIDTH]

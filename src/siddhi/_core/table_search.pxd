@@ -14,6 +14,9 @@ cpdef enum Binding:                    # where the rest of the condition reads t
     IN_FRAME = 1                       # FrameC.row; the event at hand is the query's (in)
     IN_SLOT = 2                        # an event slot (joins)
 
+cdef enum:
+    WORTH_FETCHING = 8192              # rows of fewer stay in the caches by themselves
+
 cdef class TableSearch:
     cdef readonly Table table
     cdef readonly Access access        # None: every row is a candidate

@@ -8,7 +8,7 @@ from libc.stdlib cimport qsort
 from siddhi._core.event cimport BOOL
 from siddhi._core.executor cimport TRUE, ExecC, eval_fn, new_executor
 from siddhi._core.searchable cimport FoundC, found_keep
-from siddhi._core.table cimport RowC
+from siddhi._core.table cimport FETCHED, RowC
 from siddhi._core.table_access cimport numbers_add
 from siddhi._core.table_distinct cimport part_distinct
 from siddhi._core.table_index cimport NO_ROW, ChainC
@@ -292,6 +292,19 @@ cdef class TableSearchable(Searchable):
                 found_keep(found, self.pool, table.rows[numbers.at[i]].event)
         finally:
             self.search.give_back(numbers)
+        return 0
+
+    cdef int fetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:
+        cdef uint64_t hashes[FETCHED]
+        cdef Py_ssize_t i, m = 0
+        cdef KeyAccess key = self.search.key
+        if key is None or not key.can_hash or self.search.table.size < WORTH_FETCHING:
+            return 0
+        for i in range(min(n, <Py_ssize_t> FETCHED)):
+            frame.slots[own] = events[i]
+            if key.hash_of(events[i], frame, &hashes[m]):
+                m += 1
+        self.search.table.fetch(hashes, m)
         return 0
 
 

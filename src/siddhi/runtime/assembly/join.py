@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -99,9 +99,27 @@ class TableContent:
         """Of its rows."""
         return self.tables.layout(self.id)
 
-    def search(self, on: TypedExpression | None, slot: int, builder: ExpressionBuilder) -> Searchable:
-        """A look-up in the table."""
-        return self.tables.searchable(self.id, on, builder, slot)
+    def search(
+        self,
+        on: TypedExpression | None,
+        slot: int,
+        builder: ExpressionBuilder,
+        readers: Sequence[TypedExpression] | None = None,
+    ) -> Searchable:
+        """A look-up in the table.
+
+        Args:
+            on: the condition.
+            slot: of the row.
+            builder: knows the cells of all slots.
+            readers: what reads the rows that are found; None: anything may.
+        """
+        if readers is None:
+            return self.tables.searchable(self.id, on, builder, slot)
+        read = {
+            node.position for reader in readers for node in walk(reader) if isinstance(node, Attr) and node.slot == slot
+        }
+        return self.tables.searchable(self.id, on, builder, slot, tuple(sorted(read)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +205,8 @@ def build_join_query(
         )
         if _works_in_parts(plan) and isinstance(selector, JoinSelector):
             parts = selector
-    searches = [_search(input_.on, side, builder) if sides[1 - side.slot].triggers else None for side in sides]
+    readers = selection_expressions(plan.selector)
+    searches = [_search(input_.on, side, builder, readers) if sides[1 - side.slot].triggers else None for side in sides]
     for side in sides:
         if not side.is_read:
             continue
@@ -355,8 +374,12 @@ def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
     return handlers, builder.aggregators
 
 
-def _search(on: TypedExpression | None, side: _Side, builder: ExpressionBuilder) -> Searchable:
-    """How the other side looks this one up."""
+def _search(
+    on: TypedExpression | None, side: _Side, builder: ExpressionBuilder, readers: Sequence[TypedExpression]
+) -> Searchable:
+    """How the other side looks this one up; ``readers`` read what it finds."""
+    if isinstance(side.source.content, TableContent):
+        return side.source.content.search(on, side.slot, builder, None if side.plan.before else readers)
     if side.source.content is not None:
         # Filters of a named window decide about what arrives from it, not about what is found in it.
         return side.source.content.search(on, side.slot, builder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from siddhi.planner.connectors_plan import CachePlan, StoreErrorAction, StorePla
 from siddhi.planner.expressions import TABLE_SLOT, And, Attr, TypedExpression
 from siddhi.planner.nodes import Action, OutputPlan, TablePlan
 from siddhi.planner.table_access import KeyLookup, plan_table_access
-from siddhi.planner.walk import conjuncts, has_aggregate, substitute
+from siddhi.planner.walk import conjuncts, has_aggregate, substitute, walk
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
@@ -34,7 +34,8 @@ from siddhi.runtime.connectors.table_cache import CachePolicy, RowCache
 from siddhi.runtime.connectors.table_gather import WriteGather
 from siddhi.runtime.faults import FaultHandling
 from siddhi.stores.built_in import make_store
-from siddhi.stores.expression import UnsupportedExpressionError
+from siddhi.stores.expression import Attribute, UnsupportedExpressionError
+from siddhi.stores.queryable import QueryableRecordTable, Selection
 from siddhi.stores.record_table import Record, RecordTable, TableContext
 from siddhi.types import AttributeType
 
@@ -160,6 +161,7 @@ class StoreTable:
         builder: ExpressionBuilder,
         binding: Binding,
         row_slot: int = TABLE_SLOT,
+        read: tuple[int, ...] | None = None,
     ) -> StoreQuestion:
         """What finds rows. Parts of the condition that the store can't test are tested here, on the rows it finds.
 
@@ -168,6 +170,8 @@ class StoreTable:
             builder: sees the row in ``row_slot`` where the binding puts it, and everything else.
             binding: where the row is read from.
             row_slot: the slot by which the condition calls the row.
+            read: positions of the attributes that are read of the rows found, besides by the condition; None: all. Others
+                may be null.
 
         Raises:
             SiddhiAppCreationError: the condition aggregates.
@@ -187,12 +191,38 @@ class StoreTable:
             self.pool,
             self.layout,
             parameters_of(expressions, builder),
-            lambda values: runtime.find(compiled, values),
+            self._finder(compiled, None if read is None else {*read, *_read_by(rest, row_slot)}),
             lambda values: runtime.contains(compiled, values),
             tested,
             int(binding),
             row_slot if binding is Binding.IN_SLOT else 0,
         )
+
+    def _finder(
+        self, compiled: Any, read: set[int] | None
+    ) -> Callable[[dict[str, object]], Iterable[Sequence[object]]]:
+        """What finds rows; of a store that selects, with nulls for the attributes that nobody reads."""
+        runtime, store, attributes = self.runtime, self.store, self.attributes
+        if read is None or len(read) == len(attributes) or not isinstance(store, QueryableRecordTable):
+            return lambda values: runtime.find(compiled, values)
+        positions = sorted(read) or [0]
+        columns = tuple((attributes[p].name, Attribute(attributes[p].type, attributes[p].name, p)) for p in positions)
+        try:
+            selection = store.compile_selection(Selection(columns))
+        except UnsupportedExpressionError:
+            return lambda values: runtime.find(compiled, values)
+        nothing: list[object] = [None] * len(attributes)
+
+        def find(values: dict[str, object]) -> list[Sequence[object]]:
+            found: list[Sequence[object]] = []
+            for selected in runtime.ask(lambda: list(store.query(compiled, selection, values))):
+                row = nothing.copy()
+                for position, value in zip(positions, selected, strict=True):
+                    row[position] = value
+                found.append(row)
+            return found
+
+        return find
 
     def _key(
         self, condition: TypedExpression | None, row_slot: int
@@ -369,6 +399,11 @@ class KeyParameters:
     def of(self, values: dict[str, object]) -> tuple[object, ...]:
         """The key among the values of parameters."""
         return tuple([values[name] for name in self._names])
+
+
+def _read_by(parts: Iterable[TypedExpression], row_slot: int) -> set[int]:
+    """Positions of the attributes of the row that expressions read."""
+    return {node.position for part in parts for node in walk(part) if isinstance(node, Attr) and node.slot == row_slot}
 
 
 def _all_of(parts: tuple[TypedExpression, ...], builder: ExpressionBuilder) -> Executor | None:

@@ -98,7 +98,12 @@ class Tables:
         return make_in(self.search(node.table, node.condition, inside, Binding.IN_FRAME).search)
 
     def searchable(
-        self, table: str, condition: TypedExpression | None, builder: ExpressionBuilder, slot: int
+        self,
+        table: str,
+        condition: TypedExpression | None,
+        builder: ExpressionBuilder,
+        slot: int,
+        read: tuple[int, ...] | None = None,
     ) -> Searchable:
         """A table as one side of a join.
 
@@ -107,10 +112,11 @@ class Tables:
             condition: of the join; None: every row matches.
             builder: of the join's expressions; it reads the row from the event slot.
             slot: the event slot of the row.
+            read: positions of the attributes that are read of what is found; None: all.
         """
         if table in self.stores:
             store = self.stores[table]
-            asked = StoreSearchable(store.question(condition, builder, Binding.IN_SLOT, slot), slot)
+            asked = StoreSearchable(store.question(condition, builder, Binding.IN_SLOT, slot, read), slot)
             if store.cache is None:
                 return asked
             return CachedSearchable(store.cache, store.mirror.searchable(table, condition, builder, slot), asked)
