@@ -74,7 +74,8 @@ class SiddhiAppRuntime:
         from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
 
         self._state = SnapshotService(self._context, stateful_elements(assembly))
-        self._persistence = Persistence(self.name, self._snapshot, self.restore, persistence_store)
+        named = assembly.plan.app.name is not None
+        self._persistence = Persistence(self.name, self._snapshot, self.restore, persistence_store, named=named)
         self._on_demand = OnDemandQueries(assembly)
         self._statistics = StatisticsService(self._assembly)
         self._state_lock = threading.Lock()

@@ -125,7 +125,7 @@ class SnapshotService:
             raise ValueError(f"the snapshot belongs to another app: it has the state of {_listed(parts)}")
         changed = [_difference(name, parts[name][0], self._elements[name].said) for name in known]
         if any(changed):
-            raise ValueError("; ".join(filter(None, changed)))
+            raise ValueError("\n".join(filter(None, changed)))
         gone = [name for name in parts if name not in self._elements]
         if gone:
             logger.warning(
