@@ -65,6 +65,14 @@ def test_a_foreign_file_is_refused_by_name(
         store.load("A", "1__A")
 
 
+def test_a_file_of_somebody_else_is_left_alone(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
+    (tmp_path / "A").mkdir()
+    (tmp_path / "A" / "notes.snapshot").write_text("mine")
+    for stamp in range(6):
+        store.save("A", f"{stamp}__A", b"")
+    assert store.revisions("A") == ["notes", "3__A", "4__A", "5__A"]
+
+
 def test_a_folder_in_place_of_a_file_is_refused(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
     (tmp_path / "A" / "1__A.snapshot").mkdir(parents=True)
     with pytest.raises(DamagedSnapshotError, match="is a folder"):

@@ -98,6 +98,18 @@ def test_without_a_store_there_is_nowhere_to_save():
                 act()
 
 
+def test_an_app_without_a_name_is_told_that_its_state_will_not_be_found(caplog):
+    manager = SiddhiManager()
+    manager.set_persistence_store(InMemoryPersistenceStore())
+    with running("define stream S (v int); from S select v insert into O;", manager=manager) as runtime:
+        runtime.persist()
+        runtime.persist()
+    assert caplog.text.count("has no name of its own") == 1
+    with running(APP, manager=manager) as runtime:
+        runtime.persist()
+    assert caplog.text.count("has no name of its own") == 1
+
+
 def test_restoring_drops_what_came_after_the_snapshot():
     with running(APP) as runtime:
         send(runtime, EVENTS[:2])

@@ -478,8 +478,9 @@ cdef class AggregationPurge(Processor):
         self.due = NOT_ORDERED
 
     def start(self):
-        """Begin to count the interval."""
-        self.order()
+        """Begin to count the interval, unless a snapshot said when it ends."""
+        if self.due == NOT_ORDERED:
+            self.order()
 
     cdef int order(self) except -1:
         self.due = now_ms(&self.app.frame) + self.interval
@@ -509,6 +510,7 @@ cdef class AggregationPurge(Processor):
 
     cdef int read(self, SnapshotReader reader) except -1:
         cdef int64_t due = reader.get_i64()
+        self.due = NOT_ORDERED
         if due == NOT_ORDERED:
             # Taken before the app had started.
             return self.order() if self.app.running else 0

@@ -9,6 +9,8 @@ cdef class SnapshotWriter:
     cdef uint8_t* data
     cdef Py_ssize_t size
     cdef Py_ssize_t capacity
+    cdef list items                                       # where it is to be shown: what was put, in place of its bytes
+    cdef int show(self, value) except -1
     cdef uint8_t* reserve(self, Py_ssize_t n) except NULL
     cdef int put_bool(self, bint value) except -1
     cdef int put_u32(self, uint32_t value) except -1

@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 import struct
 import zlib
 
-from siddhi._core.event cimport release
+from siddhi._core.event cimport EXPIRED, event_to_tuple, release
 from siddhi._core.snapshot_events cimport read_events, write_events
 
 # Containers inside each other: as deep as this and no deeper, so that bytes from anywhere can't exhaust the C stack.
@@ -42,7 +42,14 @@ cdef int damaged(str why) except -1:
 
 @cython.final
 cdef class SnapshotWriter:
-    """Appends values to a growing buffer."""
+    """Appends values to a growing buffer.
+
+    Args:
+        shows: keep the values as they are, for a person to look at, and no bytes.
+    """
+
+    def __init__(self, bint shows=False):
+        self.items = [] if shows else None
 
     def __dealloc__(self):
         PyMem_Free(self.data)
@@ -63,34 +70,60 @@ cdef class SnapshotWriter:
         return data
 
     cdef int put_bool(self, bint value) except -1:
+        if self.items is not None:
+            return self.show(value)
         self.reserve(1)[0] = 1 if value else 0
         return 0
 
     cdef int put_u32(self, uint32_t value) except -1:
+        if self.items is not None:
+            return self.show(value)
         memcpy(self.reserve(4), &value, 4)
         return 0
 
     cdef int put_i64(self, int64_t value) except -1:
+        if self.items is not None:
+            return self.show(value)
         memcpy(self.reserve(8), &value, 8)
         return 0
 
     cdef int put_f64(self, double value) except -1:
+        if self.items is not None:
+            return self.show(value)
         memcpy(self.reserve(8), &value, 8)
         return 0
 
     cdef int put_bytes(self, const void* data, Py_ssize_t n) except -1:
+        if self.items is not None:
+            return self.show(numbers_in(<const char*> data, n))
         memcpy(self.reserve(n), data, n)
         return 0
 
     cdef int put_object(self, object value) except -1:
         """A Python value made of built-in types; TypeError names the type of anything else."""
+        if self.items is not None:
+            return self.show(value)
         return put_nested(self, value, 0)
 
     cdef int put_event(self, const EventC* event, Layout layout) except -1:
+        if self.items is not None:
+            return self.show(event_to_show(event, layout))
         return write_events(self, &event, 1, layout)
 
     cdef int put_events(self, EventC** events, Py_ssize_t n, Layout layout) except -1:
+        cdef Py_ssize_t i
+        if self.items is not None:
+            return self.show([event_to_show(events[i], layout) for i in range(n)])
         return write_events(self, <const EventC**> events, n, layout)
+
+    cdef int show(self, value) except -1:
+        self.items.append(value)
+        return 0
+
+    @property
+    def shown(self):
+        """The values put so far, where they are to be shown."""
+        return list(self.items)
 
     cpdef bytes getvalue(self):
         """Everything written so far."""
@@ -102,6 +135,8 @@ cdef class SnapshotWriter:
 
     def begin(self):
         """Begin a part that can be passed over when it is read; returns what :meth:`end` asks for."""
+        if self.items is not None:
+            raise TypeError("what is to be shown has no parts")
         self.put_i64(0)
         return self.size
 
@@ -109,6 +144,26 @@ cdef class SnapshotWriter:
         """End the part."""
         cdef int64_t size = self.size - begun
         memcpy(self.data + begun - 8, &size, 8)
+
+
+cdef object numbers_in(const char* data, Py_ssize_t n):
+    """The words of a C struct, as far as they can be told: what would be a huge integer is taken for a double."""
+    cdef Py_ssize_t i
+    cdef int64_t whole
+    cdef double real
+    cdef list found = []
+    if n % 8:
+        return PyBytes_FromStringAndSize(data, n)
+    for i in range(0, n, 8):
+        memcpy(&whole, data + i, 8)
+        memcpy(&real, data + i, 8)
+        found.append(whole if -(1 << 48) < whole < (1 << 48) else real)
+    return tuple(found)
+
+
+cdef object event_to_show(const EventC* event, Layout layout):
+    from siddhi._core.user_event import Event       # it needs this module
+    return Event(event.timestamp, event_to_tuple(event, layout), event.type == EXPIRED)
 
 
 cdef int put_count(SnapshotWriter writer, Py_ssize_t n) except -1:

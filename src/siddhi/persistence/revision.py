@@ -26,10 +26,12 @@ def surplus(revisions: Sequence[str], whole: Collection[str], keep: int) -> list
     Args:
         revisions: all, oldest first.
         whole: those that stand alone; the others are made of what was saved since the last such one before them.
-        keep: how many of the newest whole ones stay, with everything behind them.
+        keep: how many of the newest whole ones stay, with everything behind them. What has no time in its name was not put
+            there by an app, and stays as well.
     """
-    kept = [place for place, revision in enumerate(revisions) if revision in whole][-keep:]
-    return list(revisions[: kept[0]]) if kept else []
+    dated = [revision for revision in revisions if stamp_of(revision) >= 0]
+    kept = [place for place, revision in enumerate(dated) if revision in whole][-keep:]
+    return dated[: kept[0]] if kept else []
 
 
 def missing_revision(app: str, revision: str, known: list[str]) -> CannotRestoreStateError:

@@ -42,7 +42,7 @@ def executions_by_name(plan: Plan) -> Iterator[tuple[str, Query | Partition]]:
 def statement(node: Node | None, attributes: dict[str, str]) -> str:
     """What an app says of an element, with the attributes of the streams, tables and windows it names."""
     names = set(_names(node))
-    read = [line for id_, line in attributes.items() if id_ in names]
+    read = [line for id_, line in attributes.items() if id_ in names and id_ != getattr(node, "id", None)]
     try:
         assert node is not None
         return "\n".join([*read, to_siddhiql(node)])

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
     from siddhi.runtime.assembly.async_stream import AsyncInputHandler
+    from siddhi.runtime.debugger import SiddhiDebugger
 
 __all__ = ["SiddhiAppRuntime"]
 
@@ -76,6 +77,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._statistics = StatisticsService(self._assembly)
         self._state_lock = threading.Lock()
         self._shut_down = False
+        self._debugger: SiddhiDebugger | None = None
 
     # --- life
 
@@ -154,6 +156,8 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._stop()
 
     def _stop(self) -> None:
+        if self._debugger is not None:
+            self._debugger.close()
         self._assembly.connectors.stop_sources()
         if self._context.running:
             self._assembly.drain()
@@ -286,6 +290,8 @@ class SiddhiAppRuntime(AppClock, AppState):
         output = built.output
         with self._context.lock:
             output.add_callback(function)
+            if self._debugger is not None:
+                self._debugger.watch_again(query)
         self._callbacks.append((function, lambda: output.remove_callback(function)))
 
     def collect(self, *streams: str, timestamp: str | None = "_timestamp", chunk: str | None = "_chunk") -> None:
@@ -423,6 +429,27 @@ class SiddhiAppRuntime(AppClock, AppState):
     def statistics(self) -> Statistics:
         """What was measured until now; empty while the level is OFF."""
         return self._statistics.read()
+
+    # --- debugging
+
+    def debug(self) -> SiddhiDebugger:
+        """Start the app so that it can be stopped at its queries; the same debugger for every call.
+
+        An app that runs already goes on. Until this is called, debugging costs nothing; from then on every chunk is looked
+        at, and batches go row by row.
+
+        Raises:
+            NotRunningError: the app was shut down.
+        """
+        from siddhi.runtime.debugger import SiddhiDebugger
+
+        with self._state_lock:
+            if self._shut_down:
+                raise NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot be debugged")
+            if self._debugger is None:
+                self._debugger = SiddhiDebugger(self._assembly, self._state)
+        self.start()
+        return self._debugger
 
     # --- inside
 

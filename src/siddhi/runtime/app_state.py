@@ -32,7 +32,8 @@ class AppState:
         self._assembly = assembly
         self._state = SnapshotService(assembly.context, stateful_elements(assembly))
         self._pieces = SnapshotPieces()
-        self._persistence = Persistence(assembly.context.name, self._snapshot, self.restore, persistence_store)
+        name, named = assembly.context.name, assembly.plan.app.name is not None
+        self._persistence = Persistence(name, self._snapshot, self.restore, persistence_store, named=named)
 
     def snapshot(self) -> bytes:
         """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code.

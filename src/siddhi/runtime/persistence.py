@@ -28,6 +28,7 @@ class Persistence:
         take: takes a snapshot, and calls what it is given while the app stands still.
         restore: restores one.
         store: tells where states are saved, and whether in increments; None: nowhere.
+        named: the app has a name that it will have next time, too.
     """
 
     def __init__(
@@ -36,11 +37,14 @@ class Persistence:
         take: Callable[[Callable[[], None]], bytes],
         restore: Callable[[bytes], None],
         store: Callable[[], tuple[PersistenceStore, bool] | None],
+        *,
+        named: bool = True,
     ) -> None:
         self._app = app
         self._take = take
         self._restore = restore
         self._find_store = store
+        self._named = named
         self._saving = Lock()
         self._last_stamp = -1
         self._increments: Increments | None = None
@@ -53,6 +57,13 @@ class Persistence:
             NoPersistenceStoreError: there is no store.
         """
         store, incremental = self._store()
+        if not self._named:
+            self._named = True
+            logger.warning(
+                "app '%s' has no name of its own, so that nobody finds this state after a restart: "
+                "give it one with @app:name('...')",
+                self._app,
+            )
         last = store.last_revision(self._app)
         known = -1 if last is None else stamp_of(last)
         stamp = -1

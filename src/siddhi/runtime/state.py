@@ -108,12 +108,15 @@ class SnapshotService:
                 self._load(before, before)
                 raise self._refusal(error) from error
 
-    def element(self, name: str) -> SnapshotReader:
-        """The state of one element, to be read."""
+    def shown(self, name: str) -> dict[str, list[object]]:
+        """The state of an element for a person to look at, by step; nothing where it has none."""
+        found: dict[str, list[object]] = {}
         with self._context.lock:
-            writer = SnapshotWriter()
-            _save(self._elements[name], writer)
-            return SnapshotReader(writer.getvalue())
+            for step, stateful in self._elements[name].steps.items() if name in self._elements else ():
+                writer = SnapshotWriter(shows=True)
+                stateful.save(writer)
+                found[step] = writer.shown
+        return found
 
     def _load(self, payload: bytes, before: bytes) -> None:
         clock, parts = _parts(payload)
@@ -122,7 +125,7 @@ class SnapshotService:
             raise ValueError(f"the snapshot belongs to another app: it has the state of {_listed(parts)}")
         changed = [_difference(name, parts[name][0], self._elements[name].said) for name in known]
         if any(changed):
-            raise ValueError("; ".join(filter(None, changed)))
+            raise ValueError("\n".join(filter(None, changed)))
         gone = [name for name in parts if name not in self._elements]
         if gone:
             logger.warning(

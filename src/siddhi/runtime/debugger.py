@@ -1,0 +1,213 @@
+"""Stopping an app where events enter and leave its queries, to look at them and at what the queries hold."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from siddhi._core.breakpoint import Breakpoint
+from siddhi._core.user_event import Event
+from siddhi.errors import DefinitionNotExistError, did_you_mean
+
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.app import Assembly
+    from siddhi.runtime.state import SnapshotService
+
+__all__ = ["QueryTerminal", "SiddhiDebugger"]
+
+DebuggerCallback = Callable[["list[Event]", str, "QueryTerminal", "SiddhiDebugger"], object]
+
+
+class QueryTerminal(Enum):
+    """Where a query is stopped."""
+
+    IN = "IN"
+    """A chunk of events has come, and nothing has been done with it."""
+    OUT = "OUT"
+    """A chunk goes out: query callbacks have seen it, the stream or table it goes to has not."""
+
+
+class SiddhiDebugger:
+    """Stops the queries of one app; got from :meth:`SiddhiAppRuntime.debug`.
+
+    At a break point the thread that brought the events calls the function of :meth:`set_debugger_callback` and then waits
+    until :meth:`next` or :meth:`play` is called, by that function or by another thread. The app stands still meanwhile: other
+    threads that send wait, too. Queries inside partitions are not stopped at.
+    """
+
+    def __init__(self, assembly: Assembly, state: SnapshotService) -> None:
+        self._assembly = assembly
+        self._state = state
+        self._callback: DebuggerCallback | None = None
+        self._break_points: set[tuple[str, QueryTerminal]] = set()
+        self._stepping: set[int] = set()  # threads that stop at the next terminal, whatever it is
+        self._changed = threading.Condition()
+        self._at_break: int | None = None  # the thread that waits
+        self._asked: list[_Question] = []
+        self._closed = False
+        self._queries = {name for name, _, _ in assembly.entries if name in assembly.queries}
+        self._hooks: dict[str, Callable[[int, list[Event] | None, list[Event] | None], None]] = {}
+        with assembly.context.lock:
+            for name, junction, receiver in assembly.entries:
+                if name in self._queries:
+                    Breakpoint(receiver, junction, self._hook_in(name)).put_in()
+            for name in self._queries:
+                self._hooks[name] = self._hook_out(name)
+                assembly.queries[name].output.add_callback(self._hooks[name])
+
+    # --- where to stop
+
+    def acquire_break_point(self, query: str, terminal: QueryTerminal | str) -> None:
+        """Stop at a terminal of a query from now on.
+
+        Args:
+            query: its name.
+            terminal: ``IN`` or ``OUT``.
+
+        Raises:
+            DefinitionNotExistError: there is no such query, or it stands in a partition.
+            ValueError: there is no such terminal.
+        """
+        self._require(query)
+        self._break_points = {*self._break_points, (query, QueryTerminal(terminal))}
+
+    def release_break_point(self, query: str, terminal: QueryTerminal | str) -> None:
+        """Stop there no more.
+
+        Raises:
+            DefinitionNotExistError: there is no such query, or it stands in a partition.
+            ValueError: there is no such terminal.
+        """
+        self._require(query)
+        self._break_points = self._break_points - {(query, QueryTerminal(terminal))}
+
+    def release_all_break_points(self) -> None:
+        """Stop nowhere any more."""
+        self._break_points = set()
+
+    def set_debugger_callback(self, callback: DebuggerCallback | None) -> None:
+        """Call ``callback(events, query, terminal, debugger)`` at every stop, with the chunk at work.
+
+        What it raises goes to the app's exception handler, and the thread waits as if it had returned.
+        """
+        self._callback = callback
+
+    # --- how to go on
+
+    def next(self) -> None:
+        """Let the thread that waits go on to the next terminal of any query, and stop there.
+
+        Where no thread waits, the calling one will stop at the first terminal that its events reach.
+        """
+        self._go_on(stepping=True)
+
+    def play(self) -> None:
+        """Let the thread that waits go on to the next break point."""
+        self._go_on(stepping=False)
+
+    # --- what there is to see
+
+    def query_state(self, query: str) -> Mapping[str, list[object]]:
+        """What a query holds: for each of its steps (window, selector, pattern, ...) the items that a snapshot would have.
+
+        Events are :class:`Event`, the states of aggregators tuples of their numbers; a list begins with how many partition
+        keys there are. May be called while the app runs, and by any thread while it is stopped.
+
+        Raises:
+            DefinitionNotExistError: there is no such query, or it stands in a partition.
+        """
+        self._require(query)
+        question = _Question(query)
+        with self._changed:
+            if self._at_break not in (None, threading.get_ident()):
+                # The thread that waits has the app's lock: it has to look.
+                self._asked.append(question)
+                self._changed.notify_all()
+                while not question.answered:
+                    self._changed.wait()
+                return question.answer
+        return self._state.shown(f"query '{query}'")
+
+    # --- inside
+
+    def watch_again(self, query: str) -> None:
+        """Query callbacks were added: stop behind them."""
+        hook = self._hooks.get(query)
+        if hook is not None:
+            output = self._assembly.queries[query].output
+            output.remove_callback(hook)
+            output.add_callback(hook)
+
+    def close(self) -> None:
+        """Stop nowhere, and let the thread that waits go on: the app shuts down."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _require(self, query: str) -> None:
+        if query not in self._queries:
+            why = "is inside a partition" if query in self._assembly.queries else "does not exist"
+            raise DefinitionNotExistError(
+                f"query '{query}' of app '{self._assembly.context.name}' {why}: "
+                f"there is nothing to stop at{did_you_mean(query, self._queries)}"
+            )
+
+    def _hook_in(self, query: str) -> Callable[[list[Event]], None]:
+        return lambda events: self._arrive(events, query, QueryTerminal.IN)
+
+    def _hook_out(self, query: str) -> Callable[[int, list[Event] | None, list[Event] | None], None]:
+        return lambda _, current, expired: self._arrive([*(current or ()), *(expired or ())], query, QueryTerminal.OUT)
+
+    def _arrive(self, events: list[Event], query: str, terminal: QueryTerminal) -> None:
+        me = threading.get_ident()
+        if self._closed or ((query, terminal) not in self._break_points and me not in self._stepping):
+            return
+        with self._changed:
+            self._stepping.discard(me)
+            self._at_break, before = me, self._at_break
+        try:
+            if self._callback is not None:
+                self._callback(events, query, terminal, self)
+        finally:
+            self._wait(me)
+            with self._changed:
+                self._at_break = before
+
+    def _wait(self, me: int) -> None:
+        """Answer questions until the word to go on is given."""
+        with self._changed:
+            while not self._closed and self._at_break == me:
+                while self._asked:
+                    self._asked.pop().take(self._state)
+                    self._changed.notify_all()
+                if self._at_break == me:
+                    self._changed.wait()
+            while self._asked:
+                self._asked.pop().take(self._state)
+            self._changed.notify_all()
+
+    def _go_on(self, *, stepping: bool) -> None:
+        with self._changed:
+            thread = threading.get_ident() if self._at_break is None else self._at_break
+            if stepping:
+                self._stepping.add(thread)
+            self._at_break = None
+            self._changed.notify_all()
+
+
+class _Question:
+    """Somebody wants to know what a query holds."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self.answered = False
+        self.answer: Mapping[str, list[object]] = {}
+
+    def take(self, state: SnapshotService) -> None:
+        """Answer it; the app's lock is this thread's."""
+        try:
+            self.answer = state.shown(f"query '{self._query}'")
+        finally:
+            self.answered = True
