@@ -148,19 +148,23 @@ class IslandProcessor(StatefulProcessor):
 
     def _arm(self, at: int | None, *, keep_earlier: bool = False) -> None:
         """Let one timer wait for the watermark, which fires when the watermark reaches it."""
-        if self._timer.exists():
-            (armed,) = self._timer.get()
+        before = self._timer.get()
+        if before is not None:
+            (armed,) = before
             if at is not None and keep_earlier and armed <= at:
                 return
+            if armed == at:
+                return
             self._handle.deleteTimer(armed)
-            self._timer.clear()
+            if at is None:
+                self._timer.clear()
         if at is not None:
             self._handle.registerTimer(at)
             self._timer.update((at,))
 
     def _split(self, watermark: int) -> tuple[pa.RecordBatch | None, pa.RecordBatch | None]:
         """What the watermark has passed, in order, and what not."""
-        held = list(self._pending.get()) if self._pending.exists() else []
+        held = list(self._pending.get())
         if not held:
             return None, None
         batches = [unpacked(bytes(data)) for data, _, _, _ in held]
@@ -179,11 +183,12 @@ class IslandProcessor(StatefulProcessor):
 
     def _load(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> tuple[Shard, int]:
         """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
-        if not self._meta.exists():
+        meta = self._meta.get()
+        if meta is None:
             shard = Shard(program)
             shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
             return shard, 0
-        format_, plan, engine, version, _ = self._meta.get()
+        format_, plan, engine, version, _ = meta
         if format_ != LAYOUT_VERSION or plan != program.fingerprint:
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
