@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from siddhi.planner.elements import AppElement, app_elements, named_executions
-from siddhi.planner.nodes import OnErrorAction, Plan, StreamPlan
+from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, StreamPlan
 from siddhi.query_api.annotation import Annotation, Element, find_annotation
 from siddhi.query_api.app import AnyDefinition, SiddhiApp
 from siddhi.query_api.definition import (
@@ -156,7 +156,8 @@ class _Builder:
         self.written = {name for element in part for name in element.writes if name in plan.streams}
         self.fed_outside = {name for element in rest for name in element.writes}
         self.used = {name for element in part for name in (*element.uses, *element.changes)}
-        self.streams = {name.lstrip("!") for name in (*self.read, *self.written) if name in plan.streams}
+        keyed = {key.stream for element in part if isinstance(element.plan, PartitionPlan) for key in element.plan.keys}
+        self.streams = {name.lstrip("!") for name in (*self.read, *self.written, *keyed) if name in plan.streams}
 
     def build(self, executions: list[Query | Partition], timers: str) -> Fragment:
         own_tables = {name for aggregation in self.plan.aggregations.values() for name in aggregation.tables}

@@ -41,7 +41,7 @@ from siddhi.planner.separation import (
     inseparable,
     separated_by,
 )
-from siddhi.planner.walk import walk
+from siddhi.planner.walk import has_aggregate, walk
 from siddhi.query_api.selection import OutputEventType, RateKind
 from siddhi.query_api.span import Span
 from siddhi.types import AttributeType
@@ -177,6 +177,8 @@ def _queries(element: AppElement) -> Iterator[QueryPlan]:
 
 def _is_stateful(query: QueryPlan) -> bool:
     if not isinstance(query.input, SingleInputPlan) or query.rate is not None or query.selector.has_aggregates:
+        return True
+    if any(has_aggregate(expression) for expression in expressions_of(query)):
         return True
     return query.input.window is not None or query.input.kind is SourceKind.WINDOW
 

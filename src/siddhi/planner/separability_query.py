@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from siddhi.planner.expressions import Attr, Comparison, Const, TypedExpression
-from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind, WindowPlan
+from siddhi.planner.flow import sources_of
+from siddhi.planner.nodes import FilterPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind, WindowPlan
 from siddhi.planner.patterns_plan import PatternPlan, StateKind
 from siddhi.planner.separation import (
     ANYTHING,
@@ -18,7 +19,7 @@ from siddhi.planner.separation import (
     plain_part,
     separated_by,
 )
-from siddhi.planner.walk import conjuncts
+from siddhi.planner.walk import conjuncts, has_aggregate
 from siddhi.query_api.expression import CompareOperator
 from siddhi.query_api.selection import EventRate, OutputEventType, RateKind, TimeRate
 from siddhi.types import AttributeType
@@ -31,6 +32,12 @@ _BY_TIME_ALONE = ("time", "delay")
 def query_separation(query: QueryPlan) -> Separation:
     """By which keys a query separates; of the tables, named windows and aggregations it uses nothing is known here."""
     locate = locator(query)
+    if any(
+        isinstance(handler, FilterPlan) and has_aggregate(handler.condition)
+        for source in sources_of(query)
+        for handler in (*source.before, *source.after)
+    ):
+        return inseparable("an aggregate in a filter sees all rows")
     if isinstance(query.input, PatternPlan):
         found = _pattern(query.input)
     elif isinstance(query.input, JoinPlan):

@@ -28,7 +28,8 @@ def table_separations(plan: Plan, elements: Iterable[AppElement]) -> dict[str, S
     found: dict[str, Separation] = {}
     for table in sorted(written):
         users = accesses.get(table, {})
-        columns = [column for column in range(len(plan.tables[table].attributes)) if _by_column(users, column)]
+        # One column, the same for all: keys of two users are one key only if they are values of the same column.
+        columns = [column for column in range(len(plan.tables[table].attributes)) if _by_column(users, column)][:1]
         for name, uses in users.items():
             separation = (
                 ANYTHING
