@@ -92,6 +92,22 @@ def test_counting(pattern: str, events: str, expected: str) -> None:
     assert run(f"from {pattern} select e1.x as xs, e2.x as y", events) == expected.split()
 
 
+def test_a_count_ends_with_the_event_of_one_of_the_next_two_places() -> None:
+    # Those of `e3 or e4` are e4 and e3, in this order: e3 does not end e1.
+    query = "from e1=A+, e2=A*, e3=A[x > 4] or e4=A select e1.x as x, e2.x as y, e3.x as z, e4.x as w"
+    assert run(query, "A1 A8 A63 A2 A9 A5") == ["[1],[],8,-@1001", "[1,8],[],63,-@1002", "[1,8,63],[],-,2@1003"]
+    query = "from e1=A<1:> -> e2=B or e3=C -> e4=D select e1.x as x, e3.x as z, e4.x as w"
+    assert run(query, "A1 C2 A3 D4") == ["[1],2,4@1003"]
+    query = "from e1=A<1:> -> e2=B<:1> -> e3=C or e4=D -> e5=C select e1.x as x, e5.x as y"
+    assert run(query, "A1 D2 A3 C4") == ["[1],4@1003"]
+    assert run(query, "A1 C2 A3 C4") == ["[1,3],4@1003"]
+
+
+def test_what_a_count_no_longer_collects_for_is_no_part_of_its_group() -> None:
+    query = "from every e1=A[x == 1]<1:3> -> e2=A -> e3=C within 1 sec select e1.x as x, e2.x as y, e3.x as z"
+    assert run(query, "A1@1000 A5@1100 A7@1200 A1@2500 A5@2600 C9@2700") == ["[1],5,9@2700"]
+
+
 def test_collected_events_are_named_by_their_place() -> None:
     query = (
         "from e1=A<2:4> -> e2=B select e1[0].x as a, e1[3].x as b, e1[last].x as c, e1[last - 1].x as d, "
@@ -137,6 +153,10 @@ ABSENCES = [
         "1@2000 3@6000",
     ),
     ("every e1=C -> not A for 1 sec or not B for 1 sec", "C1@1000 T@2001 C2@3000 A@3500 T@4001", "1@2000 2@4000"),
+    ("e1=A<2:> -> not B for 1 sec", "A1@1000 A2@1100 A3@1500 T@3000", "[1,2,3]@2500"),
+    ("e1=A<1:> -> not B for 1 sec and e2=C", "A1@1000 A2@1500 C3@1600 A4@1700 T@3000", "[1,2]@2500"),
+    ("every not A[x > 3] and e1=A -> e2=A within 1 sec", "A1@1000 A2@1100 A9@2300 A3@2400 A0@2500", "1@1100 3@2500"),
+    ("every not A[x > 3] and e1=A -> e2=B -> e3=A", "A1 A2 B A3", "1@1003 2@1003"),
     ("every (not A and e1=B)", "B1 B2 A B3 B4", "1@1000 2@1001 4@1004"),
     ("every e1=A, not B for 1 sec", "A1@1000 T@2100 A2@3000 B@3500 A3@5000 A4@5500 T@7000", "1@2000 4@6500"),
     ("every not A for 1 sec, e1=B", "T@100 T@1200 B1@1300 A@1500 B2@2000 T@3100 B3@3200", "1@1300 3@3200"),

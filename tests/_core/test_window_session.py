@@ -69,6 +69,14 @@ def test_many_keys_end_in_the_order_of_their_ends():
     assert play("session(1 sec, a)", events, until=9000) == [[number] for number in range(50)]
 
 
+def test_a_jump_of_the_clock_ends_sessions_in_the_order_of_their_ends_as_well():
+    # A's session was prolonged behind the end of B's after its timer had been set.
+    events = [(1000, "A", 1), (1200, "B", 2), (1500, "A", 3)]
+    assert play("session(1 sec, a)", events, until=9000) == [[2], [1, 3]]
+    events = [(1000, "A", 1), (1100, "B", 2), (1200, "C", 3), (2100, "D", 4)]
+    assert play("session(1 sec, a, 1 sec)", events, until=9000) == [[1], [2], [3], [4]]
+
+
 def test_in_live_mode_an_event_behind_the_end_ends_the_session():
     app = "define stream S (v int); from S#window.session(1 hour) select v insert all events into Out;"
     with running(app) as runtime:

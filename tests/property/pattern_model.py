@@ -45,9 +45,9 @@ class Match:
     slots: list[Value]
     time: int = -1
     starts: list[int] = field(default_factory=list)
-    front: int = -1
     broken: bool = False
     certain: set[int] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
     since: int = 0
 
 
@@ -63,9 +63,11 @@ class Model:
         self.pending: list[list[list[Match]]] = [[[] for _ in step.operands] for step in steps]
         self.timers: list[tuple[int, int]] = []
         self.rows: list[tuple[int, tuple[Value, ...]]] = []
-        self.out: list[Match] = []
+        self.out: list[tuple[int, tuple[Value, ...]]] = []
         self.streams = {operand.stream for step in steps for operand in step.operands}
         self.every = steps[0].group is not None
+        # The slots in the order in which a count looks at them: it ends with the event of one of the next two.
+        self.order = [operand.slot for step in steps for operand in reversed(step.operands)]
         self.add(0, self.fresh())
 
     # --- lists
@@ -104,14 +106,13 @@ class Model:
         copy = self.fresh()
         copy.slots[:first] = [list(value) if isinstance(value, list) else value for value in match.slots[:first]]
         copy.time = match.time
-        copy.front = min(match.front, number - 1)
         copy.starts = list(match.starts) if number > 0 else []
         self.add(number, copy)
 
     def advance(self, number: int, match: Match) -> None:
         step = self.steps[number]
         if number + 1 == len(self.steps):
-            self.out.append(match)
+            self.out.append((match.time, tuple(list(held) if isinstance(held, list) else held for held in match.slots)))
         else:
             self.add(number + 1, match)
         if step.again is not None and not (self.is_sequence and step.kind == "count"):
@@ -146,9 +147,7 @@ class Model:
         self.put_out()
 
     def put_out(self) -> None:
-        for match in self.out:
-            row = tuple(list(value) if isinstance(value, list) else value for value in match.slots)
-            self.rows.append((match.time, row))
+        self.rows += self.out
         self.out = []
 
     def expire(self, now: int) -> None:
@@ -191,11 +190,18 @@ class Model:
         for match in list(self.pending[number][k]):
             if match not in self.pending[number][k]:
                 continue
-            if step.kind == "count" and match.front > number:
+            if step.kind == "count" and self.has_gone_on(match, operand.slot):
+                self.pending[number][k].remove(match)
+                continue
+            others = [other.slot for other in step.operands if other is not operand]
+            if self.is_sequence and step.kind == "or" and any(match.slots[slot] is not None for slot in others):
+                # A count has handed on once more what has been complete before.
                 self.pending[number][k].remove(match)
                 continue
             if not operand.condition(value, match.slots):
                 if self.is_sequence and not operand.absent:
+                    if step.kind != "count":
+                        match.slots[operand.slot] = None
                     self.pending[number][k].remove(match)
                 continue
             if operand.absent:
@@ -203,9 +209,16 @@ class Model:
                 continue
             self.take(number, k, match, time, value)
 
+    def has_gone_on(self, match: Match, slot: int) -> bool:
+        """Whether a count collects no more."""
+        at = self.order.index(slot) + 1
+        return any(match.slots[after] not in (None, []) or after in match.gone for after in self.order[at : at + 2])
+
     def unwanted(self, number: int, k: int, match: Match) -> None:
         """An event has come that must not."""
         step = self.steps[number]
+        if step.kind == "absent" or step.operands[k].for_ms is None:
+            match.gone.add(step.operands[k].slot)
         if step.operands[k].for_ms is None:
             match.broken = True
         elif step.kind == "or":
@@ -223,7 +236,6 @@ class Model:
             held.append(value)
         else:
             match.slots[slot] = value
-        match.front = max(match.front, number)
         if number == 0 and (step.kind != "count" or not match.starts):
             match.starts.append(time)
         if step.kind == "count":
@@ -292,11 +304,17 @@ class Model:
                 k
                 for k, operand in enumerate(step.operands)
                 if operand.for_ms is not None
-                and match.since + operand.for_ms <= now
+                # A count before may have taken events since.
+                and max(match.since, match.time) + operand.for_ms <= now
                 and match in self.pending[number][k]
             ]
+            for k, operand in enumerate(step.operands):
+                if operand.for_ms is not None and k not in due and match in self.pending[number][k]:
+                    self.timers.append((max(match.since, match.time) + operand.for_ms, number))
             for k in due:
                 match.certain.add(k)
+                if step.kind != "absent":
+                    match.gone.add(step.operands[k].slot)
                 self.pending[number][k].remove(match)
             if due and (step.kind != "and" or self.is_complete(step, match)):
                 self.complete(number, match, now)

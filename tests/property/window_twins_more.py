@@ -248,13 +248,13 @@ class Session(Twin):
 
     def wake(self, now: int) -> list[Batch]:
         chunk: Batch = []
-        for key in sorted(
-            (key for key, look in self.looks.items() if look[0] == self.due), key=lambda k: self.looks[k]
-        ):
+        when = self.due
+        assert when is not None
+        for key in sorted((key for key, look in self.looks.items() if look[0] == when), key=lambda k: self.looks[k]):
             del self.looks[key]
-            if key in self.current and self.current[key].end <= now:
+            if key in self.current and self.current[key].end <= when:
                 chunk += self.end_current(key)
-            if key in self.previous and self.previous[key].end + self.latency <= now:
+            if key in self.previous and self.previous[key].end + self.latency <= when:
                 chunk += self.previous.pop(key).leave()
             self.plan_look(key)
         return [chunk]

@@ -103,6 +103,43 @@ def test_live_timers_go_on_after_a_failing_callback():
         assert seen == [(1,), (2,)]
 
 
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+def test_live_timers_go_on_after_a_failing_handler(error, caplog):
+    twice = threading.Event()
+    calls = []
+
+    def fail(*_):
+        calls.append(None)
+        if len(calls) == 4:
+            twice.set()
+        raise error("on the timer thread")
+
+    with running("define trigger Ticks at every 1 millisecond; from Ticks select * insert into Out;") as runtime:
+        runtime.handle_exception_with(fail)
+        runtime.add_callback("Out", fail)
+        assert twice.wait(PATIENCE)
+    assert "time goes on after" in caplog.text
+
+
+def test_the_heartbeat_goes_on_after_a_failing_handler():
+    twice = threading.Event()
+    instants = []
+
+    def fail(*_):
+        instants.append(runtime.now)
+        if len(set(instants)) == 2:
+            twice.set()
+        raise RuntimeError("on the heartbeat's thread")
+
+    app = "@app:playback(idle.time = '20 millisecond', increment = '1 sec') define stream S (v int);"
+    app += "define trigger Ticks at every 1 sec; from Ticks select * insert into Out;"
+    with running(app) as runtime:
+        runtime.handle_exception_with(fail)
+        runtime.add_callback("Out", fail)
+        runtime.input_handler("S").send((1,), 1000)
+        assert twice.wait(PATIENCE)
+
+
 def test_a_live_timer_may_shut_its_app_down():
     runtime = SiddhiManager().create_siddhi_app_runtime(
         f"{STREAM} from S#window.timeBatch(5) select v insert into Out;"

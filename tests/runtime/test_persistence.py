@@ -115,6 +115,45 @@ def refused(runtime, data):
     assert runtime.snapshot() == before
 
 
+@pytest.mark.parametrize(
+    "window", ["time(1 sec)", "delay(1 sec)", "session(1 sec)", "cron('* * * * * ?')", "timeLength(1 sec, 1)"]
+)
+def test_keys_of_a_partition_that_are_due_at_once_come_in_one_order_before_and_after(window):
+    app = f"""@app:name('A') @app:playback define stream S (k string);
+    partition with (k of S) begin from S#window.{window} select k insert all events into Out; end;"""
+    manager = SiddhiManager()
+    with running(app, manager=manager) as runtime:
+        whole = collect(runtime, "Out")
+        for time, key in [(1000, "a"), (1000, "b"), (1000, "c"), (2000, "c"), (2000, "a"), (2000, "b")]:
+            runtime.input_handler("S").send((key,), time)
+        snapshot, n = runtime.snapshot(), len(whole)
+        runtime.advance_clock(4000)
+    with running(app, manager=manager) as runtime:
+        rest = collect(runtime, "Out")
+        runtime.restore(snapshot)
+        runtime.advance_clock(4000)
+    assert rest == whole[n:]
+    assert [key for (key,) in dict.fromkeys(rest)] == ["a", "b", "c"]
+
+
+def test_the_earliest_key_of_a_partition_comes_first_after_a_restore_as_well():
+    app = """@app:name('A') @app:playback define stream S (k string);
+    partition with (k of S) begin from S#window.timeLength(1 sec, 1) select k insert expired events into Out; end;"""
+    with running(app) as runtime:
+        outputs = collect(runtime, "Out")
+        # The timer of b's first event goes on, though that event left for the length.
+        for time, key in [(1000, "b"), (1100, "a"), (1200, "b")]:
+            runtime.input_handler("S").send((key,), time)
+        snapshot = runtime.snapshot()
+        outputs.clear()
+        runtime.advance_clock(4000)
+        whole = list(outputs)
+        outputs.clear()
+        runtime.restore(snapshot)
+        runtime.advance_clock(4000)
+        assert outputs == whole
+
+
 def test_a_snapshot_of_another_app_is_refused():
     with running(APP.replace("length(3)", "length(4)")) as other:
         foreign = other.snapshot()

@@ -92,6 +92,18 @@ def test_detail_tells_the_size_of_states(runtime: SiddhiAppRuntime) -> None:
         assert after[owner] > before[owner]
 
 
+def test_a_state_of_objects_that_are_no_data_has_no_size_and_the_others_have(manager: SiddhiManager) -> None:
+    app = """
+        define stream S (o object, v int);
+        @info(name = 'objects') from S#window.length(5) select o insert into O;
+        @info(name = 'numbers') from S#window.length(5) select v insert into P;
+    """
+    with manager.create_siddhi_app_runtime(app) as runtime:
+        runtime.enable_statistics("DETAIL")
+        runtime.input_handler("S").send((object(), 1))
+        assert [name for _, name in runtime.statistics.memory] == ["numbers"]
+
+
 def test_the_time_of_queries_behind_a_query_is_their_own(runtime: SiddhiAppRuntime) -> None:
     inside = 0.0
 

@@ -224,7 +224,10 @@ cdef class AppContext:
         return timer
 
     cdef int fire_by_step(self, int64_t now) except -1:
-        """Fire what is due by a time, and what that makes due, one step after the other."""
+        """Fire what is due by a time, and what that makes due, one step after the other.
+
+        Keys of a partition that are due at one time come in the order of their slots, as they do after a restore.
+        """
         cdef list due = [], entry
         cdef TimerC timer
         try:
@@ -232,7 +235,7 @@ cdef class AppContext:
                 while self.n_timers and self.timers[0].when <= now:
                     timer = self.take_first()
                     target = <Timed> timer.target
-                    entry = [target.rank, timer.when, timer.order, timer.partition, target]
+                    entry = [target.rank, timer.when, timer.partition, timer.order, target]
                     Py_DECREF(<object> timer.target)
                     heappush(due, entry)
                 if not due:
@@ -240,12 +243,12 @@ cdef class AppContext:
                 entry = heappop(due)
                 timer.target = <void*> entry[4]
                 timer.when = entry[1]
-                timer.partition = entry[3]
+                timer.partition = entry[2]
                 Py_INCREF(<object> timer.target)
                 self.run(timer)
         finally:
             for entry in due:
-                self.schedule(entry[4], entry[1], entry[3])
+                self.schedule(entry[4], entry[1], entry[2])
 
     cdef int run(self, TimerC timer) except -1:
         """Wake the target of a timer that is no longer in the heap."""

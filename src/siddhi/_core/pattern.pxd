@@ -19,7 +19,7 @@
 #      match on. As states further back see the event later, no event takes a partial match two states on.
 #
 # A partial match is shared by reference: where a counting state has its minimum, the match is also the next state's,
-# and grows until that one takes an event. It is copied only where a group starts again.
+# and grows until that one takes an event (`stops`: the two slots behind it). It is copied only where a group starts again.
 #
 # Cost: what expires is found at the old end of a list by start time; what a state's filter wants to be equal is found
 # by key (pattern_index); what the filter says of the event alone is decided once per event.
@@ -53,6 +53,7 @@ cdef struct RunC:                  # what one partition key holds
     ListC* incoming                # [n_states]
     ListC* pending                 # [n_states]
     int64_t* timer                 # [n_states] due time of the timer on its way, NO_TIME: none
+    EntryC** stopped               # [n_states] entries of counting states that collect no more, linked by bucket_next
     int64_t deadline               # of a leading absence, NO_TIME: it waits for nothing
     StartsC starts
     bint begun                     # the first partial match has been made
@@ -100,6 +101,7 @@ cdef class Pattern(Processor):
     cdef int refuse(self, RunC* run, State state, int number, int operand) except -1
     cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
                   EventC** kept) except -1
+    cdef void stop_counting(self, RunC* run, int slot, PartialC* partial) noexcept
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1
     cdef int taken(self, RunC* run, int number, PartialC* partial) except -1
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1
@@ -110,3 +112,5 @@ cdef class Pattern(Processor):
     cdef int arm(self, RunC* run, int number, int64_t due) except -1
     cdef RunC* open_run(self) except NULL
     cdef void close_run(self, RunC* run) noexcept
+
+cdef void stop_entry(RunC* run, EntryC* entry) noexcept

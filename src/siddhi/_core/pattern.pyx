@@ -150,14 +150,17 @@ cdef class Pattern(Processor):
         run.incoming = <ListC*> PyMem_Malloc(self.n_states * sizeof(ListC))
         run.pending = <ListC*> PyMem_Malloc(self.n_states * sizeof(ListC))
         run.timer = <int64_t*> PyMem_Malloc(self.n_states * sizeof(int64_t))
-        if run.incoming is NULL or run.pending is NULL or run.timer is NULL:
+        run.stopped = <EntryC**> PyMem_Malloc(self.n_states * sizeof(void*))
+        if run.incoming is NULL or run.pending is NULL or run.timer is NULL or run.stopped is NULL:
             PyMem_Free(run.incoming)
             PyMem_Free(run.pending)
             PyMem_Free(run.timer)
+            PyMem_Free(run.stopped)
             PyMem_Free(run)
             raise MemoryError
         memset(run.incoming, 0, self.n_states * sizeof(ListC))
         memset(run.pending, 0, self.n_states * sizeof(ListC))
+        memset(run.stopped, 0, self.n_states * sizeof(void*))
         for i in range(self.n_states):
             run.timer[i] = NO_TIME
         run.deadline = NO_TIME
@@ -176,6 +179,7 @@ cdef class Pattern(Processor):
         PyMem_Free(run.incoming)
         PyMem_Free(run.pending)
         PyMem_Free(run.timer)
+        PyMem_Free(run.stopped)
         PyMem_Free(run)
 
     cdef int drop(self, unsigned int partition) except -1:
@@ -322,6 +326,8 @@ cdef class Pattern(Processor):
         cdef EventC* kept = NULL
         cdef int status
         cdef bint begins = inlet.state == 0 and (self.implicit or run.deadline != NO_TIME)
+        if run.stopped[inlet.state] is not NULL:
+            forget_stopped(self, run, inlet.state)
         if run.pending[inlet.state].head is NULL and not begins:
             return 0
         state = <State> self.state[inlet.state]
@@ -361,12 +367,15 @@ cdef class Pattern(Processor):
         """A sequence's event fits no partial match of an operand: none of them waits for it any longer."""
         cdef EntryC* entry = run.pending[number].head
         cdef EntryC* following
+        cdef uint32_t bit = (<uint32_t> 1) << operand
         if (<Operand> state.operand[operand]).absent:
             return 0
         run.renew |= self.renews and number == 1 and state.kind == STREAM
         while entry is not NULL:
             following = entry.next
-            entry.open &= ~((<uint32_t> 1) << operand)
+            if state.kind == STREAM or entry.open & bit:
+                self.matches.empty(entry.partial, (<Operand> state.operand[operand]).slot)
+            entry.open &= ~bit
             if state.kind <= COUNT or entry.open == 0:
                 self.remove(entry)
             entry = following
@@ -384,14 +393,28 @@ cdef class Pattern(Processor):
         if self.matches.counting[operand.slot]:
             self.matches.collect(partial, operand.slot, kept[0])
         else:
+            if self.is_sequence:
+                self.matches.empty(partial, operand.slot)
             partial.slots[operand.slot] = kept[0]
         if partial.front < number:
             partial.front = number
             self.taken(run, number, partial)
+        if operand.stops and not self.is_sequence:
+            self.stop_counting(run, operand.slot, partial)
         if number == 0 and (self.within >= 0 or self.limit) and (
                 not self.matches.counting[operand.slot] or partial.starts is NULL):
             start_at(&run.starts, partial, event.timestamp)
         return 0
+
+    cdef void stop_counting(self, RunC* run, int slot, PartialC* partial) noexcept:
+        """A slot behind a count has its event: the count is over when the next event is offered to it."""
+        cdef EntryC* entry = partial.entries
+        cdef State state
+        while entry is not NULL:
+            state = <State> self.state[entry.state]
+            if state.kind == COUNT and not entry.broken and (state.stops[0] == slot or state.stops[1] == slot):
+                stop_entry(run, entry)
+            entry = entry.sibling
 
     # --- from state to state
 
@@ -507,6 +530,10 @@ cdef class Pattern(Processor):
         """Take an entry out of its list and give up its partial match."""
         if entry.keyed:
             (<Operand> (<State> self.state[entry.state]).operand[0]).index.remove(entry)
+        elif entry.broken and (<State> self.state[entry.state]).kind == COUNT:
+            (<EntryC**> entry.bucket_prev)[0] = entry.bucket_next
+            if entry.bucket_next is not NULL:
+                entry.bucket_next.bucket_prev = entry.bucket_prev
         self.matches.remove(entry)
 
     # --- time
@@ -582,6 +609,22 @@ cdef class Pattern(Processor):
             for partition in missing:
                 self.ensure(partition)
         return 0
+
+
+cdef void forget_stopped(Pattern pattern, RunC* run, int number) noexcept:
+    while run.stopped[number] is not NULL:
+        pattern.remove(run.stopped[number])
+
+
+cdef void stop_entry(RunC* run, EntryC* entry) noexcept:
+    """Put an entry of a counting state among those that collect no more. `bucket_prev` is what points at it."""
+    cdef EntryC** head = &run.stopped[entry.state]
+    entry.broken = True
+    entry.bucket_next = head[0]
+    entry.bucket_prev = <EntryC*> head
+    if head[0] is not NULL:
+        head[0].bucket_prev = <EntryC*> &entry.bucket_next
+    head[0] = entry
 
 
 ctypedef int (*take_fn)(Pattern pattern, RunC* run, StreamC* stream, EventC* event) noexcept

@@ -4,7 +4,6 @@ cimport cython
 
 from siddhi._core.event cimport EXPIRED
 from siddhi._core.fetch cimport WORTH_FETCHING
-from siddhi._core.pattern_index cimport PatternIndex
 
 
 @cython.final
@@ -22,6 +21,7 @@ cdef class PatternEntry(Receiver):
         self.pattern = pattern
         self.stream = stream
         self.source = source
+        self.index = pattern.index_of(stream)
         self.read_mask = reads
         self.on_chunk = <receive_fn> receive_checked
 
@@ -39,7 +39,7 @@ cdef class PatternEntry(Receiver):
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef Py_ssize_t i = 0
-        cdef PatternIndex index = self.pattern.index_of(self.stream)
+        cdef PatternIndex index = self.index
         while i < n:
             try:
                 while i < n:
@@ -63,7 +63,12 @@ cdef class PatternEntry(Receiver):
 cdef int receive_checked(PatternEntry entry, EventChunk* chunk) except -1:
     cdef int status
     if chunk.head.next is NULL and chunk.head.type <= EXPIRED:
-        status = one_unchecked(entry.pattern, entry.stream, chunk.head)
+        if entry.index is not None and entry.index.size >= WORTH_FETCHING:
+            entry.index.foresee(chunk.head, entry.pattern.frame)
+            status = one_unchecked(entry.pattern, entry.stream, chunk.head)
+            entry.index.at_work = NULL
+        else:
+            status = one_unchecked(entry.pattern, entry.stream, chunk.head)
     else:
         status = chunk_unchecked(entry.pattern, entry.stream, chunk.head)
     if status == -1:

@@ -5,6 +5,17 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport Layout, acquire, release
+from siddhi._core.pattern_match cimport EntryC
+
+
+cdef inline bint goes_on(const PartialC* partial) noexcept:
+    """Whether a count before may yet change a match that is complete."""
+    cdef EntryC* entry = partial.entries
+    while entry is not NULL:
+        if not entry.broken:
+            return True
+        entry = entry.sibling
+    return False
 
 
 @cython.final
@@ -36,9 +47,17 @@ cdef class Found:
         PyMem_Free(self.items)
 
     cdef int add(self, PartialC* partial) except -1:
-        """A match is complete; it is kept until it has been put out."""
-        self.push(partial)
-        partial.refs += 1
+        """A match is complete; it is kept, as it is now, until it has been put out."""
+        cdef PartialC* kept = partial
+        if goes_on(partial):
+            kept = self.matches.copy(partial, self.matches.n_slots)
+        else:
+            partial.refs += 1
+        try:
+            self.push(kept)
+        except MemoryError:
+            self.matches.drop(kept)
+            raise
         return self.push(NULL) if self.apart else 0
 
     cdef int push(self, PartialC* partial) except -1:

@@ -3,9 +3,12 @@
 # changes nothing but the cost. Keys are compared by hash alone: the filter, which states the equality, decides about
 # each one, unless it states nothing else and the hash of one key is never that of another (`exact`).
 #
-# A place of the table holds the hash, and a chain the entries of one hash. So an event looks at one line of memory where
-# nothing waits for it, and at no entry that does not concern it; and one that is alone with its key is put in and taken
-# out without a look at others. Places are searched one after the other from where the hash says; half of them are free.
+# A place of the table holds the hash, and a chain the entries of one hash. So an event looks at no entry that does not
+# concern it; and one that is alone with its key is put in and taken out without a look at others. Places are searched one
+# after the other from where the hash says; half of them are free.
+#
+# In front of the places stand their marks, a byte each: 0 where it is free, else the upper bits of its hash. Those of a
+# hundred thousand partial matches stay in the cache, so that an event for which nothing waits reads no other memory.
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -22,7 +25,7 @@ cdef enum:
 
 cdef struct BucketC:
     uint64_t hash
-    EntryC* head                   # its bucket_prev is the last of the chain; NULL: nothing is here
+    EntryC* head                   # its bucket_prev is the last of the chain
 
 cdef class PatternIndex:
     cdef tuple own                 # executors over the event at hand
@@ -32,7 +35,8 @@ cdef class PatternIndex:
     cdef uint8_t* types
     cdef int width
     cdef bint partitioned          # the partition slot is part of the key
-    cdef BucketC* buckets          # [mask + 1]
+    cdef uint8_t* marks            # [mask + 1]
+    cdef BucketC* buckets          # [mask + 1]; what is where its mark is 0 says nothing
     cdef uint64_t mask
     cdef Py_ssize_t size           # entries
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1    # False: a null
@@ -40,25 +44,30 @@ cdef class PatternIndex:
     cdef void remove(self, EntryC* entry) noexcept
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL     # the first candidate
     cdef int grow(self) except -1
-    cdef void clear_bucket(self, uint64_t hole) noexcept
+    cdef void clear_place(self, uint64_t hole) noexcept
     cdef bint whole                # a key is one whole number
     cdef bint exact                # what has the same hash has the same key
     cdef bint plain                # the keys are attributes: hashing one is quick and can't fail
     cdef uint64_t ahead[AHEAD]     # a ring: of event i at i % AHEAD
     cdef EntryC* asked[AHEAD]      # whose lines were asked for; it may be gone by now, its memory is not
-    cdef EventC* at_work           # the event of a block whose hash is known, NULL: none
+    cdef EventC* at_work           # the event whose hash is known, NULL: none
     cdef uint64_t at_work_hash
+    cdef void foresee(self, EventC* event, FrameC* frame) noexcept      # a single event is about to be looked up
     cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept
     cdef void fetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept
     cdef void announce(self, FrameC* frame) noexcept         # a partial match is about to be placed
     cdef void fetch_place(self, EntryC* entry) noexcept      # an entry is about to be removed
 
-cdef inline BucketC* bucket_of(BucketC* buckets, uint64_t mask, uint64_t hash) noexcept:
-    """Where the entries of a hash are, or would be put."""
+cdef inline uint8_t mark_of(uint64_t hash) noexcept:
+    return <uint8_t> (hash >> 57) | 0x80
+
+cdef inline uint64_t place_of(const uint8_t* marks, const BucketC* buckets, uint64_t mask, uint64_t hash) noexcept:
+    """The place where the entries of a hash are, or would be put."""
+    cdef uint8_t mark = mark_of(hash)
     cdef uint64_t i = hash & mask
-    while buckets[i].head is not NULL and buckets[i].hash != hash:
+    while marks[i] != 0 and not (marks[i] == mark and buckets[i].hash == hash):
         i = (i + 1) & mask
-    return &buckets[i]
+    return i
 
 cdef inline void fetch_partial(EntryC* entry) noexcept:
     """Ask for the lines of a partial match, whose first place this is as a rule."""

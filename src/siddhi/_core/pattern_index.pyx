@@ -7,7 +7,7 @@ from siddhi._core.event cimport BOOL, INT, LONG, STRING, CellC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor
 from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
 from siddhi._core.keymap_hash cimport canonical, mix, text_hash
-from siddhi._core.slab cimport give_slab, take_zeroed_slab
+from siddhi._core.slab cimport give_slab, take_slab, take_zeroed_slab
 
 cdef enum:
     FIRST_BUCKETS = 16
@@ -39,8 +39,11 @@ cdef class PatternIndex:
         self.own_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.earlier_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.types = <uint8_t*> PyMem_Malloc(self.width)
-        self.buckets = <BucketC*> take_zeroed_slab(FIRST_BUCKETS * sizeof(BucketC))
-        if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL or self.buckets is NULL:
+        self.marks = <uint8_t*> take_zeroed_slab(FIRST_BUCKETS)
+        self.buckets = <BucketC*> take_slab(FIRST_BUCKETS * sizeof(BucketC))
+        if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL:
+            raise MemoryError
+        if self.marks is NULL or self.buckets is NULL:
             raise MemoryError
         self.mask = FIRST_BUCKETS - 1
         for i in range(self.width):
@@ -58,6 +61,7 @@ cdef class PatternIndex:
         PyMem_Free(self.own_fns)
         PyMem_Free(self.earlier_fns)
         PyMem_Free(self.types)
+        give_slab(self.marks)
         give_slab(self.buckets)
 
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
@@ -90,6 +94,7 @@ cdef class PatternIndex:
     cdef int place(self, EntryC* entry, FrameC* frame) except -1:
         cdef BucketC* bucket
         cdef EntryC* last
+        cdef uint64_t i
         if not self.hash(self.earlier_fns, NULL, frame, &entry.hash):
             return 0
         if 2 * self.size > <Py_ssize_t> self.mask:
@@ -97,8 +102,10 @@ cdef class PatternIndex:
         self.size += 1
         entry.keyed = True
         entry.bucket_next = NULL
-        bucket = bucket_of(self.buckets, self.mask, entry.hash)
-        if bucket.head is NULL:
+        i = place_of(self.marks, self.buckets, self.mask, entry.hash)
+        bucket = &self.buckets[i]
+        if self.marks[i] == 0:
+            self.marks[i] = mark_of(entry.hash)
             bucket.hash = entry.hash
             bucket.head = entry
             entry.bucket_prev = entry
@@ -111,14 +118,21 @@ cdef class PatternIndex:
 
     cdef int grow(self) except -1:
         """Double the table. Chains move as they are."""
-        cdef uint64_t i, mask = 2 * self.mask + 1
-        cdef BucketC* buckets = <BucketC*> take_zeroed_slab((mask + 1) * sizeof(BucketC))
-        if buckets is NULL:
+        cdef uint64_t i, place, mask = 2 * self.mask + 1
+        cdef uint8_t* marks = <uint8_t*> take_zeroed_slab(mask + 1)
+        cdef BucketC* buckets = <BucketC*> take_slab((mask + 1) * sizeof(BucketC))
+        if marks is NULL or buckets is NULL:
+            give_slab(marks)
+            give_slab(buckets)
             raise MemoryError
         for i in range(self.mask + 1):
-            if self.buckets[i].head is not NULL:
-                bucket_of(buckets, mask, self.buckets[i].hash)[0] = self.buckets[i]
+            if self.marks[i] != 0:
+                place = place_of(marks, buckets, mask, self.buckets[i].hash)
+                marks[place] = self.marks[i]
+                buckets[place] = self.buckets[i]
+        give_slab(self.marks)
         give_slab(self.buckets)
+        self.marks = marks
         self.buckets = buckets
         self.mask = mask
         return 0
@@ -129,42 +143,54 @@ cdef class PatternIndex:
         entry.keyed = False
         self.size -= 1
         if before == entry:
-            self.clear_bucket(bucket_of(self.buckets, self.mask, entry.hash) - self.buckets)
+            self.clear_place(place_of(self.marks, self.buckets, self.mask, entry.hash))
         elif before.bucket_next is NULL:           # the last one: this is the first
             following.bucket_prev = before
-            bucket_of(self.buckets, self.mask, entry.hash).head = following
+            self.buckets[place_of(self.marks, self.buckets, self.mask, entry.hash)].head = following
         else:
             before.bucket_next = following
             if following is NULL:
-                following = bucket_of(self.buckets, self.mask, entry.hash).head
+                following = self.buckets[place_of(self.marks, self.buckets, self.mask, entry.hash)].head
             following.bucket_prev = before
 
-    cdef void clear_bucket(self, uint64_t hole) noexcept:
-        """Empty a bucket. Those behind it which it kept from their place move up."""
+    cdef void clear_place(self, uint64_t hole) noexcept:
+        """Free a place. Those behind it which it kept from their place move up."""
         cdef uint64_t i = hole, mask = self.mask
+        cdef uint8_t* marks = self.marks
         cdef BucketC* buckets = self.buckets
         while True:
             i = (i + 1) & mask
-            if buckets[i].head is NULL:
+            if marks[i] == 0:
                 break
             if ((i - buckets[i].hash) & mask) >= ((i - hole) & mask):
+                marks[hole] = marks[i]
                 buckets[hole] = buckets[i]
                 hole = i
-        buckets[hole].head = NULL
+        marks[hole] = 0
 
     cdef EntryC* find(self, EventC* event, FrameC* frame) except? NULL:
-        cdef uint64_t hash
+        cdef uint64_t hash, i
         cdef EntryC* entry
         if event == self.at_work:
             hash = self.at_work_hash
         elif self.size == 0 or not self.hash(self.own_fns, event, frame, &hash):
             return NULL
-        entry = bucket_of(self.buckets, self.mask, hash).head
-        if entry is not NULL and self.size >= WORTH_FETCHING:
+        i = place_of(self.marks, self.buckets, self.mask, hash)
+        if self.marks[i] == 0:
+            return NULL
+        entry = self.buckets[i].head
+        if self.size >= WORTH_FETCHING:
             fetch_partial(entry)
         return entry
 
     # --- what is needed soon
+
+    cdef void foresee(self, EventC* event, FrameC* frame) noexcept:
+        cdef uint64_t hash = 0
+        if hash_plain(self, self.own_fns, event, frame, &hash):
+            fetch_home(self, hash)
+            self.at_work = event
+            self.at_work_hash = hash
 
     cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
         """Ask for what the events behind event i of a block will need."""
@@ -205,14 +231,16 @@ cdef class PatternIndex:
 
 
 cdef inline void fetch_home(PatternIndex index, uint64_t hash) noexcept:
-    """Ask for the bucket of a hash, and the one behind it, which may be the first of another line."""
-    cdef BucketC* home = &index.buckets[hash & index.mask]
-    fetch_line(home)
-    fetch_line(home + 1)
+    """Ask for the place of a hash, and the one behind it, which may be the first of another line."""
+    cdef uint64_t i = hash & index.mask
+    fetch_line(&index.marks[i])
+    fetch_line(&index.buckets[i])
+    fetch_line(&index.buckets[i] + 1)
 
 
 cdef inline void fetch_first(PatternIndex index, Py_ssize_t i) noexcept:
-    cdef EntryC* entry = bucket_of(index.buckets, index.mask, index.ahead[i % AHEAD]).head
+    cdef uint64_t place = place_of(index.marks, index.buckets, index.mask, index.ahead[i % AHEAD])
+    cdef EntryC* entry = NULL if index.marks[place] == 0 else index.buckets[place].head
     index.asked[i % AHEAD] = entry
     if entry is not NULL:
         fetch_partial(entry)

@@ -32,7 +32,7 @@ cdef struct EntryC:                # the place of a partial match in a list
     bint keyed                     # it is
     uint32_t open                  # bit k: operand k of the logical group still looks at it
     uint32_t met                   # bit k: the absence of operand k is certain
-    bint broken                    # an event has come that must not come before the others
+    bint broken                    # an event has come that must not come before the others; of a count: it is stopped
     int32_t state
 
 cdef struct ListC:
@@ -96,6 +96,7 @@ cdef class Matches:                # where the partial matches of one query come
     cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL     # with the first n_slots slots
     cdef CollectedC* own(self, PartialC* partial, int slot) except NULL
     cdef void drop(self, PartialC* partial) noexcept         # give up one reference
+    cdef void empty(self, PartialC* partial, int slot) noexcept      # give up the event of a slot that does not count
     cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1   # takes over the event
     cdef EntryC* append(self, ListC* places, PartialC* partial, int state) except NULL   # adds a reference
     cdef void remove(self, EntryC* entry) noexcept           # drops the reference

@@ -140,6 +140,11 @@ cdef class Matches:
                 PyMem_Free(collected)
         give_block(self.partials, partial)
 
+    cdef void empty(self, PartialC* partial, int slot) noexcept:
+        if partial.slots[slot] is not NULL:
+            release(<EventPool> self.slot_pools[slot], partial.slots[slot])
+            partial.slots[slot] = NULL
+
     cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1:
         """Append an event to a counting slot; its reference passes over, on failure, too."""
         cdef CollectedC* collected = collected_of(partial, slot)

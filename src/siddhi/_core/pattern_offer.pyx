@@ -8,7 +8,19 @@ from siddhi._core.pattern cimport Pattern
 from siddhi._core.pattern_index cimport fetch_around
 from siddhi._core.pattern_match cimport EntryC, PartialC, collected_of
 from siddhi._core.pattern_sequence cimport forget
-from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, OR, STREAM, Operand, State, is_complete
+from siddhi._core.pattern_state cimport (
+    ABSENT,
+    AND,
+    COUNT,
+    NO_TIME,
+    OR,
+    STREAM,
+    Operand,
+    State,
+    is_any_there,
+    is_complete,
+    is_stopped,
+)
 
 
 cdef int offer_kind(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
@@ -63,6 +75,7 @@ cdef int offer_stream(Pattern pattern, RunC* run, State state, int number, Event
             finally:
                 pattern.matches.drop(partial)
         elif pattern.is_sequence:
+            pattern.matches.empty(partial, operand.slot)
             pattern.remove(entry)
         entry = following
     return 0
@@ -73,13 +86,14 @@ cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC
     cdef EntryC* entry = run.pending[number].head
     cdef EntryC* following
     cdef PartialC* partial
+    cdef bint stopped
     cdef int size
     while entry is not NULL:
         following = entry.next
         partial = entry.partial
-        if partial.front > number or not pattern.fits(operand, partial, event, kept):
-            # A later state has taken it, or the event does not fit.
-            if partial.front > number or pattern.is_sequence:
+        stopped = pattern.is_sequence and is_stopped(state, partial)
+        if stopped or not pattern.fits(operand, partial, event, kept):
+            if pattern.is_sequence:
                 pattern.remove(entry)
             entry = following
             continue
@@ -115,13 +129,21 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
         if not entry.open & bit:
             entry = following
             continue
+        if pattern.is_sequence and state.kind == OR and is_any_there(state, inlet.operand, entry.partial):
+            # It has been here before, and a count has handed it on again.
+            entry.open &= ~bit
+            if entry.open == 0:
+                pattern.remove(entry)
+            entry = following
+            continue
         if pattern.fits(operand, entry.partial, event, kept):
             pattern.fill(run, inlet.state, operand, entry.partial, event, kept)
             entry.open &= ~bit
             if state.kind == OR or is_complete(state, entry):
-                run.renew |= pattern.renews and inlet.state == 1
+                run.renew |= pattern.renews and inlet.state == 1 and inlet.operand == 0
                 complete(pattern, run, state, entry, inlet.state, event.timestamp)
         elif pattern.is_sequence:
+            pattern.matches.empty(entry.partial, operand.slot)
             entry.open &= ~bit
             if entry.open == 0:
                 pattern.remove(entry)
@@ -160,6 +182,8 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
     while entry is not NULL:
         following = entry.next
         if (state.kind == ABSENT or entry.open & bit) and pattern.fits(operand, entry.partial, event, kept):
+            if operand.stops and (state.kind == ABSENT or operand.for_ms < 0):
+                pattern.stop_counting(run, operand.slot, entry.partial)
             if state.kind == ABSENT:
                 pattern.remove(entry)
             elif operand.for_ms < 0:
@@ -208,11 +232,15 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             operand = <Operand> state.operand[k]
             if operand.for_ms < 0 or (state.kind != ABSENT and not (entry.open >> k) & 1):
                 continue
+            # A count before may have taken events since.
+            entry.due[k] = max(entry.due[k], entry.partial.timestamp + operand.for_ms)
             if entry.due[k] > when:
                 if first == NO_TIME or entry.due[k] < first:
                     first = entry.due[k]
                 continue
             entry.met |= (<uint32_t> 1) << k
+            if operand.stops and state.kind != ABSENT:
+                pattern.stop_counting(run, operand.slot, entry.partial)
             entry.open &= ~((<uint32_t> 1) << k)
             done = True
         if done and (state.kind != AND or is_complete(state, entry)):

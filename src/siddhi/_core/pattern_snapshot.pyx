@@ -4,8 +4,9 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.event cimport EventC, EventPool, release
+from siddhi._core.pattern cimport stop_entry
 from siddhi._core.pattern_match cimport CollectedC, EntryC, ListC, Matches, PartialC, collected_of, start_at
-from siddhi._core.pattern_state cimport NO_TIME, Operand, State
+from siddhi._core.pattern_state cimport COUNT, NO_TIME, Operand, State
 
 
 cdef class Numbers:
@@ -266,6 +267,8 @@ cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restor
                 entry.due[k] = reader.get_i64()
                 if (<Operand> state.operand[k]).for_ms >= 0 and not (entry.met >> k) & 1:
                     pattern.arm(run, number, entry.due[k])
+        if state.kind == COUNT and entry.broken:
+            stop_entry(run, entry)
         if operand.index is not None and places == &run.pending[number]:
             pattern.frame.slots = entry.partial.slots
             operand.index.place(entry, pattern.frame)

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from siddhi._core.executor cimport ExecC
 from siddhi._core.pattern_index cimport PatternIndex
-from siddhi._core.pattern_match cimport EntryC
+from siddhi._core.pattern_match cimport EntryC, PartialC
 from siddhi._core.pattern_view cimport PatternView
 from siddhi._core.query cimport StageCopier
 
@@ -25,6 +25,7 @@ cdef class Operand:                # one slot of a state
     cdef StageCopier copier        # makes what the slot keeps; None where it is absent
     cdef PatternView view
     cdef PatternIndex index        # or None
+    cdef bint stops                # an event in this slot ends a count
     cdef bint found_fits           # a partial match that the index finds needs no look at the conditions
     cdef tuple executors
     cdef const ExecC** alone       # conditions on the event at hand
@@ -39,12 +40,26 @@ cdef class State:
     cdef int n_operands
     cdef int min
     cdef int max                   # -1: no bound
+    cdef int stops[2]              # of a count: slots whose event ends it, -1: none
     cdef int next                  # -1: it puts out
     cdef int again                 # -1: it ends no group
     cdef bint in_first_group       # what expires here lets the first state start again
     cdef bint late_again           # its group starts again when a later state takes the match
     cdef int first_slot
     cdef bint waits                # it has an absence with a time
+
+cdef inline bint is_stopped(State state, PartialC* partial) noexcept:
+    """Whether a partial match has gone on, so that a count collects no more."""
+    return (state.stops[0] >= 0 and partial.slots[state.stops[0]] is not NULL
+            or state.stops[1] >= 0 and partial.slots[state.stops[1]] is not NULL)
+
+cdef inline bint is_any_there(State state, int but, const PartialC* partial) noexcept:
+    """Whether an operand other than one has its event."""
+    cdef int k
+    for k in range(state.n_operands):
+        if k != but and partial.slots[(<Operand> state.operand[k]).slot] is not NULL:
+            return True
+    return False
 
 cdef inline bint is_complete(State state, EntryC* entry) noexcept:
     """Whether every operand of an AND is there."""

@@ -17,6 +17,7 @@ class Operand:
         index: PatternIndex | None = None,
         absent: bool = False,
         for_ms: int = -1,
+        stops: bool = False,
     ) -> None: ...
     @property
     def slot(self) -> int: ...
@@ -37,6 +38,7 @@ class State:
         high: int = 1,
         in_first_group: bool = False,
         late_again: bool = False,
+        stops: tuple[int, ...] = (),
     ) -> None: ...
     @property
     def kind(self) -> int: ...

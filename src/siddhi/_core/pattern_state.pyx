@@ -20,13 +20,16 @@ cdef class Operand:
         index: finds partial matches by key, or None.
         absent: the event must not come.
         for_ms: for how long; -1 until the group is complete.
+        stops: an event here ends the count of a state before.
     """
 
     def __init__(self, int slot, tuple alone not None, tuple conditions not None, PatternView view not None,
-                 StageCopier copier, PatternIndex index=None, bint absent=False, int64_t for_ms=-1):
+                 StageCopier copier, PatternIndex index=None, bint absent=False, int64_t for_ms=-1,
+                 bint stops=False):
         self.slot = slot
         self.absent = absent
         self.for_ms = for_ms
+        self.stops = stops
         self.copier = copier
         self.view = view
         self.index = index
@@ -67,10 +70,11 @@ cdef class State:
         low, high: events of a counting state; ``high`` -1 is unbounded.
         in_first_group: it is in an ``every`` group that begins the pattern.
         late_again: its group starts again when a later state takes the partial match.
+        stops: of a counting state, up to two slots whose event ends it.
     """
 
     def __init__(self, int kind, tuple operands not None, int following, int again=-1, int low=1, int high=1,
-                 bint in_first_group=False, bint late_again=False):
+                 bint in_first_group=False, bint late_again=False, stops=()):
         cdef int k
         self.kind = kind
         self.operands = operands
@@ -84,6 +88,8 @@ cdef class State:
         self.max = high
         self.in_first_group = in_first_group
         self.late_again = late_again
+        self.stops[0] = stops[0] if len(stops) > 0 else -1
+        self.stops[1] = stops[1] if len(stops) > 1 else -1
         self.first_slot = min(operand.slot for operand in operands)
         self.waits = any(operand.for_ms >= 0 for operand in operands)
         for k in range(self.n_operands):

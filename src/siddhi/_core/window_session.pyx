@@ -253,12 +253,12 @@ cdef class SessionWindow(Window):
         swap(&session.current, &session.previous)
         return 0
 
-    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t now) except -1:
-        """Let what is over by now go."""
+    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t when) except -1:
+        """Let what is over by the time of a timer go."""
         cdef SessionC* session = &state.sessions[slot]
-        if session.current.held.size and session.current.end <= now:
+        if session.current.held.size and session.current.end <= when:
             self.end_current(session)
-        if session.previous.held.size and session.previous.end + self.latency <= now:
+        if session.previous.held.size and session.previous.end + self.latency <= when:
             self.expire_span(&session.previous)
         return self.put_off(state, slot)
 
@@ -275,7 +275,7 @@ cdef class SessionWindow(Window):
         else:
             memset(session, 0, sizeof(SessionC))
             return (<KeyMap> state.keys).remove(slot)
-        # An entry that is too early is put off when it comes up, or finds the session over by the clock.
+        # An entry that is too early is put off when it comes up.
         if session.due == 0 or due < session.due:
             state.wake_order += 1
             session.due = due
@@ -295,20 +295,26 @@ cdef class SessionWindow(Window):
     cdef int on_timer(self, int64_t when) except -1:
         cdef SessionStateC* state
         cdef WakeC wake
-        cdef int64_t now = now_ms(&self.app.frame)
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <SessionStateC*> state_of(self)
         if state is NULL or not state.waiting or state.due != when:
             return 0  # an earlier one took its place, or of a key that was dropped, its slot perhaps used again
-        state.waiting = False
-        while state.n_wakes and state.wakes[0].due <= when:
-            wake = pop_wake(state)
-            if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
-                state.sessions[wake.slot].due = 0
-                self.look_at(state, wake.slot, now)
-        self.plan_wake(state)
-        return self.next.finish()
+        while True:
+            state.waiting = False
+            while state.n_wakes and state.wakes[0].due <= when:
+                wake = pop_wake(state)
+                if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
+                    state.sessions[wake.slot].due = 0
+                    # By the time of the wake-up, not the clock's: after a jump, sessions end in the order of their ends.
+                    self.look_at(state, wake.slot, when)
+            self.plan_wake(state)
+            self.next.finish()
+            # What else is due in this partition follows at once: its keys go one after the other, as recorded of Siddhi.
+            state = <SessionStateC*> state_of(self)
+            if state is NULL or not state.waiting or state.due > now_ms(&self.app.frame):
+                return 0
+            when = state.due
 
     # --- snapshots
 

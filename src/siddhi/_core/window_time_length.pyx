@@ -98,8 +98,14 @@ cdef class TimeLengthWindow(Window):
         queue_clear(&(<TimeLengthStateC*> state).held, self.pool)
 
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
-        return queue_write(&(<TimeLengthStateC*> state).held, writer, self.pool)
+        queue_write(&(<TimeLengthStateC*> state).held, writer, self.pool)
+        return writer.put_i64((<TimeLengthStateC*> state).due)
 
-    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        queue_read(&(<TimeLengthStateC*> state).held, reader, self.pool)
-        return self.plan_expiry(<TimeLengthStateC*> state)
+    cdef int read_state(self, void* address, SnapshotReader reader) except -1:
+        cdef TimeLengthStateC* state = <TimeLengthStateC*> address
+        queue_read(&state.held, reader, self.pool)
+        state.due = reader.get_i64()
+        if state.due:
+            # Early as it may be: it decides which key of a partition comes first.
+            self.app.schedule(self, state.due, self.app.frame.partition)
+        return self.plan_expiry(state)

@@ -139,6 +139,14 @@ class _Automaton:
         self.slots.append(_Slot(node, source, scope, len(self.states), for_ms))
         return number
 
+    def plan_stops(self) -> None:
+        """Find out which slots end a count: the next two, where a logical group is read from the right."""
+        order = [slot for state in self.states for slot in reversed(state.slots)]
+        for index, state in enumerate(self.states):
+            if state.kind is StateKind.COUNT:
+                at = order.index(state.slots[0]) + 1
+                self.states[index] = replace(state, stops=tuple(order[at : at + 2]))
+
     def plan_filters(self) -> None:
         """Resolve the filters of all slots; they see the slots of earlier states and of their own group."""
         scopes = [slot.scope for slot in self.slots]
@@ -231,6 +239,7 @@ def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:
     automaton.add(node.state)
     if all(state.kind is StateKind.COUNT and state.min == 0 for state in automaton.states):
         raise creation_error("E324", "this matches without any event", node, "let one of its states need an event")
+    automaton.plan_stops()
     automaton.plan_filters()
     return PatternInputs(node, automaton)
 

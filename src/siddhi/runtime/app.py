@@ -47,7 +47,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     A context manager: entering starts the app, leaving shuts it down. Callbacks run on the thread that sends (or on the
     app's timer thread) and may send again. An exception of a callback, or of processing, goes to the handler given to
-    :meth:`handle_exception_with` (default: the logger ``siddhi``); it never reaches the sender.
+    :meth:`handle_exception_with` (default: the logger ``siddhi``); it reaches the sender only if the handler raises it.
 
     Args:
         assembly: the app's operators.
@@ -344,7 +344,8 @@ class SiddhiAppRuntime(AppClock, AppState):
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
         """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log.
 
-        It is also told of those whose events go on to a fault stream or into the error store, before they do.
+        It is also told of those whose events go on to a fault stream or into the error store, before they do. What the
+        handler raises reaches the sender; where there is none (timers, ``@async``), it is logged.
         """
         self._context.on_error = handler
         self._assembly.faults.listener = handler

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 
 from siddhi._core.context import AppContext
 
 __all__ = ["Heartbeat", "TimerThread"]
+
+logger = logging.getLogger("siddhi")
 
 
 class TimerThread:
@@ -51,7 +56,7 @@ class TimerThread:
                 if self._stopped:
                     return
             if not self._context.playback:
-                self._context.fire_due()
+                _go_on_after(self._context, self._context.fire_due)
 
 
 class Heartbeat:
@@ -80,5 +85,13 @@ class Heartbeat:
             if now != seen:
                 seen, since = now, time.monotonic()
             elif seen and time.monotonic() - since >= self._idle:
-                self._context.advance_clock(seen + self._increment)
+                _go_on_after(self._context, partial(self._context.advance_clock, seen + self._increment))
                 seen, since = self._context.now, time.monotonic()
+
+
+def _go_on_after(context: AppContext, step: Callable[[], object]) -> None:
+    """Take a step that must not end its thread: nobody else moves the app's time."""
+    try:
+        step()
+    except BaseException:
+        logger.exception("app '%s': time goes on after:", context.name)

@@ -126,7 +126,8 @@ class Statistics:
         streams: by name.
         queries: by name; those of partitions as ``partition/query``.
         connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second one on.
-        memory: bytes of state by kind and name, as in a snapshot; with DETAIL only.
+        memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are no data,
+            so that no snapshot could be taken, is left out.
     """
 
     app: str
@@ -278,14 +279,23 @@ class StatisticsService:
 
     def _memory(self) -> dict[tuple[str, str], int]:
         sizes: dict[tuple[str, str], int] = {}
-        for (kind, name), step in self._assembly.owned_steps():
-            sizes[kind, name] = sizes.get((kind, name), 0) + _size(step)
-        return sizes
+        unknown: set[tuple[str, str]] = set()
+        for owner, step in self._assembly.owned_steps():
+            size = _size(step)
+            if size is None:
+                unknown.add(owner)
+            else:
+                sizes[owner] = sizes.get(owner, 0) + size
+        return {owner: size for owner, size in sizes.items() if owner not in unknown}
 
 
-def _size(step: Processor) -> int:
+def _size(step: Processor) -> int | None:
+    """Bytes of a step's state; None where it holds what no snapshot can."""
     writer = SnapshotWriter()
-    step.save(writer)
+    try:
+        step.save(writer)
+    except (TypeError, ValueError, OverflowError):
+        return None
     return len(writer.getvalue())
 
 

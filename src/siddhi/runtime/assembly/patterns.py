@@ -178,6 +178,7 @@ def _build_states(plan: PatternPlan, slots: Sequence[_Slot], site: Site) -> tupl
                 state.max,
                 state.expiry == 0,
                 state.late_again,
+                state.stops,
             )
         )
     return tuple(states)
@@ -212,6 +213,7 @@ def _build_operand(own: int, plan: PatternPlan, slots: Sequence[_Slot], site: Si
         index,
         slot.plan.absent,
         -1 if slot.plan.for_ms is None else slot.plan.for_ms,
+        any(own in state.stops for state in plan.states),
     )
 
 
