@@ -51,12 +51,12 @@ def cpu_seconds() -> float:
         parents[int(entry.name)] = int(fields[1])
         times[int(entry.name)] = sum(int(field) for field in fields[11:15])
     total = 0
-    for pid, ticks_of_it in times.items():
+    for pid, spent in times.items():
         up = pid
         while up not in (0, os.getpid()):
             up = parents.get(up, 0)
         if up == os.getpid():
-            total += ticks_of_it
+            total += spent
     return total / ticks
 
 
@@ -93,7 +93,7 @@ def measured(run: Callable[[], None], rows: int, repeat: int) -> dict[str, float
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--keys", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", choices=sorted(LIMITS))
@@ -103,7 +103,7 @@ def main() -> int:
 
     spark = local_session("local[2]", app_name="bench", settings={"spark.driver.memory": "1g"})
     folder = Path(tempfile.mkdtemp(prefix="siddhi-spark-"))
-    write_trades(folder / "trades", options.rows, 4, options.keys)
+    write_trades(folder / "trades", options.rows, 5, options.keys)
 
     def batch(app: str) -> Callable[[], None]:
         def run() -> None:

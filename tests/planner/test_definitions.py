@@ -169,7 +169,7 @@ def test_named_windows() -> None:
     "definition",
     [
         "@source(type='inMemory', topic='t', ref='r') define stream A (x int);",
-        "define stream A (x int); @store(type='db') define aggregation G from A select x aggregate every sec ... day;",
+        "define stream A (x int); @persistedAggregation define aggregation G from A select x aggregate every sec ... day;",
     ],
 )
 def test_what_is_not_run_yet_is_refused_by_name(definition: str) -> None:

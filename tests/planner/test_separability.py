@@ -108,6 +108,7 @@ SEPARATED = [
 ]
 SINGLE = [
     ("from S select k, sum(v) as n insert into O;", "without 'group by'"),
+    ("from S[count() % 2L == 0L] select k, v insert into O;", "an aggregate in a filter"),
     ("from S select k, d, count() as n group by d insert into O;", "'group by d'"),
     ("from S#window.time(1 sec) select k, sum(v) as n insert all events into O;", "without 'group by'"),
     ("from S#window.externalTime(ts, 1 sec) select k, sum(v) as n group by k insert expired events into O;", "stamped"),
@@ -289,6 +290,20 @@ def test_attributes_that_are_passed_on_as_they_are() -> None:
     assert found["query_1"].carries == (("M", "key", "S", "k"), ("M", "ts", "S", "ts"))
     assert found["query_2"].carries == (("N", "k", "R", "k"), ("N", "key", "M", "key"))
     assert found["p"].carries == (("O", "k", "S", "k"),)
+
+
+def test_users_of_a_table_are_told_the_same_column() -> None:
+    found = elements(
+        "define table T (k string, v int); from S select k, v insert into T;"
+        "from R join T on R.k == T.k and R.v == T.v select R.k as k insert into O;"
+        "from R[(R.v == T.v and R.k == T.k) in T] select k insert into P;"
+    )
+    assert [keys(element) for element in found.values()] == [{"S.k"}, {"R.k"}, {"R.k"}]
+    assert found["query_1"].stateful
+
+
+def test_what_counts_in_a_filter_is_stateful() -> None:
+    assert elements("from S[count() > 1L] select k insert into O;")["query_1"].stateful
 
 
 def test_tables_and_places() -> None:

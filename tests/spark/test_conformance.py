@@ -18,7 +18,7 @@ from siddhi.spark.testing import assert_parity
 from tests.conformance.play import CASES, load_cases
 
 pytestmark = pytest.mark.spark
-EVERY = int(os.environ.get("SIDDHI_SPARK_CASES", "12"))
+EVERY = int(os.environ.get("SIDDHI_SPARK_CASES", "30"))
 
 
 def eligible(every: int = EVERY) -> list:

@@ -9,28 +9,46 @@ alerts = runtime.output("Alerts")
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from siddhi.errors import SparkLoweringError, SparkRunError, SparkSetupError
 
 if TYPE_CHECKING:
+    from siddhi.spark.query import SparkQuery
     from siddhi.spark.runtime import SparkRuntime
     from siddhi.spark.session import local_session
+    from siddhi.spark.sinks import FileSink, KafkaSink, MemorySink
 
-__all__ = ["SparkLoweringError", "SparkRunError", "SparkRuntime", "SparkSetupError", "local_session"]
+__all__ = [
+    "FileSink",
+    "KafkaSink",
+    "MemorySink",
+    "SparkLoweringError",
+    "SparkQuery",
+    "SparkRunError",
+    "SparkRuntime",
+    "SparkSetupError",
+    "local_session",
+]
+
+_MODULES = {
+    "FileSink": "sinks",
+    "KafkaSink": "sinks",
+    "MemorySink": "sinks",
+    "SparkQuery": "query",
+    "SparkRuntime": "runtime",
+    "local_session": "session",
+}
 
 
 def __getattr__(name: str) -> object:
     """Load what needs PySpark when it is asked for, so that the error names what to install."""
-    if name == "SparkRuntime":
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if module != "session":
         from siddhi.spark._compat import require_spark
 
         require_spark()
-        from siddhi.spark.runtime import SparkRuntime
-
-        return SparkRuntime
-    if name == "local_session":
-        from siddhi.spark.session import local_session
-
-        return local_session
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{module}"), name)

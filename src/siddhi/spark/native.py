@@ -14,7 +14,7 @@ from siddhi.spark.expressions import SPARK_TYPES, Lowering, keeps, wrap_decimal
 from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch, attribute_column
 from siddhi.types import AttributeType
 
-__all__ = ["filtered", "lowering_over", "project", "table_join", "tumbling"]
+__all__ = ["carried", "filtered", "lowering_over", "project", "table_join", "total", "tumbling"]
 
 _GROUP = "__group"
 
@@ -56,7 +56,8 @@ def _selected(query: QueryPlan, kept: Branch, lower: Lowering, place: int) -> Br
     return Branch(kept.base, columns, condition, (*kept.path, place))
 
 
-def _carried(base: Base) -> list[Column]:
+def carried(base: Base) -> list[Column]:
+    """The columns of time and order."""
     return [F.col(TIME), *(F.col(f"{SEQUENCE}{n}") for n in range(base.sequence))]
 
 
@@ -71,7 +72,7 @@ def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[st
     slot = 0 if join.left.kind is SourceKind.TABLE else 1
     side, stream = (join.left, join.right) if slot == 0 else (join.right, join.left)
     left = filtered(branch, (*stream.before, *stream.after))
-    streamed = left.rows(*(column.alias(f"s{n}") for n, column in enumerate(left.columns)), *_carried(branch.base))
+    streamed = left.rows(*(column.alias(f"s{n}") for n, column in enumerate(left.columns)), *carried(branch.base))
     rows = table(side.source)
     width = len(side.attributes)
     held = [attribute_column(n) for n in range(width)]
@@ -91,7 +92,7 @@ def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[st
 # --- group-bys; Spark and the engine both take -0.0 for 0.0 as a key, and all NaN for one
 
 
-def _total(value: Column, type_: AttributeType) -> Column:
+def total(value: Column, type_: AttributeType) -> Column:
     """``sum``: of whole numbers wrapped to a long, of others a double."""
     if type_ is AttributeType.INT:
         return F.sum(value.cast("bigint"))  # 2^31 rows of the greatest int are the first that do not fit
@@ -107,7 +108,7 @@ def _aggregated(expression: Aggregate, lower: Lowering) -> Column:
     (argument,) = expression.arguments
     value = lower(argument)
     if name == "sum":
-        return _total(value, argument.type)
+        return total(value, argument.type)
     if name == "avg":
         if argument.type is AttributeType.LONG:
             return F.sum(value.cast("double")) / F.nullif(F.count(value), F.lit(0).cast("bigint"))
@@ -117,7 +118,7 @@ def _aggregated(expression: Aggregate, lower: Lowering) -> Column:
 
 def _latest(value: Column, base: Base) -> Column:
     """The value of the last event, null included."""
-    order = F.struct(*_carried(base))
+    order = F.struct(*carried(base))
     return F.max_by(F.struct(value.alias("value")), order)["value"]
 
 
@@ -135,7 +136,7 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: C
     for branch in branches:
         kept = filtered(branch, source.before)
         lowered.append(
-            kept.rows(*(column.alias(f"c{n}") for n, column in enumerate(kept.columns)), *_carried(branch.base))
+            kept.rows(*(column.alias(f"c{n}") for n, column in enumerate(kept.columns)), *carried(branch.base))
         )
     rows = lowered[0]
     for other in lowered[1:]:

@@ -78,6 +78,8 @@ def native_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact_f
     try:
         if streaming:
             raise _Reason("the buckets of a stream are the engine's")
+        if aggregation.zone not in ("GMT", "UTC"):
+            raise _Reason(f"its buckets begin in {aggregation.zone}")
         _single(aggregation.input)
         floating = False
         for base in aggregation.base_values:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from siddhi._version import __version__
 from siddhi.planner.elements import ElementKind
+from siddhi.planner.flow import sources_of
 from siddhi.planner.fragments import fragment
-from siddhi.planner.nodes import OnErrorAction, Plan, QueryPlan, StreamPlan
+from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan, StreamPlan
 from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
@@ -25,6 +26,10 @@ __all__ = ["DOOR", "IslandProgram", "OutputShape", "TableFeed", "slots_of", "wri
 
 DOOR = "SparkRows"
 _STREAM = "input"
+_WITHOUT_TIME = frozenset(
+    "length lengthBatch batch sort frequent lossyFrequent expression expressionBatch externalTime".split()
+)
+"""Windows that nothing but an event changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +152,7 @@ def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandP
         slots=tuple(str(slot) for slot in out_slots),
         fingerprint=cut.fingerprint,
         ticks=ticks,
+        timed=_is_timed(plan, island),
         fills=tuple(cut.fills.items()),
         forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
     )
@@ -158,6 +164,30 @@ def needs_ticks(plan: Plan, island: Island) -> bool:
         return True
     queries = [e for e in plan.executions if isinstance(e, QueryPlan) and e.name in island.names]
     return island.is_single and any(_starts_alone(query) for query in queries)
+
+
+def _is_timed(plan: Plan, island: Island) -> bool:
+    """Whether time alone makes something come out."""
+    if any(element.kind is ElementKind.TRIGGER for element in island.elements):
+        return True
+    used = [plan.windows[element.name].window for element in island.elements if element.name in plan.windows]
+    if any(window.window.native not in _WITHOUT_TIME for window in used):
+        return True
+    executions = [execution for execution in plan.executions if execution.name in island.names]
+    return any(
+        _query_is_timed(query)
+        for execution in executions
+        for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
+    ) or any(isinstance(execution, PartitionPlan) and execution.purge is not None for execution in executions)
+
+
+def _query_is_timed(query: QueryPlan) -> bool:
+    if isinstance(query.rate, (TimeRate, SnapshotRate)):
+        return True
+    if isinstance(query.input, PatternPlan):
+        return query.input.waits
+    windows = [source.window for source in sources_of(query)]
+    return any(window is not None and window.window.native not in _WITHOUT_TIME for window in windows)
 
 
 def _starts_alone(query: QueryPlan) -> bool:

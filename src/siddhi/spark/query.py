@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -182,7 +183,9 @@ def _taking(
     def take(frame: DataFrame, batch: int) -> None:
         frame.persist()
         try:
-            counts = {row["out"]: row["n"] for row in frame.groupBy("out").agg(F.sum("n").alias("n")).collect()}
+            counts: Counter[int] = Counter()
+            for row in frame.select("out", "n").collect():  # a row per shard and output: fewer than a shuffle is worth
+                counts[row["out"]] += row["n"]
             for out, n in counts.items():
                 if out >= LATE and out - LATE in counted_islands:
                     started.late_rows += n

@@ -15,6 +15,7 @@ from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan, plan
 from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
+from siddhi.spark.aggregations import aggregated, duration_of
 from siddhi.spark.bindings import Binding, check_columns, event_time
 from siddhi.spark.connectors import connectors_of, read_source, without_connectors
 from siddhi.spark.explain import explain_layout
@@ -23,6 +24,7 @@ from siddhi.spark.frames import frame_of
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
+from siddhi.spark.native_forms import native_aggregation
 from siddhi.spark.query import Sink, SparkQuery, run_errors
 from siddhi.spark.refusals import refuse, warnings_of
 from siddhi.spark.sinks import declared_sinks
@@ -213,6 +215,36 @@ class SparkRuntime:
                 frame = self._spark.createDataFrame([], ", ".join(columns + ["_timestamp bigint"] * meta))
             found[stream] = frame
         return found
+
+    def aggregation(self, name: str, *, per: str) -> DataFrame:
+        """Batch: the rows of an incremental aggregation, as a reader of the app would see all of them.
+
+        Args:
+            name: of the aggregation.
+            per: length of the buckets, as ``'hours'``.
+
+        Returns:
+            ``AGG_TIMESTAMP`` (start of the bucket in ms) and the selected attributes.
+
+        Raises:
+            DefinitionNotExistError: there is no such aggregation.
+            ValueError: it has no such buckets, is not native, or nothing is bound.
+        """
+        found = self._plan.aggregations.get(name)
+        if found is None:
+            known = self._plan.aggregations
+            raise DefinitionNotExistError(f"app '{self.name}' has no aggregation '{name}'{did_you_mean(name, known)}")
+        form = native_aggregation(found, streaming=False, exact_floats=self._settings.exact_floats)
+        if isinstance(form, str):
+            raise ValueError(f"aggregation '{name}' does not run on Spark: {form}")
+        duration = duration_of(found, per)
+        self._bind_declared(streaming=False)
+        if self._is_streaming:
+            raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
+        branches = self._lowering([found.input.source]).branches(found.input.source)
+        if not branches:
+            raise ValueError(f"nothing fills stream '{found.input.source}'")
+        return aggregated(found, branches, duration)
 
     # --- streams
 

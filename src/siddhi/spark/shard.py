@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -115,17 +115,18 @@ class Shard:
             if len(batch):
                 yield number, pa.record_batch(batch)
 
-    def snapshot(self) -> bytes:
-        """The state of the shard."""
-        return self._runtime.snapshot()
+    def pieces(self, *, changed: bool) -> dict[bytes, bytes | None]:
+        """The state in pieces; with ``changed``, those that are new since the last time or since it was restored, and None
+        for a piece that is needed no more."""
+        return self._runtime.snapshot_pieces(dirty_only=changed)
 
-    def restore(self, number: int, state: bytes) -> None:
+    def restore(self, number: int, pieces: Mapping[bytes, bytes]) -> None:
         """Go on with a shard from its state.
 
         Raises:
             CannotRestoreStateError: it is damaged, or of another app.
         """
-        self._runtime.restore(state)
+        self._runtime.restore_pieces(pieces)
         self.number = number
         self._used = True
 

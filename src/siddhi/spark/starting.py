@@ -54,7 +54,7 @@ class Starter:
         if closed(self.spark, checkpoint):
             raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream has ended")
         parallel = self.spark.sparkContext.defaultParallelism
-        partitions = partitions_of(self.spark, checkpoint) or min(parallel * 2, self.settings.shards)
+        partitions = partitions_of(self.spark, checkpoint) or min(parallel, self.settings.shards)
         manifest = manifest_of(
             self.plan.name if self.plan.app.name is not None else "",
             streaming_plan.programs,

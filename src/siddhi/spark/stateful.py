@@ -18,6 +18,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from siddhi._version import __version__
 from siddhi.errors import CannotRestoreStateError, SparkRunError
+from siddhi.spark.kept_state import KeptState
 from siddhi.spark.pack import packed, unpacked
 from siddhi.spark.program import IslandProgram
 from siddhi.spark.shard import Shard
@@ -31,9 +32,8 @@ LAYOUT_VERSION = 1
 """Of the state variables; a checkpoint with another one is refused."""
 LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
-_WHOLE = ""
 _MOST_CACHED = 512
-_cache: OrderedDict[tuple[str, int], tuple[int, Shard]] = OrderedDict()
+_cache: OrderedDict[tuple[str, int], tuple[int, KeptState]] = OrderedDict()
 """Engines by run and shard, with the version of the state they hold. The version is read from the store, so an attempt
 that failed never leaves an engine that is taken for the right one."""
 
@@ -122,7 +122,8 @@ class IslandProcessor(StatefulProcessor):
         shard_number = int(key[0])
         program = self._programs[shard_number // self._shards]
         ready, rest = self._split(watermark)
-        shard, version = self._load(shard_number, program, watermark if ready is None else ready)
+        kept, version = self._load(shard_number, program, watermark if ready is None else ready)
+        shard = kept.shard
         if ready is not None:
             columns = [ready.column(n) for n in range(self._ordering, ready.num_columns)]
             shard.send(pa.RecordBatch.from_arrays(columns, names=list(program.columns)), ready.column(0))
@@ -133,8 +134,8 @@ class IslandProcessor(StatefulProcessor):
         for number, batch in shard.drain():
             first = sum(len(p.outputs) for p in self._programs[: shard_number // self._shards])
             yield _released(first + number, shard_number, batch.num_rows, packed(batch))
-        self._store(shard, program, version, watermark)
-        _keep((self._run, shard_number), version + 1, shard)
+        self._store(kept, program, version, watermark)
+        _keep((self._run, shard_number), version + 1, kept)
         due = shard.next_due
         nexts = [] if due is None else [due + 1]
         if rest is not None:
@@ -148,19 +149,23 @@ class IslandProcessor(StatefulProcessor):
 
     def _arm(self, at: int | None, *, keep_earlier: bool = False) -> None:
         """Let one timer wait for the watermark, which fires when the watermark reaches it."""
-        if self._timer.exists():
-            (armed,) = self._timer.get()
+        before = self._timer.get()
+        if before is not None:
+            (armed,) = before
             if at is not None and keep_earlier and armed <= at:
                 return
+            if armed == at:
+                return
             self._handle.deleteTimer(armed)
-            self._timer.clear()
+            if at is None:
+                self._timer.clear()
         if at is not None:
             self._handle.registerTimer(at)
             self._timer.update((at,))
 
     def _split(self, watermark: int) -> tuple[pa.RecordBatch | None, pa.RecordBatch | None]:
         """What the watermark has passed, in order, and what not."""
-        held = list(self._pending.get()) if self._pending.exists() else []
+        held = list(self._pending.get())
         if not held:
             return None, None
         batches = [unpacked(bytes(data)) for data, _, _, _ in held]
@@ -177,13 +182,14 @@ class IslandProcessor(StatefulProcessor):
             ready = ready.take(pc.sort_indices(ready, sort_keys=keys))
         return (ready if ready.num_rows else None), (rest if rest.num_rows else None)
 
-    def _load(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> tuple[Shard, int]:
+    def _load(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> tuple[KeptState, int]:
         """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
-        if not self._meta.exists():
+        meta = self._meta.get()
+        if meta is None:
             shard = Shard(program)
             shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
-            return shard, 0
-        format_, plan, engine, version, _ = self._meta.get()
+            return KeptState(shard), 0
+        format_, plan, engine, version, _ = meta
         if format_ != LAYOUT_VERSION or plan != program.fingerprint:
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
@@ -191,16 +197,15 @@ class IslandProcessor(StatefulProcessor):
         cached = _cache.get((self._run, number))
         if cached is not None and cached[0] == version:
             return cached[1], version
-        shard = Shard(program)
-        _, blob = self._engine.getValue((_WHOLE,))
+        kept = KeptState(Shard(program))
         try:
-            shard.restore(number, bytes(blob))
+            kept.read(number, self._engine)
         except CannotRestoreStateError as error:
             raise SparkRunError(f"shard {number} of app '{program.app}': {error}") from error
-        return shard, version
+        return kept, version
 
-    def _store(self, shard: Shard, program: IslandProgram, version: int, watermark: int) -> None:
-        self._engine.updateValue((_WHOLE,), (1, shard.snapshot()))
+    def _store(self, kept: KeptState, program: IslandProgram, version: int, watermark: int) -> None:
+        kept.write(self._engine, version + 1)
         self._meta.update((LAYOUT_VERSION, program.fingerprint, __version__, version + 1, watermark))
 
 
@@ -209,11 +214,11 @@ def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
     return released
 
 
-def _keep(key: tuple[str, int], version: int, shard: Shard) -> None:
+def _keep(key: tuple[str, int], version: int, kept: KeptState) -> None:
     before = _cache.pop(key, None)
-    if before is not None and before[1] is not shard:
-        before[1].close()
-    _cache[key] = (version, shard)
+    if before is not None and before[1] is not kept:
+        before[1].shard.close()
+    _cache[key] = (version, kept)
     while len(_cache) > _MOST_CACHED:
         _, (_, oldest) = _cache.popitem(last=False)
-        oldest.close()
+        oldest.shard.close()

@@ -59,10 +59,10 @@ def oracle(
     runtime.handle_exception_with(note)
     with runtime:
         for table, held in (tables or {}).items():
-            names = ", ".join(f"`{a.name}`" for a in runtime.plan.tables[table].attributes)
+            attributes = runtime.plan.tables[table].attributes
             for row in held:
-                values = ", ".join(_literal(value) for value in row)
-                runtime.query(f"select {_aliased(values, names)} insert into {table}")
+                values = (f"{_literal(value)} as `{a.name}`" for value, a in zip(row, attributes, strict=True))
+                runtime.query(f"select {', '.join(values)} insert into {table}")
         for stream, time, values_ in sorted(rows, key=lambda row: (row[1], places[row[0]])):
             runtime.input_handler(stream).send(values_, time)
         if flush:
@@ -76,10 +76,6 @@ def _literal(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"'{value}'" if isinstance(value, str) else repr(value)
-
-
-def _aliased(values: str, names: str) -> str:
-    return ", ".join(f"{value} as {name}" for value, name in zip(values.split(", "), names.split(", "), strict=True))
 
 
 def bind_rows(

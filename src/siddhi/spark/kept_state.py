@@ -1,0 +1,81 @@
+"""The state of one shard in the store: a base, and what has changed since, one value each.
+
+Writing what has changed in one value costs one round trip, however many pieces it is; when the changes outgrow the base, the
+base is written anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from siddhi.spark.pack import packed, unpacked
+from siddhi.spark.shard import Shard
+
+__all__ = ["KeptState"]
+
+_FORMAT = 1
+_BASE = ""
+
+
+class KeptState:
+    """What is in the store, remembered beside the engine that was restored from it.
+
+    Args:
+        shard: the engine.
+    """
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+        self._changes: list[str] = []
+        self._base_size = 0
+        self._grown = 0
+
+    def read(self, number: int, store: Any) -> None:
+        """Restore the engine from a map of Spark's state.
+
+        Raises:
+            CannotRestoreStateError: the state is damaged, or of another app.
+        """
+        parts = {name: bytes(blob) for (name,), (_, blob) in store.iterator()}
+        pieces: dict[bytes, bytes] = {}
+        for name in sorted(parts):
+            rows = unpacked(parts[name])
+            for piece, data in zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True):
+                if data is None:
+                    pieces.pop(piece, None)
+                else:
+                    pieces[piece] = data
+            if name == _BASE:
+                self._base_size = len(parts[name])
+            else:
+                self._changes.append(name)
+                self._grown += len(parts[name])
+        self.shard.restore(number, pieces)
+
+    def write(self, store: Any, version: int) -> None:
+        """Bring the map up to the engine's state."""
+        pieces = self.shard.pieces(changed=True)
+        size = sum(len(data) for data in pieces.values() if data is not None)
+        anew = not self._base_size or self._grown + size > self._base_size
+        if anew and len(pieces) > 1:
+            pieces = self.shard.pieces(changed=False)
+        blob = _joined(pieces)
+        if anew:
+            store.updateValue((_BASE,), (_FORMAT, blob))
+            for name in self._changes:
+                store.removeKey((name,))
+            self._changes, self._base_size, self._grown = [], len(blob), 0
+            return
+        name = f"{version:012}"
+        store.updateValue((name,), (_FORMAT, blob))
+        self._changes.append(name)
+        self._grown += len(blob)
+
+
+def _joined(pieces: dict[bytes, bytes | None]) -> bytes:
+    names = pa.array(list(pieces), pa.binary())
+    return packed(
+        pa.RecordBatch.from_arrays([names, pa.array(list(pieces.values()), pa.binary())], names=["name", "data"])
+    )

@@ -1,0 +1,90 @@
+"""Sources and sinks by annotation, batch and stream."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from click.testing import CliRunner
+
+from siddhi.cli.command import siddhi
+from siddhi.errors import SparkSetupError
+
+pytestmark = pytest.mark.spark
+
+
+def app(folder) -> str:
+    return f"""@app:name('Files')
+    @source(type = 'file', file.uri = '{folder}/in', timestamp = 'ts', watermark = '1 second', @map(type = 'parquet'))
+    define stream Trades (ts long, symbol string, price double);
+    @sink(type = 'file', file.uri = '{folder}/out', @map(type = 'json'))
+    define stream Dear (symbol string, price double);
+    from Trades[price > 2.0] select symbol, price insert into Dear;"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "in").mkdir()
+    rows = {"ts": [1000, 2000, 3000], "symbol": ["A", "B", None], "price": [1.0, 2.5, 3.5]}
+    pq.write_table(pa.table(rows), tmp_path / "in" / "0.parquet")
+    return tmp_path
+
+
+def written(folder) -> list[str]:
+    return sorted(line for path in folder.rglob("*.json") for line in path.read_text().splitlines())
+
+
+def test_a_batch_from_files_into_files(spark, folder):
+    from siddhi.spark import SparkRuntime
+
+    assert SparkRuntime(app(folder), spark).write() == ["Dear"]
+    assert written(folder / "out") == ['{"price":3.5}', '{"symbol":"B","price":2.5}']
+
+
+def test_a_stream_from_files_into_files(spark, folder):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(app(folder), spark)
+    runtime.start(str(folder / "checkpoint"), trigger={"availableNow": True}).await_termination()
+    assert written(folder / "out") == [
+        '{"price":3.5,"_timestamp":3000}',
+        '{"symbol":"B","price":2.5,"_timestamp":2000}',
+    ]
+
+
+def test_kafka_names_its_package(spark):
+    from siddhi.spark import SparkRuntime
+
+    text = """@source(type = 'kafka', bootstrap.servers = 'localhost:9092', topic = 't', timestamp = 'ts', @map(type = 'json'))
+    define stream Trades (ts long); from Trades select ts insert into Out;"""
+    with pytest.raises(
+        SparkSetupError, match=r"spark\.jars\.packages=org\.apache\.spark:spark-sql-kafka-0-10_2\.13:\d"
+    ):
+        SparkRuntime(text, spark).output("Out")
+
+
+def test_the_command_line_explains_without_java(tmp_path):
+    path = tmp_path / "app.siddhi"
+    path.write_text("define stream S (a int); from S[a > 1] select a insert into O;")
+    result = CliRunner().invoke(siddhi, ["run", str(path), "--engine", "spark", "--explain"])
+    assert result.exit_code == 0, result.output
+    assert "native query_1: filter and projection" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--shards", "3", "--input", "S=x.csv"], "--shards goes with --engine spark"),
+        (["--engine", "spark", "--until", "5", "--input", "S=x.csv"], "--engine spark knows no --until"),
+        (["--engine", "spark", "--input", "S=x.csv"], "--engine spark needs --timestamp"),
+    ],
+)
+def test_options_that_do_not_go_together(tmp_path, arguments, message):
+    path = tmp_path / "app.siddhi"
+    path.write_text("define stream S (a int); from S select a insert into O;")
+    result = CliRunner().invoke(siddhi, ["run", str(path), *arguments])
+    assert result.exit_code == 2
+    assert message in result.output

@@ -1,0 +1,98 @@
+"""What runs where, as golden text; refusals with their place; needs no Java."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.errors import SparkLoweringError
+from siddhi.spark import SparkRuntime
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "spark"
+TRADES = "define stream Trades (ts long, symbol string, price double, n int);"
+APPS = {
+    "native": f"""@app:name('native') {TRADES} define table Names (symbol string, name string);
+        define aggregation Bars from Trades select symbol, sum(n) as n, avg(price) as mean group by symbol
+        aggregate by ts every sec ... day;
+        @info(name = 'dear') from Trades[price > 10.0] select symbol, price insert into Dear;
+        @info(name = 'named') from Dear as d join Names as m on d.symbol == m.symbol select m.name insert into Named;
+        @info(name = 'bars') from Trades#window.timeBatch(1 min, 0) select symbol, sum(price) as total
+        group by symbol insert into Minutes;""",
+    "islands": f"""@app:name('islands') @app:playback {TRADES} define stream News (ts long, symbol string, text string);
+        @info(name = 'dear') from Trades[price > 10.0] select symbol, price insert into Dear;
+        @info(name = 'rise') from every a=Dear -> b=News[symbol == a.symbol] within 1 min
+        select a.symbol as symbol, b.text as text insert into Rises;
+        partition with (symbol of Rises) begin
+            @info(name = 'counted') from Rises#window.length(3) select symbol, count() as n insert into Counted;
+        end;
+        @info(name = 'last') from Counted#window.length(5) select max(n) as most insert into Most;
+        @info(name = 'many') from Most[most > 2L] select most insert into Many;""",
+    "one_shard": f"""@app:name('one_shard') @app:playback {TRADES} define table Seen (symbol string);
+        @info(name = 'note') from Trades select symbol insert into Seen;
+        @info(name = 'ask') from Trades[not (Seen.symbol != symbol in Seen)] select symbol insert into First;""",
+}
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_explained(golden, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        runtime = SparkRuntime(APPS[name], None)
+        told = [runtime.explain(), runtime.explain(streaming=True)]
+    golden(GOLDEN / f"{name}.txt", "\n\n".join(told))
+
+
+def test_single_shards_are_warned_of_or_refused():
+    app = f"{TRADES}\n@info(name = 'last')\nfrom Trades#window.length(5) select max(n) as most insert into Most;"
+    with pytest.warns(UserWarning, match="last run on one shard"):
+        SparkRuntime(app, None)
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None, strict=True)
+    assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 3, 0)
+
+
+def test_all_refusals_at_once_each_with_its_place():
+    app = f"""{TRADES}
+define trigger Start at 'start';
+@OnError(action = 'store')
+define stream Odd (n int);
+from Trades#window.cron('*/5 * * * * ?') select n insert into Out;
+"""
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None)
+    assert [(one.code, one.line) for one in caught.value.refusals] == [("E401", 2), ("E402", 5), ("E406", 4)]
+    assert all(one.hint for one in caught.value.refusals)
+    assert "2 | define trigger Start at 'start';" in str(caught.value)
+
+
+def test_sources_say_what_they_lack():
+    app = """@source(type = 'file', @map(type = 'xml')) define stream A (ts long);
+@source(type = 'kafka', topic = 't', timestamp = 'at') define stream B (ts long);
+from A select ts insert into O;"""
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None)
+    assert [one.message for one in caught.value.refusals] == [
+        "the file source of 'A' has no file.uri",
+        "the file source of 'A' is mapped by 'xml'",
+        "the file source of 'A' does not say which attribute is the event time",
+        "the kafka source of 'B' has no bootstrap.servers",
+        "the kafka source of 'B': the stream has no attribute 'at'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shards": 0}, "shards must be at least 1, not 0"),
+        ({"prefer": "both"}, "prefer is 'native' or 'engine', not 'both'"),
+        ({"end_of_input": "stop"}, "end_of_input is 'hold' or 'flush', not 'stop'"),
+        ({"late": "keep"}, "late is 'drop', 'side' or 'error', not 'keep'"),
+    ],
+)
+def test_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)

@@ -1,0 +1,89 @@
+"""Native steps, each against the embedded engine: unions, joins with tables, tumbling windows, aggregations."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi import SiddhiManager
+from siddhi.spark.testing import assert_parity, bind_rows, differences
+
+pytestmark = pytest.mark.spark
+TRADES = "define stream Trades (symbol string, price double, volume long, n int);"
+ROWS = [
+    ("Trades", 1000 + 700 * i, (None if i % 11 == 5 else f"S{i % 4}", None if i % 7 == 3 else i * 1.25, 2**62 + i, i))
+    for i in range(40)
+]
+
+
+def native(app: str, spark, **options) -> None:
+    from siddhi.spark import SparkRuntime
+
+    assert "island" not in SparkRuntime(app, spark).explain()
+    assert_parity(app, ROWS, spark, prefer=["native"], **options)
+
+
+def test_filters_and_projections_into_one_stream(spark):
+    native(
+        f"""{TRADES}
+        from Trades[price > 10.0] select symbol, price * 2.0 as twice insert into Out;
+        from Trades[not (price > 10.0)] select symbol, price as twice having twice < 5.0 insert into Out;
+        from Out[symbol is null] select twice insert into Unnamed;""",
+        spark,
+    )
+
+
+@pytest.mark.parametrize("how", ["join", "left outer join"])
+def test_joins_with_a_table(spark, how):
+    native(
+        f"""{TRADES} define table Names (symbol string, name string);
+        from Trades[n > 3] as t {how} Names as m on t.symbol == m.symbol
+        select t.symbol as symbol, m.name as name, t.n as n insert into Named;""",
+        spark,
+        tables={"Names": [("S1", "one"), ("S2", "two"), ("S2", "zwei"), ("S9", "nine")]},
+    )
+
+
+@pytest.mark.parametrize("end", ["hold", "flush"])
+def test_tumbling_windows_with_a_start(spark, end):
+    native(
+        f"""{TRADES}
+        from Trades#window.timeBatch(5 sec, 0)
+        select symbol, sum(volume) as volume, sum(price) as total, avg(price) as mean, count() as trades, min(n) as low,
+            max(price) as high, n
+        group by symbol insert into Bars;
+        from Trades#window.timeBatch(3 sec, 1 sec) select sum(n) as total, n insert into All;""",
+        spark,
+        end_of_input=end,
+    )
+
+
+def test_aggregations_are_one_group_by(spark):
+    from siddhi.spark import SparkRuntime
+
+    day = 86_400_000
+    app = (
+        "@app:playback define stream Trades (ts long, symbol string, price double, volume int);"
+        "@purge(enable = 'false')"
+        "define aggregation Bars from Trades[volume > 0] select symbol, sum(volume) as volume, avg(price) as mean,"
+        " min(price) as low, max(price) as high, count() as trades, price as last, distinctCount(volume) as sizes"
+        " group by symbol aggregate by ts every sec ... year;"
+    )
+    rows = []
+    for i in range(60):
+        time = 1_706_000_000_000 + i * day * 3 // 2
+        rows.append(("Trades", time, (time, f"S{i % 3}", None if i % 8 == 2 else i / 4, i % 5)))
+    embedded = SiddhiManager().create_siddhi_app_runtime(app)
+    runtime = SparkRuntime(app, spark)
+    bind_rows(runtime, spark, rows)
+    with embedded:
+        for stream, time, row in rows:
+            embedded.input_handler(stream).send(row, time)
+        for per in ("seconds", "hours", "days", "months", "years"):
+            asked = f"from Bars within 0L, 4000000000000L per '{per}' select *"
+            want = [event.data for event in embedded.query(asked)]
+            got = [tuple(row) for row in runtime.aggregation("Bars", per=per).collect()]
+            assert differences(want, got) is None, per
+    with pytest.raises(ValueError, match="has no buckets per 'weeks': it keeps sec, min, hour, day, month, year"):
+        runtime.aggregation("Bars", per="weeks")
