@@ -49,8 +49,10 @@ STREAM = "define stream S (v int);"
         ),
         (
             f"{STREAM}\ndefine window S (v int) length(2); from S select v insert into O;",
-            "window 'S' hides the stream of that name (line 2): queries read and fill the window, and nothing can be sent "
-            "to the stream; rename one of them",
+            (
+                "window 'S' hides the stream of that name (line 2): queries read and fill the window, and nothing can be sent "
+                "to the stream; rename one of them"
+            ),
         ),
         (
             f"{STREAM} @OnError(action='stream')\ndefine window W (v int) length(2); from S insert into W;",
@@ -58,8 +60,10 @@ STREAM = "define stream S (v int);"
         ),
         (
             f"@OnError(action='stream') {STREAM} from !S select v insert into !S;",
-            "'insert into !S' writes to stream 'S' itself, as in Siddhi, and not to its fault stream (line 1): write "
-            "'insert into S' where that is meant",
+            (
+                "'insert into !S' writes to stream 'S' itself, as in Siddhi, and not to its fault stream (line 1): write "
+                "'insert into S' where that is meant"
+            ),
         ),
     ],
 )
