@@ -198,11 +198,20 @@ def test_a_comparison_that_empties_the_map_is_noticed() -> None:
     assert len(keys) == 0
 
 
-def test_an_unhashable_object_is_no_key() -> None:
+def test_an_unhashable_object_is_a_key_by_its_content_or_else_by_itself() -> None:
+    class Itself:
+        __hash__ = None  # type: ignore[assignment]
+
     keys = KeyMap([TypeCode.OBJECT])
-    with pytest.raises(TypeError, match="unhashable"):
-        keys.add(([],))
-    assert len(keys) == 0
+    alike = [([1, [2]], [1.0, [2]]), ({"a": [1], "b": 2}, {"b": 2, "a": [1]}), ({1, 2}, frozenset({2, 1}))]
+    for one, other in [*alike, (bytearray(b"x"), b"x"), (([1],), ([1],))]:
+        assert keys.add((one,))[0] == keys.add((other,))[0]
+    assert len(keys) == 5
+    one, other = Itself(), Itself()
+    assert keys.add((one,))[0] == keys.add((one,))[0] != keys.add((other,))[0]
+    endless: list[object] = []
+    endless.append(endless)
+    assert keys.add((endless,))[0] == keys.add((endless,))[0]
 
 
 @pytest.mark.parametrize("width", [0, 65])

@@ -51,6 +51,24 @@ STREAM = "define stream S (v int);"
             f"{STREAM} @info(name='q', max.partial.matches='9') from S select v insert into O;",
             "max.partial.matches says nothing of a query without a pattern or sequence (line 1)",
         ),
+        (
+            f"{STREAM}\ndefine window S (v int) length(2); from S select v insert into O;",
+            (
+                "window 'S' hides the stream of that name (line 2): queries read and fill the window, and nothing can be sent "
+                "to the stream; rename one of them"
+            ),
+        ),
+        (
+            f"{STREAM} @OnError(action='stream')\ndefine window W (v int) length(2); from S insert into W;",
+            "@OnError on a window is ignored (line 1): streams have it, such as one that a query fills from the window",
+        ),
+        (
+            f"@OnError(action='stream') {STREAM} from !S select v insert into !S;",
+            (
+                "'insert into !S' writes to stream 'S' itself, as in Siddhi, and not to its fault stream (line 1): write "
+                "'insert into S' where that is meant"
+            ),
+        ),
     ],
 )
 def test_what_has_no_effect_is_told(app: str, said: str, caplog: pytest.LogCaptureFixture) -> None:

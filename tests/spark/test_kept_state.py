@@ -18,7 +18,10 @@ end;"""
 
 def rows_of(first: int, n: int, keys: int) -> list:
     rng = random.Random(first)
-    return [(i, "S", 10_000 + i, (f"k{rng.randrange(keys)}", i, f"{rng.random()}{rng.random()}")) for i in range(first, first + n)]
+    return [
+        (i, "S", 10_000 + i, (f"k{rng.randrange(keys)}", i, f"{rng.random()}{rng.random()}"))
+        for i in range(first, first + n)
+    ]
 
 
 def test_what_changed_is_written_beside_the_base():

@@ -2,7 +2,7 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport Py_EQ, PyObject, PyObject_Hash, PyObject_RichCompareBool
+from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.string cimport memset
@@ -12,6 +12,7 @@ from siddhi._core.executor cimport TRUE, VALUE, box, unbox
 from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap_hash cimport FREE, HIGH_HALF, NULL_HASH, canonical, mix, text_hash
 from siddhi._core.keymap_snapshot cimport read_keys, write_keys
+from siddhi._core.object_hash cimport object_hash
 from siddhi._core.slab cimport enlarge, give_slab, take_slab
 
 cdef extern from "siddhi/text.h":
@@ -343,7 +344,7 @@ cdef int hash_of(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* out) e
         elif self.codes[i] == STRING:
             part = text_hash(key[i].o)
         elif self.codes[i] == OBJECT:
-            part = <uint64_t> PyObject_Hash(<object> <PyObject*> key[i].o)
+            part = <uint64_t> object_hash(<object> <PyObject*> key[i].o)
         else:
             part = canonical(self.codes[i], &key[i])
         hash = mix(hash * 31 + part)

@@ -1,8 +1,9 @@
 """Order by."""
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear
-from siddhi._core.event cimport EventC
+from siddhi._core.event cimport OBJECT, EventC
 from siddhi._core.executor cimport Executor, evaluate_to_python
+from siddhi._core.object_hash cimport java_hash
 
 
 cdef class ChunkOrder:
@@ -45,8 +46,13 @@ cdef class ChunkOrder:
 
     cdef tuple values(self, EventC* event):
         cdef Executor key
+        cdef list found = []
         self.app.frame.output = event
-        return tuple([evaluate_to_python(key, event, &self.app.frame) for key in self.keys])
+        for key in self.keys:
+            value = evaluate_to_python(key, event, &self.app.frame)
+            # Objects need not have an order: as in Siddhi it is that of their hashes.
+            found.append(java_hash(value) if key.type == OBJECT and value is not None else value)
+        return tuple(found)
 
     def sorted_run(self, list run):
         for i in range(len(self.keys) - 1, -1, -1):

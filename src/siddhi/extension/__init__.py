@@ -1,7 +1,9 @@
 """Extensions: what they say of themselves, where they are found, and the decorators users declare them with."""
 
 from siddhi.extension.connectors import *  # noqa: F403
+from siddhi.extension.declaring import ArgumentSpec  # noqa: F401
 from siddhi.extension.decorators import *  # noqa: F403
 from siddhi.extension.docgen import *  # noqa: F403
 from siddhi.extension.metadata import *  # noqa: F403
+from siddhi.extension.processors import *  # noqa: F403
 from siddhi.extension.registry import *  # noqa: F403

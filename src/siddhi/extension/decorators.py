@@ -8,10 +8,9 @@ Without ``registry`` the extension is known to every manager of the process. Mis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from siddhi.errors import ExtensionError
 from siddhi.extension.connectors import (
     ConnectorOption,
     DistributionStrategyMetadata,
@@ -22,22 +21,29 @@ from siddhi.extension.connectors import (
     StoreMetadata,
     declare,
 )
+from siddhi.extension.declaring import (
+    ArgumentSpec,
+    appended,
+    check_signature,
+    described,
+    parameters,
+    register,
+    split,
+)
 from siddhi.extension.metadata import (
     AggregatorMetadata,
     ExtensionMetadata,
     FunctionMetadata,
     Overload,
-    Parameter,
     Repeat,
     ReturnRule,
     StreamFunctionMetadata,
 )
-from siddhi.extension.registry import Registry, shared_registry
+from siddhi.extension.registry import Registry
 from siddhi.query_api.definition import Attribute
 from siddhi.types import AttributeType
 
 __all__ = [
-    "ArgumentSpec",
     "aggregator",
     "distribution_strategy",
     "function",
@@ -48,9 +54,6 @@ __all__ = [
     "store",
     "stream_function",
 ]
-
-ArgumentSpec = AttributeType | Parameter | Iterable[AttributeType]
-"""One argument: a type, a set of types, or a whole :class:`Parameter`."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _C = TypeVar("_C", bound=type)
@@ -78,9 +81,9 @@ def function(
     """
 
     def declare(implementation: _F) -> _F:
-        overload = Overload(_parameters(name, args, implementation), repeat, same_type)
-        _check_signature(name, implementation, len(args), repeat)
-        namespace, plain = _split(name)
+        overload = Overload(parameters(name, args, implementation), repeat, same_type)
+        check_signature(name, implementation, len(args), repeat)
+        namespace, plain = split(name)
         metadata = FunctionMetadata(
             name=plain,
             namespace=namespace,
@@ -88,10 +91,10 @@ def function(
             returns=returns,
             deterministic=deterministic,
             implementation=implementation,
-            description=_described(description, implementation),
+            description=described(description, implementation),
             example=example,
         )
-        return _register(metadata, implementation, registry)
+        return register(metadata, implementation, registry)
 
     return declare
 
@@ -112,21 +115,22 @@ def aggregator(
     """
 
     def declare(implementation: _C) -> _C:
-        parameters = _parameters(name, args, implementation)
+        added = getattr(implementation, "add", None)
+        overload = Overload(parameters(name, args, added, 1))
         for method in ("add", "remove"):
             if hasattr(implementation, method):
-                _check_signature(f"{name}.{method}", getattr(implementation, method), len(args) + 1, Repeat.NO)
-        namespace, plain = _split(name)
+                check_signature(f"{name}.{method}", getattr(implementation, method), len(args) + 1, Repeat.NO)
+        namespace, plain = split(name)
         metadata = AggregatorMetadata(
             name=plain,
             namespace=namespace,
-            overloads=(Overload(parameters),),
+            overloads=(overload,),
             returns=returns,
             implementation=implementation,
-            description=_described(description, implementation),
+            description=described(description, implementation),
             example=example,
         )
-        return _register(metadata, implementation, registry)
+        return register(metadata, implementation, registry)
 
     return declare
 
@@ -147,22 +151,20 @@ def stream_function(
     """
 
     def declare(implementation: _F) -> _F:
-        parameters = _parameters(name, args, implementation)
-        _check_signature(name, implementation, len(args), Repeat.NO)
-        added = tuple(Attribute(*item) for item in appends.items()) if isinstance(appends, Mapping) else tuple(appends)
-        if len({attribute.name for attribute in added}) != len(added):
-            raise ExtensionError(f"'{name}' appends an attribute twice")
-        namespace, plain = _split(name)
+        overload = Overload(parameters(name, args, implementation))
+        check_signature(name, implementation, len(args), Repeat.NO)
+        added = appended(name, appends)
+        namespace, plain = split(name)
         metadata = StreamFunctionMetadata(
             name=plain,
             namespace=namespace,
-            overloads=(Overload(parameters),),
+            overloads=(overload,),
             appends=added,
             implementation=implementation,
-            description=_described(description, implementation),
+            description=described(description, implementation),
             example=example,
         )
-        return _register(metadata, implementation, registry)
+        return register(metadata, implementation, registry)
 
     return declare
 
@@ -269,65 +271,4 @@ def distribution_strategy(
 
 
 def _registering(registry: Registry | None) -> Callable[[ExtensionMetadata, _T], _T]:
-    return lambda metadata, implementation: _register(metadata, implementation, registry)
-
-
-def _register(metadata: ExtensionMetadata, implementation: _T, registry: Registry | None) -> _T:
-    (registry if registry is not None else shared_registry()).register(metadata)
-    implementation.__siddhi_extension__ = metadata  # type: ignore[attr-defined]
-    return implementation
-
-
-def _split(name: str) -> tuple[str | None, str]:
-    namespace, colon, plain = name.rpartition(":")
-    if colon and not namespace:
-        raise ExtensionError(f"'{name}' has an empty namespace")
-    return (namespace or None), plain
-
-
-def _described(description: str | None, implementation: Any) -> str:
-    return description if description is not None else (getattr(implementation, "__doc__", None) or "").strip()
-
-
-def _parameters(name: str, args: Sequence[ArgumentSpec], implementation: Any) -> tuple[Parameter, ...]:
-    """Parameters named as those of the implementation, where it names them."""
-    from inspect import signature
-
-    target = (
-        implementation.add if isinstance(implementation, type) and hasattr(implementation, "add") else implementation
-    )
-    names = [parameter for parameter in signature(target).parameters if parameter != "self"] if callable(target) else []
-    parameters: list[Parameter] = []
-    for position, spec in enumerate(args):
-        label = names[position] if position < len(names) else f"arg{position + 1}"
-        if isinstance(spec, Parameter):
-            parameters.append(spec)
-        elif isinstance(spec, AttributeType):
-            parameters.append(Parameter(label, frozenset({spec})))
-        else:
-            try:
-                types = frozenset(spec)
-            except TypeError:
-                raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}") from None
-            if not all(isinstance(type_, AttributeType) for type_ in types):
-                raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}")
-            parameters.append(Parameter(label, types))
-    return tuple(parameters)
-
-
-def _check_signature(name: str, implementation: Any, count: int, repeat: Repeat) -> None:
-    """Refuse a Python function that cannot take the declared arguments."""
-    from inspect import Parameter as Formal
-    from inspect import signature
-
-    if not callable(implementation):
-        raise ExtensionError(f"'{name}': {implementation!r} cannot be called")
-    formals = list(signature(implementation).parameters.values())
-    positional = [formal for formal in formals if formal.kind in (Formal.POSITIONAL_ONLY, Formal.POSITIONAL_OR_KEYWORD)]
-    variadic = any(formal.kind is Formal.VAR_POSITIONAL for formal in formals)
-    required = sum(1 for formal in positional if formal.default is Formal.empty)
-    if any(formal.kind is Formal.KEYWORD_ONLY and formal.default is Formal.empty for formal in formals):
-        raise ExtensionError(f"'{name}': arguments come by position, but the implementation requires keywords")
-    least = count - 1 if repeat is Repeat.ZERO_OR_MORE else count
-    if required > least or (len(positional) < count and not variadic) or (repeat is not Repeat.NO and not variadic):
-        raise ExtensionError(f"'{name}' is declared with {count} argument(s), which its implementation does not take")
+    return lambda metadata, implementation: register(metadata, implementation, registry)

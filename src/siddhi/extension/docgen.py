@@ -23,6 +23,7 @@ from siddhi.extension.metadata import (
     Repeat,
     ScriptLanguageMetadata,
     StreamFunctionMetadata,
+    StreamProcessorMetadata,
     WindowMetadata,
 )
 from siddhi.extension.registry import Registry
@@ -34,6 +35,7 @@ _CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
     ("Functions", FunctionMetadata),
     ("Aggregators", AggregatorMetadata),
     ("Stream functions", StreamFunctionMetadata),
+    ("Stream processors", StreamProcessorMetadata),
     ("Windows", WindowMetadata),
     ("Script languages", ScriptLanguageMetadata),
     ("Sources", SourceMetadata),
@@ -78,6 +80,9 @@ def _section(metadata: ExtensionMetadata) -> Iterator[str]:
         yield ""
     for overload in metadata.overloads:
         yield f"- `{signature(metadata, overload)}`{_returns_text(metadata)}"
+    if isinstance(metadata, StreamProcessorMetadata) and metadata.appends and not callable(metadata.appends):
+        yield ""
+        yield f"Appends {', '.join(f'`{attribute.name}` {attribute.type}' for attribute in metadata.appends)}."
     notes = dict(note for overload in metadata.overloads for note in map(_note, overload.parameters) if note[1])
     if notes:
         yield ""

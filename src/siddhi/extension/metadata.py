@@ -24,6 +24,7 @@ __all__ = [
     "ReturnRule",
     "ScriptLanguageMetadata",
     "StreamFunctionMetadata",
+    "StreamProcessorMetadata",
     "WindowMetadata",
 ]
 
@@ -129,8 +130,21 @@ class StreamFunctionMetadata(ExtensionMetadata):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StreamProcessorMetadata(StreamFunctionMetadata):
+    """A stream processor in Python: a class with process(event, *values), and perhaps on_timer(time) and end_chunk().
+
+    ``clock_driven``: it uses timers of the app clock.
+    """
+
+    title: ClassVar[str] = "stream processor"
+
+    reads_event: bool = True
+    clock_driven: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WindowMetadata(ExtensionMetadata):
-    """A window.
+    """A window. A Python implementation is a class as that of a stream processor, perhaps with events().
 
     Attributes:
         batch: releases whole batches, announced by RESET.
@@ -160,6 +174,8 @@ class WindowMetadata(ExtensionMetadata):
     @property
     def takes_away(self) -> bool:
         """Whether EXPIRED events come whatever a query puts out: they take away from aggregates, where no RESET does."""
+        if self.implementation is not None:
+            return self.expires  # what a user's window does is known only when it has done it
         return self.expires and not (self.batch and self.emits_reset)
 
 

@@ -29,6 +29,7 @@ from siddhi.extension.metadata import (
     FunctionMetadata,
     ScriptLanguageMetadata,
     StreamFunctionMetadata,
+    StreamProcessorMetadata,
     WindowMetadata,
 )
 from siddhi.types import AttributeType
@@ -39,6 +40,7 @@ ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
     FunctionMetadata: "siddhi.functions",
     AggregatorMetadata: "siddhi.aggregators",
     StreamFunctionMetadata: "siddhi.stream_functions",
+    StreamProcessorMetadata: "siddhi.stream_processors",
     WindowMetadata: "siddhi.windows",
     ScriptLanguageMetadata: "siddhi.script_languages",
     SourceMetadata: "siddhi.sources",
@@ -51,7 +53,10 @@ ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
 """The entry point group of each kind of extension."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_CALLED_ALIKE: tuple[type[ExtensionMetadata], ...] = (FunctionMetadata, AggregatorMetadata)
+_CALLED_ALIKE: tuple[tuple[type[ExtensionMetadata], ...], ...] = (
+    (FunctionMetadata, AggregatorMetadata),
+    (StreamFunctionMetadata, StreamProcessorMetadata),
+)
 _M = TypeVar("_M", bound=ExtensionMetadata)
 _K = TypeVar("_K", bound=ConnectorMetadata)
 
@@ -110,8 +115,9 @@ class Registry:
         return self.find(AggregatorMetadata, namespace, name)
 
     def stream_function(self, namespace: str | None, name: str) -> StreamFunctionMetadata | None:
-        """The stream function of this name, or None."""
-        return self.find(StreamFunctionMetadata, namespace, name)
+        """The stream function or processor of this name, or None."""
+        function = self.find(StreamFunctionMetadata, namespace, name)
+        return function if function is not None else self.find(StreamProcessorMetadata, namespace, name)
 
     def window(self, namespace: str | None, name: str) -> WindowMetadata | None:
         """The window of this name, or None."""
@@ -141,8 +147,8 @@ class Registry:
         return sorted({metadata.full_name for kind in kinds for metadata in self.all(kind)})
 
     def _holder(self, metadata: ExtensionMetadata) -> ExtensionMetadata | None:
-        """Who holds the name. Functions and aggregators are called alike, so they share their names."""
-        kinds = _CALLED_ALIKE if isinstance(metadata, _CALLED_ALIKE) else (type(metadata),)
+        """Who holds the name. Kinds that are called alike share their names."""
+        kinds = next((alike for alike in _CALLED_ALIKE if type(metadata) in alike), (type(metadata),))
         registry: Registry | None = self
         while registry is not None:
             for kind in kinds:
@@ -223,6 +229,9 @@ def _check(metadata: ExtensionMetadata) -> None:
         missing = [name for name in ("add", "remove", "reset", "value") if not hasattr(metadata.implementation, name)]
         if missing:
             raise ExtensionError(f"{what}: {metadata.implementation!r} lacks {', '.join(missing)}()")
+    with_objects = isinstance(metadata, (StreamProcessorMetadata, WindowMetadata)) and metadata.native is None
+    if with_objects and not hasattr(metadata.implementation, "process"):
+        raise ExtensionError(f"{what}: {metadata.implementation!r} lacks process()")
     if isinstance(metadata, (FunctionMetadata, AggregatorMetadata)) and not (
         isinstance(metadata.returns, AttributeType) or callable(metadata.returns)
     ):

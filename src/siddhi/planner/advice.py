@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
-from siddhi.query_api import Annotation, JoinInput, Partition, Pattern, Query, Sequence, SiddhiApp
+from siddhi.query_api import (
+    Annotation,
+    InsertInto,
+    JoinInput,
+    Partition,
+    Pattern,
+    Query,
+    Sequence,
+    SiddhiApp,
+    StreamDefinition,
+    WindowDefinition,
+)
 from siddhi.query_api.span import Node
 
 __all__ = ["advice"]
@@ -52,8 +63,11 @@ _ANNOTATIONS = (
 def advice(app: SiddhiApp) -> list[str]:
     """One line for each thing that has no effect, or another than it seems, in the order of the text."""
     found = [line for annotation in app.annotations for line in _annotation("app:", annotation)]
+    streams = {definition.id for definition in app.definitions if isinstance(definition, StreamDefinition)}
     for definition in app.definitions:
         found += _annotations(getattr(definition, "annotations", ()))
+        if isinstance(definition, WindowDefinition):
+            found += _window(definition, streams)
     for execution in app.executions:
         found += _annotations(execution.annotations)
         for query in execution.queries if isinstance(execution, Partition) else (execution,):
@@ -85,12 +99,34 @@ def _annotation(prefix: str, annotation: Annotation) -> Iterator[str]:
             yield f"@{name} is unknown and ignored{_line(annotation)}: did you mean '@{likely}'?"
 
 
+def _window(window: WindowDefinition, streams: Container[str]) -> Iterator[str]:
+    if window.id in streams:
+        yield (
+            f"window '{window.id}' hides the stream of that name{_line(window)}: queries read and fill the window, and "
+            "nothing can be sent to the stream; rename one of them"
+        )
+    for annotation in window.annotations:
+        if annotation.name.lower() == "onerror":
+            place = annotation if annotation.span is not None else window
+            yield (
+                f"@{annotation.name} on a window is ignored{_line(place)}: streams have it, such as one that a query fills "
+                "from the window"
+            )
+
+
 def _query(query: Query) -> Iterator[str]:
     if not isinstance(query.input, (Pattern, Sequence)):
         for info in (annotation for annotation in query.annotations if annotation.name.lower() == "info"):
             if info.element("max.partial.matches") is not None:
                 yield f"max.partial.matches says nothing of a query without a pattern or sequence{_line(info)}"
     join = query.input
+    output = query.output
+    if isinstance(output, InsertInto) and output.is_fault:
+        place = output if output.span is not None else query
+        yield (
+            f"'insert into !{output.target}' writes to stream '{output.target}' itself, as in Siddhi, and not to its "
+            f"fault stream{_line(place)}: write 'insert into {output.target}' where that is meant"
+        )
     if isinstance(join, JoinInput):
         left, right = join.left, join.right
         if left.alias is None and right.alias is None and _source(left) == _source(right):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from siddhi.extension.metadata import StreamProcessorMetadata
 from siddhi.planner.aggregations_plan import AggregationPlan
 from siddhi.planner.expressions import Call, InTable, TypedExpression
 from siddhi.planner.liveness import selection_expressions
@@ -16,6 +17,7 @@ from siddhi.planner.nodes import (
     QueryPlan,
     SingleInputPlan,
     SourceKind,
+    StreamFunctionPlan,
 )
 from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.walk import walk
@@ -81,6 +83,10 @@ def _add_query(unit: Unit, query: QueryPlan) -> None:
             unit.uses.add(source.source)
         unit.timed = unit.timed or (source.window is not None and source.window.window.clock_driven)
         unit.reads_clock = unit.reads_clock or source.window is not None
+        for handler in (*source.before, *source.after):
+            if isinstance(handler, StreamFunctionPlan) and isinstance(handler.function, StreamProcessorMetadata):
+                unit.timed = unit.timed or handler.function.clock_driven
+                unit.reads_clock = True
     unit.timed = unit.timed or (query.rate is not None and not isinstance(query.rate, EventRate))
     for expression in expressions_of(query):
         for node in walk(expression):

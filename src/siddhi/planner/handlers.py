@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
+from siddhi.extension.metadata import StreamFunctionMetadata, StreamProcessorMetadata, WindowMetadata
 from siddhi.planner.calls import resolve_arguments
 from siddhi.planner.expressions import Const
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, StreamFunctionPlan, WindowPlan
@@ -104,7 +104,7 @@ def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: Strea
     registry = resolver.catalog.registry
     function = registry.stream_function(node.namespace, node.name)
     if function is None:
-        hint_names = registry.names(StreamFunctionMetadata)
+        hint_names = registry.names(StreamFunctionMetadata, StreamProcessorMetadata)
         error = unknown_extension("stream function", _full_name(node), hint_names, place)
         if registry.window(node.namespace, node.name) is not None:
             error.hint = f"a window is written #window.{node.name}(...)"

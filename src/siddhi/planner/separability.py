@@ -205,6 +205,7 @@ def _makes_chunks(query: QueryPlan) -> bool:
         return functions
     return (
         window.window.batch
+        or window.window.native is None
         or window.window.native == "session"
         or (query.output.event_type is not OutputEventType.CURRENT)
     )
@@ -236,6 +237,8 @@ def _with_chunks_passed_on(found: list[Element]) -> tuple[Element, ...]:
 
 def _is_deterministic(query: QueryPlan) -> bool:
     if any(_is_random(node) for expression in expressions_of(query) for node in walk(expression)):
+        return False
+    if any(source.window is not None and source.window.window.native is None for source in sources_of(query)):
         return False
     return not any(
         isinstance(handler, StreamFunctionPlan) and handler.function.native is None

@@ -129,7 +129,11 @@ class BuiltAggregation:
         aggregators = builder.aggregators
         if handlers:
             stage, copier = stage.widened(plan.input, plan.input.before)
-            aggregators += add_handlers(handlers, plan.input.source_width, stage, chain, site)
+            more, processors = add_handlers(handlers, plan.input.source_width, stage, chain, site)
+            aggregators += more
+            for number, step in enumerate(processors):
+                step.make_state(0)
+                self.stateful[f"processor {number}"] = step
         self.core = self._build(stage)
         chain.add(self.core)
         if aggregators:

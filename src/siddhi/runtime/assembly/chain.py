@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from siddhi._core.aggregator import Aggregator
 from siddhi._core.event import EventPool
 from siddhi._core.processor import FilterProcessor, Processor
+from siddhi._core.processor_python import PythonStreamProcessor
 from siddhi.planner.expressions import Call, ScriptCall, TypedExpression
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, SingleInputPlan
 from siddhi.planner.walk import read_positions, walk
@@ -50,17 +51,21 @@ def leading_filters(handlers: Sequence[HandlerPlan]) -> tuple[list[FilterPlan], 
 
 def add_handlers(
     handlers: Sequence[HandlerPlan], first_appended: int, stage: Stage, chain: Chain, site: Site
-) -> list[Aggregator]:
-    """Add filters and stream functions to the chain; returns the aggregators in them."""
+) -> tuple[list[Aggregator], list[Processor]]:
+    """Add filters and stream functions to the chain; returns the aggregators in them, and the steps that hold state."""
+    stateful: list[Processor] = []
     builder = site.builder({0: stage.cells})
     for handler in handlers:
         if isinstance(handler, FilterPlan):
             chain.add(FilterProcessor(site.context, builder.build(handler.condition)))
             continue
         arguments = builder.build_all(handler.arguments)
-        chain.add(build_stream_function(handler, site.context, own_pool(stage), arguments, first_appended))
+        step = build_stream_function(handler, site.context, own_pool(stage), arguments, first_appended)
+        chain.add(step)
+        if isinstance(step, PythonStreamProcessor):
+            stateful.append(step)
         first_appended += len(handler.appended)
-    return list(builder.aggregators)
+    return list(builder.aggregators), stateful
 
 
 def own_pool(stage: Stage) -> EventPool:

@@ -333,7 +333,9 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
     handlers, aggregators = _build_filters(side)
     if handlers:
         side.stage, side.copier = side.stage.widened(side.plan, side.plan.before)
-        aggregators += add_handlers(handlers, side.plan.source_width, side.stage, side.chain, site)
+        more, processors = add_handlers(handlers, side.plan.source_width, side.stage, side.chain, site)
+        aggregators += more
+        side.stateful |= {f"{side.name}/processor {number}": step for number, step in enumerate(processors)}
     if side.own_records:
         side.stage, copier = side.stage.kept(side.plan)
         if side.copier is None:

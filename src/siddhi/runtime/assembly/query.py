@@ -126,7 +126,9 @@ def build_single_query(
     copier: StageCopier | None = None
     if handlers:
         stage, copier = stage.widened(input_, input_.before)
-        in_filters += add_handlers(handlers, input_.source_width, stage, chain, site)
+        aggregators, processors = add_handlers(handlers, input_.source_width, stage, chain, site)
+        in_filters += aggregators
+        built.stateful |= {f"processor {number}": step for number, step in enumerate(processors)}
     compact = compaction(plan)
     if input_.window is not None and compact is None:
         stage, window_copier = stage.kept(input_)
@@ -146,11 +148,15 @@ def build_single_query(
                 partitioned=site.partitioned,
                 scripts=site.scripts,
                 selected=_selected(plan),
+                width=len(input_.window_layout),
             ),
         )
         chain.add(window)
         built.stateful["window"] = window
-        in_filters += add_handlers(input_.after, len(input_.window_layout), stage, chain, site)
+        aggregators, processors = add_handlers(input_.after, len(input_.window_layout), stage, chain, site)
+        in_filters += aggregators
+        built.stateful |= {f"processor {number} behind the window": step for number, step in enumerate(processors)}
+        remembers = remembers and not processors  # what they put out are events of their own
     if in_filters:
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
     if is_projection(plan):

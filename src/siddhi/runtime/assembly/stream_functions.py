@@ -6,11 +6,15 @@ import logging
 from collections.abc import Callable
 
 from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool
+from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
 from siddhi._core.processor import Processor
+from siddhi._core.processor_python import PythonStreamProcessor
+from siddhi._core.python_step import PythonStep
 from siddhi._core.stream_function import LogFunction, Pol2Cart, PythonStreamFunction
+from siddhi.extension.metadata import StreamProcessorMetadata
 from siddhi.planner.nodes import StreamFunctionPlan
+from siddhi.planner.parameters import constants_of
 from siddhi.types import AttributeType
 
 __all__ = ["build_stream_function"]
@@ -46,6 +50,13 @@ def build_stream_function(
         return _log(plan, context, pool, arguments)
     if function.native == "pol2Cart":
         return Pol2Cart(context, pool, arguments, first)
+    if isinstance(function, StreamProcessorMetadata):
+        layout = Layout(pool.layout.names[:first], pool.layout.types[:first])
+        what = f"{function.title} '{function.full_name}'"
+        constants = tuple(constants_of(plan.arguments))
+        return PythonStreamProcessor(
+            PythonStep(context, pool, layout, function.implementation, what, arguments, constants, len(plan.appended))
+        )
     return PythonStreamFunction(context, pool, function.implementation, arguments, first, len(plan.appended))
 
 

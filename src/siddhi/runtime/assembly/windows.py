@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool
+from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
+from siddhi._core.python_step import PythonStep
 from siddhi._core.window import Window
 from siddhi._core.window_batch import ChunkBatchWindow, LengthBatchWindow, TimeBatchWindow
 from siddhi._core.window_cron import CronWindow
@@ -17,14 +18,17 @@ from siddhi._core.window_expression import FIRST, LAST, ExpressionBatchWindow, E
 from siddhi._core.window_external_batch import ExternalTimeBatchWindow
 from siddhi._core.window_frequent import FrequentWindow, LossyFrequentWindow
 from siddhi._core.window_length import LengthWindow
+from siddhi._core.window_python import PythonWindow
 from siddhi._core.window_session import SessionWindow
 from siddhi._core.window_sort import SortWindow
 from siddhi._core.window_time import ExternalTimeWindow, TimeWindow
 from siddhi._core.window_time_length import TimeLengthWindow
 from siddhi.errors import SiddhiAppCreationError
+from siddhi.extension.processors import RESET
 from siddhi.planner.cron import parse_cron
 from siddhi.planner.expressions import FIRST_SLOT, LAST_SLOT, Attr, Const, TypedExpression
 from siddhi.planner.nodes import WindowPlan
+from siddhi.planner.parameters import constants_of
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
@@ -46,6 +50,7 @@ class WindowSite:
         partitioned: the query stands inside a partition.
         scripts: compiled ``define function`` bodies by name.
         selected: positions of the attributes that the query puts out as they are; None: all of them.
+        width: how many cells the window fills, in front of those that steps behind it append; None: all of them.
     """
 
     context: AppContext
@@ -57,6 +62,7 @@ class WindowSite:
     partitioned: bool = False
     scripts: Mapping[str, Callable[..., object]] = field(default_factory=dict)
     selected: tuple[int, ...] | None = None
+    width: int | None = None
 
     def expressions(self) -> ExpressionBuilder:
         """Builds expressions over the event at hand and, for conditions, over the ends of what is held."""
@@ -76,6 +82,8 @@ def build_window(plan: WindowPlan, site: WindowSite) -> Window:
     Raises:
         SiddhiAppCreationError: this engine does not run that window, or not with these arguments.
     """
+    if plan.window.implementation is not None:
+        return _python(site, plan)
     build = _BUILDERS.get(plan.window.native or "")
     if build is None:
         raise not_supported(f"the window '{plan.window.full_name}' is", site.span)
@@ -83,6 +91,23 @@ def build_window(plan: WindowPlan, site: WindowSite) -> Window:
         return build(site, plan)
     except ValueError as error:
         raise SiddhiAppCreationError(str(error), code="E305", span=site.span) from error
+
+
+def _python(site: WindowSite, plan: WindowPlan) -> Window:
+    window, full = plan.window, site.pool.layout
+    layout = full if site.width is None else Layout(full.names[: site.width], full.types[: site.width])
+    step = PythonStep(
+        site.context,
+        site.pool,
+        layout,
+        window.implementation,
+        f"{window.title} '{window.full_name}'",
+        site.expressions().build_all(plan.arguments),
+        tuple(constants_of(plan.arguments)),
+        0,
+        RESET,
+    )
+    return PythonWindow(step, site.pool, window.batch, window.searchable)
 
 
 def _constants(plan: WindowPlan) -> Sequence[Any]:

@@ -1,0 +1,30 @@
+from typing import Any
+
+from siddhi._core.context import AppContext
+from siddhi._core.event import EventPool, Layout
+from siddhi._core.executor import Executor
+
+class ProcessorContext:
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
+    @property
+    def attributes(self) -> tuple[str, ...]: ...
+    @property
+    def app_name(self) -> str: ...
+    @property
+    def now(self) -> int: ...
+    def schedule(self, when: int) -> None: ...
+
+class PythonStep:
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        layout: Layout,
+        factory: Any,
+        what: str,
+        arguments: tuple[Executor, ...],
+        constants: tuple[Any, ...],
+        count: int,
+        reset: object = None,
+    ) -> None: ...

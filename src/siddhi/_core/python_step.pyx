@@ -1,0 +1,266 @@
+"""What stream processors and windows written in Python have in common.
+
+The user's class is made with a :class:`ProcessorContext`. It has ``process(event, *values)``, and may have
+``on_timer(time)`` and ``end_chunk()``; each answers with an Event, several, or None. A window may have ``events()``, what
+joins and on-demand queries find in it. For snapshots it may have ``snapshot()`` and ``restore(state)`` with a state of
+built-in types, events and deques (without: the attributes of the object).
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+
+from siddhi._core.event cimport CURRENT, EXPIRED, acquire, cell_from_python, event_to_tuple, release
+from siddhi._core.executor cimport Executor, evaluate_to_python, now_ms
+from siddhi._core.lock cimport AppLock
+from siddhi._core.python_state cimport living_state, plain_state
+from siddhi._core.queue cimport queue_clear, queue_push
+from siddhi._core.user_event cimport read_timestamp
+
+
+cdef class ProcessorContext:
+    """Where an object of a user's class stands, and how it is woken.
+
+    Attributes:
+        arguments: value of each argument that is a literal, None for the others.
+        attributes: names of the attributes of the events it gets.
+    """
+
+    @property
+    def app_name(self):
+        """Name of the app."""
+        return self.app.name
+
+    @property
+    def now(self):
+        """The app's clock in ms."""
+        return now_ms(&self.app.frame)
+
+    def schedule(self, when):
+        """Have ``on_timer(when)`` called when the app's clock reaches a time (ms); once, however often it is asked for.
+
+        Raises:
+            EventError: the time is no integer.
+        """
+        cdef int64_t due = read_timestamp(when)
+        cdef AppLock lock = self.app.lock
+        with lock:
+            if not self.dropped and due not in self.pending:
+                self.pending.add(due)
+                self.app.schedule(self.step, due, self.partition)
+
+
+@cython.no_gc_clear
+cdef class PythonKey:
+    """The state of one partition key."""
+
+    def __dealloc__(self):
+        if self.pool is not None:
+            queue_clear(&self.shown, self.pool)
+
+
+cdef class PythonStep:
+    """Calls the user's objects, for the processor it belongs to.
+
+    Args:
+        app: the app's context.
+        pool: of the records that come by.
+        layout: of the attributes that exist at this point: the first cells of the records.
+        factory: the user's class; called with a :class:`ProcessorContext`, once per partition key.
+        what: kind and name, for messages.
+        arguments: executors.
+        constants: the value of each argument that is a literal, None for the others.
+        count: how many attributes it appends.
+        reset: what stands for RESET in an answer; None: nothing does.
+    """
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, factory not None,
+                 str what not None, tuple arguments not None, tuple constants not None, int count, reset=None):
+        self.app = app
+        self.pool = pool
+        self.layout = layout
+        self.factory = factory
+        self.what = what
+        self.arguments = arguments
+        self.constants = constants
+        self.count = count
+        self.reset = reset
+
+    cdef PythonKey key(self, Timed step, uint32_t partition):
+        """A fresh state."""
+        cdef PythonKey key = PythonKey.__new__(PythonKey)
+        cdef ProcessorContext context = ProcessorContext.__new__(ProcessorContext)
+        context.app = self.app
+        context.step = step
+        context.partition = partition
+        context.arguments = self.constants
+        context.attributes = self.layout.names
+        context.pending = set()
+        key.context = context
+        key.pool = self.pool
+        return key
+
+    cdef object failed(self, str method, object error):
+        return RuntimeError(f"{self.what} failed in {method}: {type(error).__name__}: {error}")
+
+    cdef object instance_of(self, PythonKey key):
+        if key.instance is None:
+            try:
+                one = self.factory(key.context)
+            except Exception as error:
+                raise self.failed("its constructor", error) from error
+            # The constructor may have run anything, even this.
+            if key.instance is None:
+                key.instance = one
+        return key.instance
+
+    cdef list answer(self, PythonKey key, str method, tuple arguments):
+        """What a method puts out, as a whole: where it fails, nothing of it has gone on."""
+        cdef object one = self.instance_of(key)
+        try:
+            found = getattr(one, method)(*arguments)
+            if found is None:
+                return []
+            if type(found) is Event or found is self.reset:
+                return [found]
+            return list(found)
+        except Exception as error:
+            raise self.failed(method, error) from error
+
+    cdef bint offer(self, PythonKey key, EventC* event, Processor next) except -1:
+        """Hand an event to the user's object; whether anything went on."""
+        cdef Executor argument
+        cdef Event seen = self.show(event)
+        values = [evaluate_to_python(argument, event, &self.app.frame) for argument in self.arguments]
+        return self.put_out(self.answer(key, "process", (seen, *values)), event, seen, next)
+
+    cdef bint wake(self, PythonKey key, int64_t when, Processor next) except -1:
+        """A timer is due; whether anything went on."""
+        if when not in key.context.pending:
+            return False  # of a key that was dropped, its slot perhaps used again
+        key.context.pending.remove(when)
+        return self.put_out(self.answer(key, "on_timer", (when,)), NULL, None, next)
+
+    cdef bint end_chunk(self, PythonKey key, Processor next) except -1:
+        """The chunk is over; whether anything went on."""
+        if key.instance is None or not hasattr(key.instance, "end_chunk"):
+            return False
+        return self.put_out(self.answer(key, "end_chunk", ()), NULL, None, next)
+
+    cdef Event show(self, EventC* event):
+        """An Event of the attributes that exist here; its values stay as they are, whatever becomes of the record."""
+        cdef Event seen = Event.__new__(Event)
+        cdef tuple values = event_to_tuple(event, self.pool.layout)
+        seen.timestamp = event.timestamp
+        seen.is_expired = event.type == EXPIRED
+        seen.values = values if len(values) == self.layout.width else values[:self.layout.width]
+        seen.layout = self.layout
+        return seen
+
+    cdef EventC* record(self, Event event) except NULL:
+        """A record of what the user's object put out; the caller owns it."""
+        cdef tuple values = event.load()
+        cdef Layout layout = self.pool.layout
+        cdef EventC* record
+        cdef int i, width = self.layout.width + self.count
+        if len(values) != width:
+            appended = f", {self.count} of them appended" if self.count else ""
+            raise ValueError(f"{self.what} gave {event!r}, where events have {width} values{appended}")
+        record = acquire(self.pool)
+        try:
+            for i in range(layout.words):
+                record.body[i] = 0
+            for i in range(layout.width):
+                cell_from_python(record, layout, i, values[i] if i < width else None)
+        except ValueError as error:
+            release(self.pool, record)
+            raise ValueError(f"{self.what} gave {event!r}: {error}") from None
+        except BaseException:
+            release(self.pool, record)
+            raise
+        record.timestamp = event.timestamp
+        record.type = EXPIRED if event.is_expired else CURRENT
+        return record
+
+    cdef bint put_out(self, list answer, EventC* lent, Event seen, Processor next) except -1:
+        """Send on what a method answered. Everything is made before anything goes: a mistake in it stops all of it."""
+        cdef Py_ssize_t i, n = len(answer)
+        cdef EventC** records
+        cdef object item
+        if n == 0:
+            return False
+        if n == 1 and answer[0] is seen and self.count == 0 and lent is not NULL:
+            next.process(lent)             # the event that came, as it came
+            return True
+        records = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
+        if records is NULL:
+            raise MemoryError
+        for i in range(n):
+            records[i] = NULL
+        try:
+            for i in range(n):
+                item = answer[i]
+                if type(item) is Event:
+                    records[i] = self.record(item)
+                elif item is None or item is not self.reset:
+                    raise TypeError(f"{self.what} gave {item!r}, which is no event")
+            for i in range(n):
+                if records[i] is NULL:
+                    next.reset(now_ms(&self.app.frame))
+                else:
+                    next.process(records[i])
+        finally:
+            for i in range(n):
+                if records[i] is not NULL:
+                    release(self.pool, records[i])
+            PyMem_Free(records)
+        return True
+
+    cdef int show_content(self, PythonKey key) except -1:
+        """Fill ``key.shown`` with what the user's object shows to searches."""
+        cdef QueueC fresh = QueueC(NULL, 0, 0, 0)
+        try:
+            if key.instance is not None:
+                for item in self.answer(key, "events", ()):
+                    if type(item) is not Event:
+                        raise TypeError(f"{self.what} gave {item!r} in events(), which is no event")
+                    queue_push(&fresh, self.record(item))
+        except BaseException:
+            queue_clear(&fresh, self.pool)
+            raise
+        queue_clear(&key.shown, self.pool)
+        key.shown = fresh
+        return 0
+
+    cdef int write_key(self, PythonKey key, SnapshotWriter writer) except -1:
+        cdef object one = key.instance
+        writer.put_object(sorted(key.context.pending))
+        writer.put_bool(one is not None)
+        if one is None:
+            return 0
+        try:
+            if hasattr(one, "snapshot"):
+                state = one.snapshot()
+            else:
+                state = {name: value for name, value in vars(one).items() if value is not key.context}
+            writer.put_object(plain_state(state))
+        except Exception as error:
+            raise self.failed("snapshot", error) from error
+        return 0
+
+    cdef int read_key(self, PythonKey key, SnapshotReader reader) except -1:
+        cdef list pending = reader.get_object()
+        if reader.get_bool():
+            state = living_state(reader.get_object(), self.layout)
+            one = self.instance_of(key)
+            try:
+                if hasattr(one, "restore"):
+                    one.restore(state)
+                else:
+                    vars(one).update(state)
+            except Exception as error:
+                raise self.failed("restore", error) from error
+        # What the constructor asked for counts only where the state was there already.
+        key.context.pending.clear()
+        for when in pending:
+            key.context.schedule(when)
+        return 0

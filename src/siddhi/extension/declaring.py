@@ -1,0 +1,108 @@
+"""What the decorators of extensions share: names, parameters, signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from siddhi.errors import ExtensionError
+from siddhi.extension.metadata import ExtensionMetadata, Parameter, Repeat
+from siddhi.extension.registry import Registry, shared_registry
+from siddhi.query_api.definition import Attribute
+from siddhi.types import AttributeType
+
+__all__ = ["ArgumentSpec", "appended", "check_signature", "described", "parameters", "register", "split"]
+
+ArgumentSpec = AttributeType | Parameter | Iterable[AttributeType]
+"""One argument: a type, a set of types, or a whole :class:`Parameter`."""
+
+_T = TypeVar("_T")
+
+
+def register(metadata: ExtensionMetadata, implementation: _T, registry: Registry | None) -> _T:
+    """Make an extension known, and its implementation tell of it.
+
+    Raises:
+        ExtensionError: the metadata contradicts itself, or the name is taken.
+    """
+    (registry if registry is not None else shared_registry()).register(metadata)
+    implementation.__siddhi_extension__ = metadata  # type: ignore[attr-defined]
+    return implementation
+
+
+def split(name: str) -> tuple[str | None, str]:
+    """Namespace and name.
+
+    Raises:
+        ExtensionError: the namespace is empty.
+    """
+    namespace, colon, plain = name.rpartition(":")
+    if colon and not namespace:
+        raise ExtensionError(f"'{name}' has an empty namespace")
+    return (namespace or None), plain
+
+
+def described(description: str | None, implementation: Any) -> str:
+    """What is said of an extension: by default the docstring of its implementation."""
+    return description if description is not None else (getattr(implementation, "__doc__", None) or "").strip()
+
+
+def parameters(name: str, args: Sequence[ArgumentSpec], target: Any, first: int = 0) -> tuple[Parameter, ...]:
+    """Parameters named as those of a function or method from ``first`` on, where it names them.
+
+    Raises:
+        ExtensionError: one of them is no type.
+    """
+    from inspect import signature
+
+    names = list(signature(target).parameters)[first:] if callable(target) else []
+    found: list[Parameter] = []
+    for position, spec in enumerate(args):
+        label = names[position] if position < len(names) else f"arg{position + 1}"
+        if isinstance(spec, Parameter):
+            found.append(spec)
+        elif isinstance(spec, AttributeType):
+            found.append(Parameter(label, frozenset({spec})))
+        else:
+            try:
+                types = frozenset(spec)
+            except TypeError:
+                raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}") from None
+            if not all(isinstance(type_, AttributeType) for type_ in types):
+                raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}")
+            found.append(Parameter(label, types))
+    return tuple(found)
+
+
+def appended(name: str, appends: Mapping[str, AttributeType] | Sequence[Attribute]) -> tuple[Attribute, ...]:
+    """The attributes that an extension adds.
+
+    Raises:
+        ExtensionError: one comes twice.
+    """
+    added = tuple(Attribute(*item) for item in appends.items()) if isinstance(appends, Mapping) else tuple(appends)
+    if len({attribute.name for attribute in added}) != len(added):
+        raise ExtensionError(f"'{name}' appends an attribute twice")
+    return added
+
+
+def check_signature(name: str, implementation: Any, count: int, repeat: Repeat) -> None:
+    """Refuse a Python function that cannot take the declared arguments.
+
+    Raises:
+        ExtensionError: it cannot, or is no function.
+    """
+    from inspect import Parameter as Formal
+    from inspect import signature
+
+    if not callable(implementation):
+        raise ExtensionError(f"'{name}': {implementation!r} cannot be called")
+    formals = list(signature(implementation).parameters.values())
+    positional = [formal for formal in formals if formal.kind in (Formal.POSITIONAL_ONLY, Formal.POSITIONAL_OR_KEYWORD)]
+    variadic = any(formal.kind is Formal.VAR_POSITIONAL for formal in formals)
+    required = sum(1 for formal in positional if formal.default is Formal.empty)
+    if any(formal.kind is Formal.KEYWORD_ONLY and formal.default is Formal.empty for formal in formals):
+        raise ExtensionError(f"'{name}': arguments come by position, but the implementation requires keywords")
+    least = count - 1 if repeat is Repeat.ZERO_OR_MORE else count
+    if required > least or (len(positional) < count and not variadic) or (repeat is not Repeat.NO and not variadic):
+        raise ExtensionError(f"'{name}' is declared with {count} argument(s), which its implementation does not take")
