@@ -37,7 +37,7 @@ ALLOWED = {
     "stores": LEAVES | {"extension", "io"},
     "temporal": LEAVES | {"extension"},
     "testing": PUBLIC,
-    "cli": PUBLIC,
+    "cli": PUBLIC | {"spark"},  # loaded where it is asked for
     "server": PUBLIC,
     "jupyter": PUBLIC,
     "spark": PUBLIC,

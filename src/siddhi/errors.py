@@ -11,19 +11,23 @@
     │       └── UnsupportedAttributeTypeError
     │   └── SiddhiAppCreationError         it makes sense, but this engine can't build it
     │       ├── ExtensionNotFoundError
-    │       └── OnDemandQueryCreationError
+    │       ├── OnDemandQueryCreationError
+    │       └── SparkLoweringError         it can't run on Spark; every refusal with its place
     ├── SiddhiRuntimeError                 while events flow
     │   ├── EventError                     a row that does not fit its stream (also a ValueError)
     │   ├── NotRunningError                the app has not been started, or is shut down
     │   ├── DefinitionNotExistError        no stream, query or table of that name
     │   ├── ConnectionUnavailableError     a source, sink or store can't be reached now
     │   │   └── SubscriberUnavailableError nobody has subscribed to a topic
-    │   └── MappingFailedError             a payload that no event can be made of
+    │   ├── MappingFailedError             a payload that no event can be made of
+    │   └── SparkRunError                  the app failed on a Spark worker
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
     │   └── CannotRestoreStateError        a snapshot that does not fit, or can't be read
     │       └── DamagedSnapshotError       torn, foreign or changed bytes
-    └── ExtensionError                     a faulty extension, refused when it registers
+    ├── ConfigError                        a configuration that can't be read
+    ├── ExtensionError                     a faulty extension, refused when it registers
+    └── SparkSetupError                    PySpark or Java is missing or too old
 
 The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases at the end.
 """
@@ -31,7 +35,7 @@ The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -196,6 +200,26 @@ class OnDemandQueryCreationError(SiddhiAppCreationError):
     code = "E302"
 
 
+class SparkLoweringError(SiddhiAppCreationError):
+    """The app, or a part of it, can't run on Spark.
+
+    Args:
+        refusals: one error per clause that is refused, each with its place and a hint.
+    """
+
+    code = "E400"
+
+    def __init__(self, refusals: Sequence[SiddhiAppError]) -> None:
+        first = refusals[0]
+        super().__init__(
+            first.message, code=first.code, span=first.span, source=first.source, hint=first.hint, app=first.app
+        )
+        self.refusals = tuple(refusals)
+
+    def __str__(self) -> str:
+        return "\n".join(str(refusal) for refusal in self.refusals)
+
+
 class SiddhiRuntimeError(SiddhiError):
     """Something failed while events flow."""
 
@@ -226,6 +250,10 @@ class MappingFailedError(SiddhiRuntimeError):
     """A payload can't be made into events, or the other way round."""
 
 
+class SparkRunError(SiddhiRuntimeError):
+    """The app failed on a Spark worker; Spark's own error is the cause."""
+
+
 class PersistenceError(SiddhiError):
     """State could not be saved or loaded."""
 
@@ -242,8 +270,16 @@ class DamagedSnapshotError(CannotRestoreStateError):
     """What should be a snapshot is torn, was changed, or never was one."""
 
 
+class ConfigError(SiddhiError):
+    """A configuration can't be read, or has another shape than it should."""
+
+
 class ExtensionError(SiddhiError):
     """An extension was refused at registration."""
+
+
+class SparkSetupError(SiddhiError):
+    """PySpark, a package it needs, or Java is missing or too old."""
 
 
 SiddhiParserException = SiddhiParserError

@@ -169,6 +169,14 @@ def test_absences(pattern: str, events: str, expected: str) -> None:
     assert run(f"from {pattern} select e1.x as x", events) == expected.split()
 
 
+def test_an_absence_may_be_one_of_many_in_a_sequence() -> None:
+    query = "from every e1=A, not B and e2=C and e3=D select e1.x as a, e2.x as b, e3.x as c"
+    events = "A1 D2 C4 A5 D6 C7 A8 D9 B1 C2 A3 C4 D5 A6 B7 C8 D9"
+    assert run(query, events) == ["1,4,2@1002", "5,7,6@1005", "3,4,5@1012"]
+    query = "from every e1=A, e2=C and not B for 1 sec and e3=D select e1.x as a, e2.x as b, e3.x as c"
+    assert run(query, "A1@1000 D2@1100 C4@1200 A5@4000 D6@4100 B1@4200 C7@4300 A9@6000") == ["1,4,2@2000"]
+
+
 SEQUENCES = [
     ("every e1=A, e2=B", "A1 A2 B3 B4 A5 B6", "2,3@1002 5,6@1005"),
     ("every e1=A, e2=B", "A1 C2 B3", "1,3@1002"),
@@ -267,6 +275,38 @@ def test_keys_of_every_type_find_their_partial_match() -> None:
         handlers["R"].send(row(0.0 if name == "d" else one, 1), timestamp=6)
         runtime.shutdown()
         assert rows == [(2, 2), (1, 1)], name
+
+
+KEYED = [
+    ("every e1=A -> not B[x == e1.x] for 1 sec", "A1@1000 A2@1000 A1@1100 B1@1200 T@3000", "2@2000"),
+    ("every e1=A -> e2=B[x == e1.x]<2> -> e3=C", "A1 A2 B1 B2 B3 B1 C9 B2 C9", "1@1006 2@1008"),
+    ("every e1=A -> e2=B[x == e1.x] and e3=C[x == e1.x]", "A1 A2 C2 B1 C1 B2", "1@1004 2@1005"),
+    ("every e1=A -> not B[x == e1.x] and e2=C[x == e1.x]", "A1 A2 B1 C1 C2", "2@1004"),
+    ("every e1=A -> e2=B[x == e1.x] or e3=C[x == e1.x]", "A1 A2 A3 B2 C1 C2 C3", "2@1003 1@1004 3@1006"),
+    (
+        "every e1=A -> not B[x == e1.x] for 1 sec or e2=C[x == e1.x]",
+        "A1@1000 A2@1000 A3@1000 B2@1100 C3@1200 T@3000",
+        "3@1200 1@2000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pattern", "events", "expected"), KEYED)
+def test_states_of_every_kind_find_their_partial_match_by_key(pattern: str, events: str, expected: str) -> None:
+    assert run(f"from {pattern} select e1.x as x", events) == expected.split()
+
+
+@pytest.mark.parametrize(("pattern", "events"), [(pattern, events) for pattern, events, _ in KEYED])
+def test_what_is_found_by_key_is_given_back(pattern: str, events: str) -> None:
+    runtime = started(f"from {pattern} within 10 sec select e1.x as x")
+    send(runtime, events)
+    at_work = pattern_of(runtime)
+    state = runtime.snapshot()
+    runtime.restore(state)
+    assert runtime.snapshot() == state
+    send(runtime, "C77@20000")
+    assert (at_work.alive, at_work.matches.alive_events) == (0, 0)
+    runtime.shutdown()
 
 
 def test_a_filter_that_fails_costs_its_event_only() -> None:
@@ -390,6 +430,27 @@ def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> Non
     runtime.shutdown()
     assert rows == [(3,), (4,)]
     assert "query 'q' has dropped 1 of its oldest partial matches" in caplog.text
+
+
+def test_what_an_absence_begins_counts_as_well() -> None:
+    query = "from every not A for 1 sec -> e1=B select e1.x as x"
+    runtime = started(query, info="name='q', max.partial.matches='2'")
+    failures: list[str] = []
+    rows: list[tuple[object, ...]] = []
+    runtime.handle_exception_with(lambda error, *_: failures.append(str(error)))
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    send(runtime, "T@1000 T@4000 B7@4100 T@5100 B8@5200")
+    runtime.shutdown()
+    assert rows == [(7,), (7,), (8,)]
+    assert failures == ["2 partial matches wait, and no more are allowed"]
+
+    runtime = started(query, info="name='q', max.partial.matches='2', partial.matches.overflow='drop.oldest'")
+    send(runtime, "T@1000 T@9000")
+    state = runtime.snapshot()
+    runtime.restore(state)
+    assert runtime.snapshot() == state
+    assert (pattern_of(runtime).begun, pattern_of(runtime).dropped) == (2, 6)
+    runtime.shutdown()
 
 
 def damaged(change: Callable[[bytearray], None]) -> None:

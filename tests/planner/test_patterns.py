@@ -86,9 +86,21 @@ def test_equalities_with_earlier_events_are_keys() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "e1=A<1:3> -> e2=B[k == e1[last].k]",  # the list may grow while e2 is waited for
-        "e1=A -> e2=B[k == e1.k]<2:3>",  # what has been collected counts, too
+        "e1=A -> e2=B[k == e1.k]<2:3>",
         "e1=A -> not B[k == e1.k] for 1 sec",
+        "e1=A -> e2=B[k == e1.k] and e3=A",
+        "e1=A -> e2=B[k == e1.k] or e3=A",
+        "e1=A -> not B[k == e1.k] and e3=A",
+    ],
+)
+def test_every_kind_of_state_has_keys(text: str) -> None:
+    assert [len(slot.keys) for slot in pattern(text).slots[:2]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "e1=A<1:3> -> e2=B[k == e1[last].k]",  # the list may grow while e2 is waited for
         "e1=A -> e2=B[k != e1.k]",
         "e1=A -> e2=B[k == 'a']",
         "e1=A and e2=B[k == e1.k]",

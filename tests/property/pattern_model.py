@@ -82,14 +82,17 @@ class Model:
     def add(self, number: int, match: Match) -> None:
         """Hand a partial match to a step."""
         step = self.steps[number]
+        needs_nothing = step.kind == "count" and step.low == 0
+        if needs_nothing and number + 1 == len(self.steps):
+            # It is complete as it comes.
+            self.advance(number, match)
+            return
         if self.is_sequence and any(self.incoming[number]):
+            if needs_nothing and match.slots[step.operands[0].slot] == []:
+                self.advance(number, match)
             if step.kind != "absent":
                 return
             self.incoming[number] = [[] for _ in step.operands]
-        if step.kind == "count" and step.low == 0 and number + 1 == len(self.steps):
-            # It is complete as it comes, and puts out once.
-            self.advance(number, match)
-            return
         match.since = match.time
         match.broken = False
         match.certain = set()
@@ -97,7 +100,7 @@ class Model:
             self.incoming[number][k].append(match)
             if operand.for_ms is not None:
                 self.timers.append((match.time + operand.for_ms, number))
-        if step.kind == "count" and step.low == 0:
+        if needs_nothing:
             self.advance(number, match)
 
     def add_again(self, number: int, match: Match) -> None:
@@ -175,14 +178,18 @@ class Model:
 
     def reset(self) -> None:
         for number in reversed(range(len(self.steps))):
-            lists = self.pending[number]
-            if self.steps[number].kind == "and" and len({len(matches) for matches in lists}) > 1:
-                if number == 0:
-                    return
-                continue
-            self.pending[number] = [[] for _ in lists]
+            if not self.forget(number) and number == 0:
+                return
         if not any(self.incoming[0]) and self.every:
             self.add(0, self.fresh())
+
+    def forget(self, number: int) -> bool:
+        """Let a step wait for nothing, unless a group has found some of its events."""
+        lists = self.pending[number]
+        if self.steps[number].kind == "and" and len({len(matches) for matches in lists}) > 1:
+            return False
+        self.pending[number] = [[] for _ in lists]
+        return True
 
     def offer(self, number: int, k: int, time: int, value: int) -> None:
         step = self.steps[number]
@@ -295,8 +302,8 @@ class Model:
 
     def wait_over(self, number: int, now: int) -> None:
         step = self.steps[number]
-        if self.is_sequence and step.kind == "absent" and self.incoming[number][0]:
-            self.pending[number][0] = []
+        if self.is_sequence and any(self.incoming[number]):
+            self.forget(number)
         self.update(number)
         waiting = [match for matches in self.pending[number] for match in matches]
         for match in dict.fromkeys(waiting):

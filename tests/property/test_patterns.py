@@ -94,7 +94,8 @@ class Builder:
         time = "" if for_ms is None else f" for {for_ms} millisec"
         return f"not {stream}{text}{time}", Operand(stream, slot, condition, absent=True, for_ms=for_ms)
 
-    def element(self, kind: str, *, first: bool) -> tuple[str, Step]:
+    def element(self, kind: str, *, first: bool, again: bool) -> tuple[str, Step]:
+        """Draw a step. ``again``: a count in front may hand the same partial match on more than once."""
         if kind == "count":
             text, operand = self.operand(kind)
             low = self.draw(st.integers(0 if not first else 1, 3))
@@ -107,9 +108,9 @@ class Builder:
                 wanted.insert(self.draw(st.integers(0, len(wanted))), self.draw(st.sampled_from(("event", "absent"))))
             if len(wanted) == 1:
                 wanted.append("event")
-            if self.is_sequence and "absent" in wanted:
-                wanted = ["event", "absent"]  # with more operands, the planner refuses it in sequences
-            timed = kind == "or" or self.draw(st.booleans())
+            if again and kind == "or":
+                wanted = ["event" for _ in wanted]  # of absences with a time, the twin has one for each partial match
+            timed = kind == "or" or (not again and self.draw(st.booleans()))
             drawn = [self.operand(each, timed=timed) for each in wanted]
             text, step = f"({f' {kind} '.join(part for part, _ in drawn)})", Step(kind, [part for _, part in drawn])
         else:
@@ -132,7 +133,8 @@ def written(draw: st.DrawFn, *, is_sequence: bool) -> Written:
         kinds = ["event"] * 4 + ["count"] * 3 + ["and", "or"]
         if number and steps[-1].kind != "absent" and not (is_sequence and number == 1):
             kinds.append("absent")
-        text, step = builder.element(draw(st.sampled_from(kinds)), first=number == 0)
+        again = is_sequence and any(step.kind == "count" for step in steps)
+        text, step = builder.element(draw(st.sampled_from(kinds)), first=number == 0, again=again)
         texts.append(text)
         steps.append(step)
     if is_sequence:

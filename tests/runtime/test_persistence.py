@@ -118,8 +118,9 @@ def refused(runtime, data):
 @pytest.mark.parametrize(
     "window", ["time(1 sec)", "delay(1 sec)", "session(1 sec)", "cron('* * * * * ?')", "timeLength(1 sec, 1)"]
 )
-def test_keys_of_a_partition_that_are_due_at_once_come_in_one_order_before_and_after(window):
-    app = f"""@app:name('A') @app:playback define stream S (k string);
+@pytest.mark.parametrize("timers", ["jump", "exact"])
+def test_keys_of_a_partition_that_are_due_at_once_come_in_one_order_before_and_after(window, timers):
+    app = f"""@app:name('A') @app:playback(timers='{timers}') define stream S (k string);
     partition with (k of S) begin from S#window.{window} select k insert all events into Out; end;"""
     manager = SiddhiManager()
     with running(app, manager=manager) as runtime:
@@ -207,7 +208,17 @@ KINDS = {
         from every a=S -> b=S[v > a.v] within 1 sec select a.k as k, b.v as v insert into Lengths;
         partition with (k of S) begin from every a=S -> b=S select a.k as k, b.v as v insert into Gone; end;
         from Gone select k insert into Highs;""",
+    "rates": """@app:name('A') @app:playback define stream S (k string, v int);
+        from S#window.length(3) select k, sum(v) as v group by k output snapshot every 1 sec insert into Lengths;
+        from S select k, v group by k output last every 2 events insert into Gone;
+        partition with (k of S) begin from S select k, v output all every 500 milliseconds insert into Highs; end;""",
+    "ticks": """@app:name('A') @app:playback define stream S (k string, v int); define trigger T at every 1 sec;
+        from S#window.timeBatch(20) select k, sum(v) as v insert into Lengths;
+        partition with (k of S) begin from S#window.timeBatch(10) select k, v insert all events into Gone; end;
+        from S select k, v output all every 10 milliseconds insert into Highs;""",
 }
+# A damaged number can make an app late by as much as there is: it must not make up for that tick by tick.
+LATER = [*EVENTS[4:], (1_700_000_000_000, "a", 1)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -218,8 +229,8 @@ def test_damage_at_any_place_leaves_an_app_that_works(kind, byte):
         send(runtime, EVENTS[:4])
         payload = unseal(runtime.snapshot())
         runtime.handle_exception_with(lambda *failure: None)
-        # Behind the clock: another time is no damage, but may be far away.
-        for position in range(16, len(payload)):
+        later = LATER if kind == "windows" or kind == "patterns" else EVENTS[4:]
+        for position in range(len(payload)):
             damaged = bytearray(payload)
             damaged[position] ^= byte
             # Beforehand all is well, so that what cannot be put back is not this example's doing.
@@ -229,7 +240,7 @@ def test_damage_at_any_place_leaves_an_app_that_works(kind, byte):
             except CannotRestoreStateError:
                 assert unseal(runtime.snapshot()) == payload
             runtime.snapshot()
-            send(runtime, EVENTS[4:])
+            send(runtime, later)
 
 
 def test_an_object_that_is_no_data_is_refused_by_name_when_the_snapshot_is_taken():
@@ -243,3 +254,44 @@ def test_an_object_that_is_no_data_is_refused_by_name_when_the_snapshot_is_taken
         snapshot = runtime.snapshot()
         runtime.restore(snapshot)
         assert rows == [({"a": [1, None, {2.5}]},), (("x", b"y"),)]
+
+
+def test_keys_due_at_one_instant_go_in_the_same_order_after_a_restore():
+    app = """@app:name('A') @app:playback define stream S (k string, v int);
+        partition with (k of S) begin from S#window.time(1 sec) select k, v insert expired events into Gone; end;"""
+    first, later = [(1000, "a", 1), (3000, "b", 2), (3000, "a", 3)], [(5000, "c", 4)]
+    with running(app) as runtime:
+        uninterrupted = collect(runtime, "Gone")
+        send(runtime, first)
+        snapshot = runtime.snapshot()
+        send(runtime, later)
+    with running(app) as runtime:
+        rows = collect(runtime, "Gone")
+        runtime.restore(snapshot)
+        send(runtime, later)
+    assert uninterrupted[-2:] == rows == [("a", 3), ("b", 2)]
+
+
+def test_keys_are_purged_when_they_would_have_been():
+    app = """@app:name('A') @app:playback define stream S (k string, v int);
+        @purge(enable = 'true', interval = '10 sec', idle.period = '1 sec')
+        partition with (k of S) begin from S select k, sum(v) as total insert into Totals; end;"""
+    with running(app) as runtime:
+        send(runtime, [(1000, "a", 1), (9000, "b", 1)])
+        snapshot = runtime.snapshot()
+    with running(app) as runtime:
+        rows = collect(runtime, "Totals")
+        runtime.restore(snapshot)
+        assert runtime.next_due == 11_000
+        send(runtime, [(11_500, "a", 1)])
+    assert rows == [("a", 1)]
+
+
+@pytest.mark.parametrize("query", ["select k, v", "select k, count() as v", "select sum(v) as v"])
+def test_a_long_silence_costs_a_batch_window_nothing(query):
+    app = f"@app:name('A') @app:playback define stream S (k string, v int); from S#window.timeBatch(1) {query} insert into O;"
+    with running(app) as runtime:
+        rows = collect(runtime, "O")
+        send(runtime, [(1000, "a", 1), (1_700_000_000_000, "a", 1), (1_700_000_000_000_000, "a", 1)])
+        assert len(rows) == 2
+        assert runtime.next_due == 1_700_000_000_000_001

@@ -182,6 +182,34 @@ def test_a_failing_query_is_measured_and_its_failure_handled(manager: SiddhiMana
     assert failures == [None]
 
 
+def test_partial_matches_are_counted(manager: SiddhiManager) -> None:
+    runtime = manager.create_siddhi_app_runtime(
+        "@app:name('p') @app:playback define stream A (x int); define stream B (x int);"
+        "@info(name='all') from every e1=A -> e2=B[x == e1.x] within 1 sec select e1.x as x insert into O;"
+        "@info(name='some', max.partial.matches='2', partial.matches.overflow='drop.oldest')"
+        "from every e1=A -> e2=B[x == e1.x] select e1.x as x insert into P;"
+        "@info(name='none') from A select x insert into Q;"
+    )
+    runtime.start()
+    runtime.enable_statistics("basic")
+    for x in range(5):
+        runtime.input_handler("A").send((x,), timestamp=1000 + x)
+    runtime.input_handler("B").send((4,), timestamp=1010)
+    queries = runtime.statistics.queries
+    assert {name: (query.partial_matches, query.dropped) for name, query in queries.items()} == {
+        "all": (4, 0),
+        "some": (1, 3),
+        "none": (None, None),
+    }
+    assert runtime.statistics.metrics("*atches") == {
+        "io.siddhi.SiddhiApps.p.Siddhi.Queries.all.partialMatches": 4,
+        "io.siddhi.SiddhiApps.p.Siddhi.Queries.some.partialMatches": 1,
+        "io.siddhi.SiddhiApps.p.Siddhi.Queries.some.droppedPartialMatches": 3,
+    }
+    runtime.input_handler("B").send((9,), timestamp=9000)
+    assert runtime.statistics.queries["all"].partial_matches == 0
+
+
 def test_an_unknown_level_is_refused(runtime: SiddhiAppRuntime) -> None:
     with pytest.raises(ValueError, match="no statistics level 'ALL'"):
         runtime.enable_statistics("ALL")

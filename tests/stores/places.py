@@ -57,10 +57,18 @@ def cached(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield Place("@store(type = 'shelf', @cache(size = '2'))") if keyed else place
 
 
+@contextmanager
+def cached_whole(request: pytest.FixtureRequest) -> Iterator[Place]:
+    with sqlite(request) as place:
+        keyed = "primaryKey" in str(request.node.name)
+        yield Place(place.store[:-1] + ", @cache(size = '100'))") if keyed else place
+
+
 PLACES: dict[str, Callable[[pytest.FixtureRequest], AbstractContextManager[Place]]] = {
     "memory": memory,
     "shelf": shelf,
     "cached": cached,
+    "cached whole": cached_whole,
     "sqlite": sqlite,
     "sqlite in memory": sqlite_in_memory,
     "postgresql": postgresql,

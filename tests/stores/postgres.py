@@ -25,9 +25,55 @@ def url() -> str:
     return found
 
 
-@cache
-def _started() -> str:
-    """The URL of a server that runs until the tests end, or why there is none."""
+class Server:
+    """A server in a folder of its own, on a port of its own, that can be stopped and started again."""
+
+    def __init__(self, programs: Path, driver: str, user: str | None) -> None:
+        self._programs = programs
+        self._as_user: dict[str, str] = {} if user is None else {"user": user}
+        self._folder = tempfile.mkdtemp(prefix="siddhi-postgres-")
+        if user is not None:
+            shutil.chown(self._folder, user)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        self._data = f"{self._folder}/data"
+        self.url = f"postgresql+{driver}://siddhi@127.0.0.1:{self._port}/postgres"
+        self._run("initdb", "-D", self._data, "-U", "siddhi", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+
+    def start(self) -> None:
+        settings = f"-p {self._port} -k {self._folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        self._run("pg_ctl", "-D", self._data, "-w", "-l", f"{self._folder}/server.log", "-o", settings, "start")
+
+    def stop(self) -> None:
+        """At once, as a crash would be."""
+        self._run("pg_ctl", "-D", self._data, "-w", "-m", "immediate", "stop")
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _run(self, *command: str) -> None:
+        with tempfile.TemporaryFile() as log:
+            subprocess.run(
+                [self._programs / command[0], *command[1:]],
+                check=True,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                cwd=self._folder,
+                **self._as_user,
+            )
+
+
+def server() -> Server:
+    """A server that does not run yet; where there can be none, the test is skipped, with the reason."""
+    found = _made()
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+def _made() -> Server | str:
     if find_spec("sqlalchemy") is None:
         return "no SQLAlchemy is installed"
     driver = next((name for name in DRIVERS if find_spec(name) is not None), None)
@@ -38,43 +84,42 @@ def _started() -> str:
     programs = next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
     if programs is None:
         return "no PostgreSQL is installed (initdb, pg_ctl)"
-    folder = tempfile.mkdtemp(prefix="siddhi-postgres-")
-    as_user: dict[str, str] = {}
-    if os.geteuid() == 0:
-        # PostgreSQL does not run as root.
-        try:
-            shutil.chown(folder, "postgres")
-        except LookupError:
-            return "no user 'postgres', as whom root could start PostgreSQL"
-        as_user = {"user": "postgres"}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-
-    def run(*command: str) -> None:
-        with (Path(folder) / f"{command[0]}.log").open("wb") if not as_user else tempfile.TemporaryFile() as log:
-            subprocess.run(
-                [programs / command[0], *command[1:]],
-                check=True,
-                stdout=log,
-                stderr=log,
-                stdin=subprocess.DEVNULL,
-                cwd=folder,
-                **as_user,
-            )
-
-    data = f"{folder}/data"
+    user = None
+    if os.name == "posix" and os.geteuid() == 0:
+        user = next((name for name in ("postgres", "nobody") if _is_user(name)), None)
+        if user is None:
+            return "no user as whom root could start PostgreSQL, which does not run as root"
     try:
-        run("initdb", "-D", data, "-U", "siddhi", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        settings = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
-        run("pg_ctl", "-D", data, "-w", "-l", f"{folder}/server.log", "-o", settings, "start")
+        return Server(programs, driver, user)
     except (OSError, subprocess.CalledProcessError) as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        return f"no PostgreSQL could be set up: {error}"
+
+
+def _is_user(name: str) -> bool:
+    import pwd
+
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+@cache
+def _started() -> str:
+    """The URL of a server that runs until the tests end, or why there is none."""
+    made = _made()
+    if isinstance(made, str):
+        return made
+    try:
+        made.start()
+    except (OSError, subprocess.CalledProcessError) as error:
+        made.remove()
         return f"no PostgreSQL could be started: {error}"
 
     def stop() -> None:
-        run("pg_ctl", "-D", data, "-w", "-m", "immediate", "stop")
-        shutil.rmtree(folder, ignore_errors=True)
+        made.stop()
+        made.remove()
 
     atexit.register(stop)
-    return f"postgresql+{driver}://siddhi@127.0.0.1:{port}/postgres"
+    return made.url

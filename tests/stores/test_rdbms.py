@@ -270,3 +270,44 @@ def test_a_connection_that_postgresql_ends_is_made_again(manager, time):
     assert started.rows() == [("a", 1), ("b", 2), ("c", 3)]
     assert started.errors == []
     engine.dispose()
+
+
+def test_a_server_that_is_stopped_and_started_again_is_waited_for(manager, time):
+    server = postgres.server()
+    server.start()
+    running = [True]
+    try:
+        table = f"@store(type = 'rdbms', url = '{server.url}') @primaryKey('s') define table T (s string, v int);"
+        query = "from C update or insert into T set T.v = T.v + v on T.s == s;"
+        started = App(manager, f"{STREAMS} {table} from I insert into T; {query}")
+        batch = started.runtime.input_handler
+
+        def again() -> None:
+            if len(time.waits) == 3:
+                server.start()
+                running[0] = True
+
+        def stopped() -> None:
+            server.stop()
+            running[0] = False
+            time.waits.clear()
+
+        time.on_wait = again
+        started.send("I", ("a", 1))
+        stopped()
+        started.send("I", ("b", 2))
+        assert time.waits == [5, 10, 15]
+        stopped()
+        batch("C").send_batch({"s": ["a", "c", "a"] * 100, "v": [1, 2, 3] * 100})
+        assert time.waits == [5, 10, 15]
+        stopped()
+        started.send_chunk("I", *[(f"k{i}", i) for i in range(200)])
+        stopped()
+        assert sorted(started.rows())[:3] == [("a", 401), ("b", 2), ("c", 200)]
+        assert len(started.rows()) == 203
+        assert started.errors == []
+        started.runtime.shutdown()
+    finally:
+        if running[0]:
+            server.stop()
+        server.remove()

@@ -10,6 +10,7 @@ from siddhi._core.aggregation_time cimport time_of_text
 from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, event_to_tuple, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap_hash cimport GOLDEN
+from siddhi._core.period cimport restored_tick
 from siddhi._core.record cimport record_of
 from siddhi._core.table_index cimport NO_ROW
 
@@ -503,6 +504,17 @@ cdef class AggregationPurge(Processor):
     cdef bint is_idle(self, uint32_t partition) noexcept:
         return True
 
+    cdef int write(self, SnapshotWriter writer) except -1:
+        return writer.put_i64(self.due)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef int64_t due = reader.get_i64()
+        if due == NOT_ORDERED:
+            # Taken before the app had started.
+            return self.order() if self.app.running else 0
+        self.due = restored_tick(self.app, due, self.interval)
+        return self.app.schedule(self, self.due, 0)
+
     cdef int delete_before(self, Table table, int64_t oldest) except -1:
         cdef uint32_t number = table.first, following
         while number != NO_ROW:
@@ -511,7 +523,3 @@ cdef class AggregationPurge(Processor):
                 table.remove(number)
             number = following
         return 0
-
-    cdef int read(self, SnapshotReader reader) except -1:
-        # A restored app counts anew.
-        return self.order() if self.app.running else 0

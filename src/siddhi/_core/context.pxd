@@ -1,10 +1,10 @@
 # What all operators of one app share: frame, lock, clock and timers.
 #
-# Timers are a binary heap ordered by (due time, order of scheduling). They fire when the clock reaches them: in
-# playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking costs one
-# comparison. Where an event moves the clock over several, they all run at the new time: step by step in the order the
-# steps were built (that of the text), those of one step in time order. With exact timers each runs at its own time
-# instead, before the clock moves on: by time, then by step.
+# Timers are a binary heap ordered by (due time, step, partition slot, order of scheduling). They fire when the clock
+# reaches them: in playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking
+# costs one comparison. Where an event moves the clock over several, they all run at the new time: step by step in the
+# order the steps were built (that of the text), those of one step in time order. With exact timers each runs at its own
+# time instead, before the clock moves on: by time, then by step.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -36,7 +36,6 @@ cdef class FaultSink:
 
 cdef struct TimerC:
     int64_t when
-    uint64_t rank                  # with exact timers that of the target: which of several comes first; else 0
     uint64_t order
     void* target                   # a Timed, owned
     uint32_t partition

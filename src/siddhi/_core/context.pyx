@@ -160,7 +160,6 @@ cdef class AppContext:
             self.timer_capacity = max(16, 2 * self.timer_capacity)
         self.timer_order += 1
         timer.when = when
-        timer.rank = target.rank if self.exact else 0
         timer.order = self.timer_order
         timer.target = <void*> target
         timer.partition = partition
@@ -328,9 +327,13 @@ cdef class AppContext:
 
 
 cdef inline bint earlier(const TimerC* a, const TimerC* b) noexcept:
+    # At one instant by what a restored app knows as well: the order of the text, the age of the partition keys' slots. Only
+    # timers of one state go by the order in which they were set.
     if a.when != b.when:
         return a.when < b.when
-    return a.rank < b.rank or (a.rank == b.rank and a.order < b.order)
+    if a.target != b.target:
+        return (<Timed> a.target).rank < (<Timed> b.target).rank
+    return a.partition < b.partition or (a.partition == b.partition and a.order < b.order)
 
 
 cdef void sift_down(TimerC* timers, Py_ssize_t n, TimerC timer) noexcept:

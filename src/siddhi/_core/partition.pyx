@@ -13,6 +13,7 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport BOOL, CellC, EventC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor, now_ms
 from siddhi._core.keymap cimport NO_SLOT, KeyMap
+from siddhi._core.period cimport restored_tick
 from siddhi._core.processor cimport Processor, Receiver
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -38,6 +39,7 @@ cdef class PartitionKeys(Processor):
     cdef int64_t interval
     cdef int64_t idle
     cdef bint purging                  # the timer is set
+    cdef int64_t due                   # when it fires, ms
 
     def __init__(self, AppContext app not None, int type, make_state not None, drop_state not None,
                  int64_t purge_interval_ms=0, int64_t idle_period_ms=0):
@@ -77,25 +79,30 @@ cdef class PartitionKeys(Processor):
             self.capacity = capacity
         self.seen[slot] = now
         if not self.purging:
-            self.purging = True
-            self.app.schedule(self, now + self.interval, 0)
+            self.order(now + self.interval)
         return 0
+
+    cdef int order(self, int64_t due) except -1:
+        self.purging = True
+        self.due = due
+        return self.app.schedule(self, due, 0)
 
     cdef int on_timer(self, int64_t when) except -1:
         """Forget the keys that were idle for too long."""
         cdef uint32_t slot
         cdef int64_t now = now_ms(&self.app.frame)
+        if not self.purging or when != self.due:
+            return 0
         if self.app.lock.depth > 1:
             # A callback moved the clock: events of some key are at work further up, and what that holds must stay.
-            return self.app.schedule(self, now + self.interval, 0)
+            return self.order(now + self.interval)
         self.purging = False
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:
                 self.drop_state_of(slot)
                 self.keys.remove(slot)
         if self.keys.size:
-            self.purging = True
-            self.app.schedule(self, now + self.interval, 0)
+            self.order(now + self.interval)
         return 0
 
     cdef bint is_idle(self, uint32_t partition) noexcept:
@@ -107,6 +114,9 @@ cdef class PartitionKeys(Processor):
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
                 writer.put_i64(self.seen[slot] if self.interval else 0)
+        if self.interval:
+            writer.put_bool(self.purging)
+            writer.put_i64(self.due)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
@@ -125,6 +135,11 @@ cdef class PartitionKeys(Processor):
                 if self.interval:
                     self.see(slot)
                     self.seen[slot] = seen
+        if self.interval:
+            self.purging = reader.get_bool()
+            self.due = restored_tick(self.app, reader.get_i64(), self.interval)
+            if self.purging:
+                self.order(self.due)
         return 0
 
 

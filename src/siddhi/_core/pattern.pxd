@@ -56,6 +56,7 @@ cdef struct RunC:                  # what one partition key holds
     EntryC** stopped               # [n_states] entries of counting states that collect no more, linked by bucket_next
     int64_t deadline               # of a leading absence, NO_TIME: it waits for nothing
     StartsC starts
+    StartsC waited                 # those that an absence began: counted where there is a limit, older by its end
     bint begun                     # the first partial match has been made
     bint renew                     # see `renews`
 
@@ -76,6 +77,7 @@ cdef class Pattern(Processor):
     cdef Py_ssize_t limit          # partial matches that may have begun at a time; 0: any number
     cdef bint drops_oldest         # the oldest makes room, else the event is refused
     cdef Py_ssize_t n_begun
+    cdef bint refused              # by a timer, as there are as many as may be
     cdef readonly long long dropped
     cdef object on_drop            # fn(dropped): the oldest has been dropped, how many so far
     cdef Found found
@@ -91,9 +93,13 @@ cdef class Pattern(Processor):
     cdef int begin(self, RunC* run, int64_t now) except -1
     cdef int expire(self, RunC* run, int64_t now) except -1
     cdef int make_room(self, RunC* run) except -1
+    cdef object too_many(self)
+    cdef bint begin_by_time(self, RunC* run, PartialC* partial, int64_t when) noexcept      # whether it may
     cdef void fetch_oldest(self, PartialC* partial) noexcept
     cdef bint expire_one(self, PartialC* partial) noexcept
     cdef int update(self, RunC* run, int number) except -1
+    cdef int place(self, State state, EntryC* entry) except -1          # let a pending entry be found by its keys
+    cdef void give_up_places(self, EntryC* entry) noexcept
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1
     cdef PatternIndex index_of(self, int stream)             # that of the first state its events meet, or None
     cdef bint passes(self, Operand operand, EventC* event) except -1

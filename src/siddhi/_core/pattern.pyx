@@ -10,7 +10,17 @@ from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
 from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
 from siddhi._core.pattern_index cimport fetch_partial
-from siddhi._core.pattern_match cimport NEW, leave_starts, link_last, sort_by_time, start_at, start_like, unlink
+from siddhi._core.pattern_match cimport (
+    NEW,
+    give_block,
+    leave_starts,
+    link_last,
+    sort_by_time,
+    start_at,
+    start_like,
+    take_block,
+    unlink,
+)
 from siddhi._core.pattern_offer cimport offer_kind, wait_over
 from siddhi._core.pattern_sequence cimport step
 from siddhi._core.pattern_snapshot cimport read_run, write_run
@@ -165,6 +175,7 @@ cdef class Pattern(Processor):
             run.timer[i] = NO_TIME
         run.deadline = NO_TIME
         run.starts.total = &self.n_begun
+        run.waited.total = &self.n_begun
         return run
 
     cdef void close_run(self, RunC* run) noexcept:
@@ -176,6 +187,8 @@ cdef class Pattern(Processor):
                 self.remove(run.pending[i].head)
         while run.starts.oldest is not NULL:
             leave_starts(run.starts.oldest)
+        while run.waited.oldest is not NULL:
+            leave_starts(run.waited.oldest)
         PyMem_Free(run.incoming)
         PyMem_Free(run.pending)
         PyMem_Free(run.timer)
@@ -249,12 +262,30 @@ cdef class Pattern(Processor):
 
     cdef int make_room(self, RunC* run) except -1:
         """Drop the oldest partial matches of this partition key until there are no more than allowed."""
+        cdef PartialC* partial
         cdef bint again = False
-        while self.n_begun > self.limit and run.starts.oldest is not NULL:
-            again |= self.expire_one(run.starts.oldest)
+        while self.n_begun > self.limit:
+            partial = run.starts.oldest
+            if partial is NULL or run.waited.oldest is not NULL and run.waited.oldest.start < partial.start:
+                partial = run.waited.oldest
+            if partial is NULL:
+                break
+            again |= self.expire_one(partial)
             self.dropped += 1
         self.on_drop(self.dropped)
         return self.add_fresh(run) if again and not self.is_sequence else 0
+
+    cdef bint begin_by_time(self, RunC* run, PartialC* partial, int64_t when) noexcept:
+        if self.limit == 0 or partial.starts is not NULL:
+            return True
+        if not self.drops_oldest and self.n_begun >= self.limit:
+            self.refused = True
+            return False
+        start_at(&run.waited, partial, when)
+        return True
+
+    cdef object too_many(self):
+        return RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
 
     cdef int expire(self, RunC* run, int64_t now) except -1:
         """Drop the partial matches whose first event is too far away."""
@@ -306,7 +337,6 @@ cdef class Pattern(Processor):
         cdef ListC* incoming = &run.incoming[number]
         cdef ListC* pending = &run.pending[number]
         cdef State state = <State> self.state[number]
-        cdef Operand operand = <Operand> state.operand[0]
         cdef EntryC* entry
         if incoming.size > 1:
             sort_by_time(incoming)
@@ -314,10 +344,49 @@ cdef class Pattern(Processor):
             entry = incoming.head
             unlink(entry)
             link_last(pending, entry)
-            if operand.index is not None:
-                self.frame.slots = entry.partial.slots
-                operand.index.place(entry, self.frame)
+            if state.n_keyed and not entry.broken:
+                self.place(state, entry)
         return 0
+
+    cdef int place(self, State state, EntryC* entry) except -1:
+        cdef EntryC* mark
+        cdef Operand operand = <Operand> state.operand[0]
+        cdef int k
+        self.frame.slots = entry.partial.slots
+        if state.kind < AND:
+            return operand.index.place(entry, self.frame)
+        for k in range(state.n_operands):
+            operand = <Operand> state.operand[k]
+            if operand.index is None or not (entry.open >> k) & 1:
+                continue
+            mark = <EntryC*> take_block(self.matches.entries)
+            mark.partial = entry.partial
+            mark.keyed = False
+            mark.state = k
+            mark.sibling = entry
+            mark.prev = NULL
+            mark.next = entry.bucket_next
+            entry.bucket_next = mark
+            operand.index.place(mark, self.frame)
+        return 0
+
+    cdef void give_up_places(self, EntryC* entry) noexcept:
+        cdef State state = <State> self.state[entry.state]
+        cdef EntryC* mark
+        if entry.keyed:
+            (<Operand> state.operand[0]).index.remove(entry)
+        elif state.kind == COUNT:
+            if entry.broken:
+                (<EntryC**> entry.bucket_prev)[0] = entry.bucket_next
+                if entry.bucket_next is not NULL:
+                    entry.bucket_next.bucket_prev = entry.bucket_prev
+        elif state.kind >= AND:
+            while entry.bucket_next is not NULL:
+                mark = entry.bucket_next
+                entry.bucket_next = mark.next
+                if mark.keyed:
+                    (<Operand> state.operand[mark.state]).index.remove(mark)
+                give_block(self.matches.entries, mark)
 
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
         """Offer an event to one operand of a state."""
@@ -386,7 +455,7 @@ cdef class Pattern(Processor):
         """Put an event into its slot. All partial matches that take it share one record."""
         if self.limit and not self.drops_oldest and self.n_begun >= self.limit and (
                 partial.starts is NULL if number == 0 else (<State> self.state[number]).again > 0):
-            raise RuntimeError(f"{self.n_begun} partial matches wait, and no more are allowed")
+            raise self.too_many()
         if kept[0] is NULL:
             kept[0] = operand.copier.copy(event)
         kept[0].refs += 1
@@ -413,6 +482,8 @@ cdef class Pattern(Processor):
         while entry is not NULL:
             state = <State> self.state[entry.state]
             if state.kind == COUNT and not entry.broken and (state.stops[0] == slot or state.stops[1] == slot):
+                if entry.keyed:
+                    (<Operand> state.operand[0]).index.remove(entry)
                 stop_entry(run, entry)
             entry = entry.sibling
 
@@ -528,12 +599,8 @@ cdef class Pattern(Processor):
 
     cdef void remove(self, EntryC* entry) noexcept:
         """Take an entry out of its list and give up its partial match."""
-        if entry.keyed:
-            (<Operand> (<State> self.state[entry.state]).operand[0]).index.remove(entry)
-        elif entry.broken and (<State> self.state[entry.state]).kind == COUNT:
-            (<EntryC**> entry.bucket_prev)[0] = entry.bucket_next
-            if entry.bucket_next is not NULL:
-                entry.bucket_next.bucket_prev = entry.bucket_prev
+        if entry.keyed or entry.broken or entry.bucket_next is not NULL:
+            self.give_up_places(entry)
         self.matches.remove(entry)
 
     # --- time
@@ -565,9 +632,16 @@ cdef class Pattern(Processor):
                         self.expire(run, when)
                     run.timer[i] = NO_TIME
                     wait_over(self, run, i, when)
+            if self.drops_oldest and self.n_begun > self.limit:
+                self.make_room(run)
         finally:
             self.busy = False
-        return self.found.deliver() if self.found.size else 0
+        if self.found.size:
+            self.found.deliver()
+        if self.refused:
+            self.refused = False
+            raise self.too_many()
+        return 0
 
     cdef void abort(self) noexcept:
         self.found.clear()

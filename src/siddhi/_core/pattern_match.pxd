@@ -19,11 +19,14 @@ cdef struct CollectedC:            # events of a counting state, oldest first; w
     uint32_t size
     uint32_t capacity
 
+# A logical group may look for the same partial match by several keys. Its entry has a *mark* for each operand that has a
+# key: an entry in the index instead of a list, `sibling` is the entry it stands for, `next` the mark of another operand.
+
 cdef struct EntryC:                # the place of a partial match in a list
     EntryC* next
     EntryC* prev
     EntryC* sibling                # its next place elsewhere
-    EntryC* bucket_next            # chain of the state's index, in the order of the list
+    EntryC* bucket_next            # chain of the state's index, in the order of the list; of a group: its first mark
     EntryC* bucket_prev
     ListC* list
     PartialC* partial
@@ -33,7 +36,7 @@ cdef struct EntryC:                # the place of a partial match in a list
     uint32_t open                  # bit k: operand k of the logical group still looks at it
     uint32_t met                   # bit k: the absence of operand k is certain
     bint broken                    # an event has come that must not come before the others; of a count: it is stopped
-    int32_t state
+    int32_t state                  # of a mark: the operand
 
 cdef struct ListC:
     EntryC* head

@@ -194,6 +194,7 @@ cdef class Matches:
         entry.met = 0
         entry.broken = False
         entry.keyed = False
+        entry.bucket_next = NULL
         entry.state = state
         entry.partial = partial
         entry.sibling = partial.entries

@@ -83,16 +83,20 @@ cdef int offer_stream(Pattern pattern, RunC* run, State state, int number, Event
 
 cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC* event, EventC** kept) except -1:
     cdef Operand operand = <Operand> state.operand[0]
-    cdef EntryC* entry = run.pending[number].head
+    cdef EntryC* entry
     cdef EntryC* following
     cdef PartialC* partial
     cdef bint stopped
     cdef int size
+    if operand.index is None:
+        entry = run.pending[number].head
+    else:
+        entry = operand.index.find(event, pattern.frame)
     while entry is not NULL:
-        following = entry.next
+        following = entry.next if operand.index is None else entry.bucket_next
         partial = entry.partial
         stopped = pattern.is_sequence and is_stopped(state, partial)
-        if stopped or not pattern.fits(operand, partial, event, kept):
+        if stopped or not (operand.found_fits or pattern.fits(operand, partial, event, kept)):
             if pattern.is_sequence:
                 pattern.remove(entry)
             entry = following
@@ -122,21 +126,28 @@ cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC
 cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, EventC* event, EventC** kept) except -1:
     cdef Operand operand = <Operand> state.operand[inlet.operand]
     cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
-    cdef EntryC* entry = run.pending[inlet.state].head
+    cdef EntryC* entry
     cdef EntryC* following
-    while entry is not NULL:
-        following = entry.next
+    if operand.index is None:
+        following = run.pending[inlet.state].head
+    else:
+        following = operand.index.find(event, pattern.frame)
+    while following is not NULL:
+        entry = following
+        if operand.index is None:
+            following = entry.next
+        else:
+            following = entry.bucket_next
+            entry = entry.sibling
         if not entry.open & bit:
-            entry = following
             continue
         if pattern.is_sequence and state.kind == OR and is_any_there(state, inlet.operand, entry.partial):
             # It has been here before, and a count has handed it on again.
             entry.open &= ~bit
             if entry.open == 0:
                 pattern.remove(entry)
-            entry = following
             continue
-        if pattern.fits(operand, entry.partial, event, kept):
+        if operand.found_fits or pattern.fits(operand, entry.partial, event, kept):
             pattern.fill(run, inlet.state, operand, entry.partial, event, kept)
             entry.open &= ~bit
             if state.kind == OR or is_complete(state, entry):
@@ -147,7 +158,6 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
             entry.open &= ~bit
             if entry.open == 0:
                 pattern.remove(entry)
-        entry = following
     return 0
 
 
@@ -172,16 +182,27 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
     """The event comes that must not."""
     cdef Operand operand = <Operand> state.operand[inlet.operand]
     cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
-    cdef EntryC* entry = run.pending[inlet.state].head
+    cdef EntryC* entry
     cdef EntryC* following
     if state.kind == ABSENT and inlet.state == 0:
         if run.deadline != NO_TIME:
             run.deadline = event.timestamp + operand.for_ms
             pattern.arm(run, 0, run.deadline)
         return 0
-    while entry is not NULL:
-        following = entry.next
-        if (state.kind == ABSENT or entry.open & bit) and pattern.fits(operand, entry.partial, event, kept):
+    if operand.index is None:
+        following = run.pending[inlet.state].head
+    else:
+        following = operand.index.find(event, pattern.frame)
+    while following is not NULL:
+        entry = following
+        if operand.index is None:
+            following = entry.next
+        else:
+            following = entry.bucket_next
+            if state.kind != ABSENT:
+                entry = entry.sibling
+        if (state.kind == ABSENT or entry.open & bit) and (
+                operand.found_fits or pattern.fits(operand, entry.partial, event, kept)):
             if operand.stops and (state.kind == ABSENT or operand.for_ms < 0):
                 pattern.stop_counting(run, operand.slot, entry.partial)
             if state.kind == ABSENT:
@@ -196,7 +217,6 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
                 entry.open &= ~bit
                 if state.kind == AND or entry.open == 0:
                     pattern.remove(entry)
-        entry = following
     return 0
 
 
@@ -217,11 +237,14 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
         partial = pattern.matches.make()
         try:
             partial.timestamp = when
-            pattern.advance(run, 0, partial)
+            if pattern.begin_by_time(run, partial, when):
+                pattern.advance(run, 0, partial)
+            elif state.again >= 0:
+                pattern.add_again(run, state.again, partial)
         finally:
             pattern.matches.drop(partial)
         return 0
-    if pattern.is_sequence and state.kind == ABSENT and run.incoming[number].head is not NULL:
+    if pattern.is_sequence and run.incoming[number].head is not NULL:
         forget(pattern, run, number)
     pattern.update(run, number)
     entry = run.pending[number].head
@@ -244,6 +267,8 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             entry.open &= ~((<uint32_t> 1) << k)
             done = True
         if done and (state.kind != AND or is_complete(state, entry)):
+            if number == 0 and not pattern.begin_by_time(run, entry.partial, when):
+                entry.broken = True
             complete(pattern, run, state, entry, number, when)
         entry = following
     return 0 if first == NO_TIME else pattern.arm(run, number, first)

@@ -1,6 +1,7 @@
 # The state of a pattern in a snapshot, for one partition key:
 #
-#   begun · renew · deadline · events of each slot, column by column · partial matches · the order of their starts
+#   begun · renew · deadline · events of each slot, column by column · partial matches · the order of their starts,
+#   of those that an absence began, too
 #   for each state: its incoming and its pending list
 #
 # Events and partial matches are numbered in the order they are met, so that what shares them goes on sharing.

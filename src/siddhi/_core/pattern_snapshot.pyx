@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.event cimport EventC, EventPool, release
 from siddhi._core.pattern cimport stop_entry
-from siddhi._core.pattern_match cimport CollectedC, EntryC, ListC, Matches, PartialC, collected_of, start_at
+from siddhi._core.pattern_match cimport CollectedC, EntryC, ListC, Matches, PartialC, StartsC, collected_of, start_at
 from siddhi._core.pattern_state cimport COUNT, NO_TIME, Operand, State
 
 
@@ -33,8 +33,6 @@ cdef class Numbers:
 cdef int write_run(Pattern pattern, RunC* run, SnapshotWriter writer) except -1:
     cdef Numbers partials = Numbers()
     cdef list events = [Numbers() for _ in range(pattern.matches.n_slots)]
-    cdef PartialC* partial
-    cdef Py_ssize_t n_starts = 0
     cdef int i
     for i in range(pattern.n_states):
         number_partials(&run.incoming[i], partials, events, pattern.matches)
@@ -47,21 +45,28 @@ cdef int write_run(Pattern pattern, RunC* run, SnapshotWriter writer) except -1:
     writer.put_u32(<uint32_t> len(partials.addresses))
     for address in partials.addresses:
         write_partial(<const PartialC*> <size_t> address, events, pattern.matches, writer)
-    partial = run.starts.oldest
+    write_starts(&run.starts, partials, writer)
+    write_starts(&run.waited, partials, writer)
+    for i in range(pattern.n_states):
+        write_list(<State> pattern.state[i], &run.incoming[i], partials, writer)
+        write_list(<State> pattern.state[i], &run.pending[i], partials, writer)
+    return 0
+
+
+cdef int write_starts(StartsC* starts, Numbers partials, SnapshotWriter writer) except -1:
+    cdef PartialC* partial = starts.oldest
+    cdef uint32_t n = 0
     while partial is not NULL:
-        n_starts += <size_t> partial in partials.number
+        n += <size_t> partial in partials.number
         partial = partial.newer
-    writer.put_u32(<uint32_t> n_starts)
-    partial = run.starts.oldest
+    writer.put_u32(n)
+    partial = starts.oldest
     while partial is not NULL:
         if <size_t> partial in partials.number:
             writer.put_u32(partials.of(partial))
             writer.put_i64(partial.start)
             writer.put_i64(partial.latest)
         partial = partial.newer
-    for i in range(pattern.n_states):
-        write_list(<State> pattern.state[i], &run.incoming[i], partials, writer)
-        write_list(<State> pattern.state[i], &run.pending[i], partials, writer)
     return 0
 
 
@@ -190,8 +195,6 @@ cdef class Restored:
 cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
     cdef Matches matches = pattern.matches
     cdef Restored restored = Restored(matches)
-    cdef PartialC* partial
-    cdef int64_t start, latest
     cdef uint32_t i, n
     cdef int slot, number
     run.begun = reader.get_bool()
@@ -210,15 +213,8 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
         restored.partials[i] = matches.make()
         restored.n_partials += 1
         read_partial(restored, restored.partials[i], pattern.n_states, reader)
-    n = reader.get_u32()
-    for _ in range(n):
-        partial = restored.partial(reader)
-        start = reader.get_i64()
-        latest = reader.get_i64()
-        if partial.starts is not NULL:
-            raise ValueError("snapshot is damaged: a partial match starts twice")
-        start_at(&run.starts, partial, start)
-        start_at(&run.starts, partial, latest)
+    read_starts(&run.starts, restored, reader)
+    read_starts(&run.waited, restored, reader)
     for number in range(pattern.n_states):
         read_list(pattern, run, number, &run.incoming[number], restored, reader)
         read_list(pattern, run, number, &run.pending[number], restored, reader)
@@ -226,6 +222,21 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
         pattern.arm(run, 0, run.deadline)
     if not run.begun and pattern.app.running:
         pattern.app.schedule(pattern, 0, pattern.frame.partition)
+    return 0
+
+
+cdef int read_starts(StartsC* starts, Restored restored, SnapshotReader reader) except -1:
+    cdef PartialC* partial
+    cdef int64_t start, latest
+    cdef uint32_t n = reader.get_u32()
+    for _ in range(n):
+        partial = restored.partial(reader)
+        start = reader.get_i64()
+        latest = reader.get_i64()
+        if partial.starts is not NULL:
+            raise ValueError("snapshot is damaged: a partial match starts twice")
+        start_at(starts, partial, start)
+        start_at(starts, partial, latest)
     return 0
 
 
@@ -250,7 +261,6 @@ cdef int read_partial(Restored restored, PartialC* partial, int n_states, Snapsh
 cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restored restored,
                    SnapshotReader reader) except -1:
     cdef State state = <State> pattern.state[number]
-    cdef Operand operand = <Operand> state.operand[0]
     cdef EntryC* entry
     cdef uint32_t n = reader.get_u32()
     cdef int k
@@ -269,7 +279,6 @@ cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restor
                     pattern.arm(run, number, entry.due[k])
         if state.kind == COUNT and entry.broken:
             stop_entry(run, entry)
-        if operand.index is not None and places == &run.pending[number]:
-            pattern.frame.slots = entry.partial.slots
-            operand.index.place(entry, pattern.frame)
+        elif state.n_keyed and places == &run.pending[number]:
+            pattern.place(state, entry)
     return 0

@@ -38,6 +38,7 @@ cdef class State:
     cdef tuple operands
     cdef void** operand            # the same, borrowed
     cdef int n_operands
+    cdef int n_keyed               # operands that look for their partial matches by key
     cdef int min
     cdef int max                   # -1: no bound
     cdef int stops[2]              # of a count: slots whose event ends it, -1: none

@@ -91,6 +91,7 @@ cdef class State:
         self.stops[0] = stops[0] if len(stops) > 0 else -1
         self.stops[1] = stops[1] if len(stops) > 1 else -1
         self.first_slot = min(operand.slot for operand in operands)
+        self.n_keyed = sum([(<Operand> operand).index is not None for operand in operands])
         self.waits = any(operand.for_ms >= 0 for operand in operands)
         for k in range(self.n_operands):
             self.operand[k] = <void*> operands[k]

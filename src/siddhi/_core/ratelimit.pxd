@@ -48,6 +48,7 @@ cdef class Limiter(RateLimiter):
     cdef bint judges               # having is the limiter's: events it refuses come too, marked (EventC.stamp)
     cdef Executor having
     cdef list pins                 # slots pinned since the last chunk came
+    cdef set awaited               # partition slots whose states are to be read from a snapshot
     cdef LimiterState state_at_work(self)
     cdef uint32_t slot_of(self, EventC* event) except? 0xfffffffe
     cdef int reserve(self, uint32_t slot) except -1
@@ -60,13 +61,15 @@ cdef class Limiter(RateLimiter):
     cdef int turn(self, LimiterState state, EventChunk* out) except -1
     cdef int hand_on(self, EventChunk* out) except -1
     cdef int clear(self) except -1
+    cdef int complete(self) except -1
+    cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1
     cdef int resume(self, LimiterState state) except -1
     cdef void empty(self, GroupCellC* cell) noexcept
     cdef void link(self, LimiterState state, uint32_t slot) noexcept
     cdef int unlink(self, LimiterState state, uint32_t slot) except -1
     cdef int forget(self, LimiterState state) except -1
     cdef int write_cell(self, GroupCellC* cell, SnapshotWriter writer) except -1
-    cdef int read_cell(self, GroupCellC* cell, SnapshotReader reader) except -1
+    cdef int read_cell(self, GroupCellC* cell, SnapshotReader reader, uint32_t n_slots) except -1
 
 cdef class LimitedGroups(GroupBy):
     cdef Limiter limiter

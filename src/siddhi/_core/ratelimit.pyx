@@ -8,6 +8,7 @@ from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_rele
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport release
 from siddhi._core.executor cimport TRUE, FrameC, now_ms
+from siddhi._core.period cimport passed_over, restored_tick
 
 
 # no_gc_clear here and below: records are given back when an object dies, and that takes its pool.
@@ -105,6 +106,8 @@ cdef class Limiter(RateLimiter):
     cdef int turn(self, LimiterState state, EventChunk* out) except -1:
         """A tick, with the next one ordered before it."""
         state.due += self.period
+        if state.held.head is NULL and state.first == 0:
+            state.due = passed_over(state.due, now_ms(&self.app.frame), self.period)
         self.app.schedule(self, state.due, self.app.frame.partition)
         return self.tick(state, out)
 
@@ -256,10 +259,19 @@ cdef class Limiter(RateLimiter):
         return out
 
     cdef int clear(self) except -1:
-        """Forget all states."""
+        """Forget all states; they are to be read from a snapshot."""
         cdef uint32_t partition
+        self.awaited = {partition for partition in range(len(self.states)) if self.states[partition] is not None}
         for partition in range(len(self.states)):
             self.drop(partition)
+        return 0
+
+    cdef int complete(self) except -1:
+        """Make the states anew that could not be read."""
+        cdef uint32_t partition
+        for partition in self.awaited:
+            self.ensure(partition)
+        self.awaited = None
         return 0
 
     cdef int pin(self, uint32_t slot) except -1:
@@ -302,26 +314,32 @@ cdef class Limiter(RateLimiter):
             writer.put_u32(0)
         return 0
 
-    cdef int read(self, SnapshotReader reader) except -1:
+    cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1:
+        """Read the states of those that clear() forgot; the groups have been read."""
         cdef LimiterState state
-        cdef uint32_t partition, slot, i, before = self.app.frame.partition
-        self.clear()
+        cdef uint32_t partition, slot, i, n = reader.get_u32(), before = self.app.frame.partition
+        cdef uint32_t n_slots = n_groups if self.grouped else <uint32_t> len(self.states)
+        if n != <uint32_t> len(self.awaited):
+            raise ValueError("snapshot is damaged: a rate limit of other keys than the partition's")
         try:
-            for i in range(reader.get_u32()):  # no-cython-lint
+            for i in range(n):  # no-cython-lint
                 partition = reader.get_u32()
-                while <uint32_t> len(self.states) <= partition:
-                    self.states.append(None)
+                if partition not in self.awaited:
+                    raise ValueError("snapshot is damaged: a rate limit of a key that is not there")
+                self.awaited.remove(partition)
                 state = LimiterState(self.pool)
                 self.states[partition] = state
                 state.due = reader.get_i64()
                 state.count = reader.get_i64()
-                read_chunk(&state.held, reader, self.pool)
+                read_chunk(&state.held, reader, self.pool, n_slots)
                 slot = reader.get_u32()
                 while slot:
+                    if slot > n_slots or (slot <= self.capacity and self.cells[slot - 1].linked):
+                        raise ValueError("snapshot is damaged: a rate limit of a group that is not there")
                     if slot > self.capacity:
                         self.reserve(slot - 1)
                     self.link(state, slot - 1)
-                    self.read_cell(&self.cells[slot - 1], reader)
+                    self.read_cell(&self.cells[slot - 1], reader, n_slots)
                     slot = reader.get_u32()
                 self.app.frame.partition = partition
                 self.resume(state)
@@ -338,6 +356,7 @@ cdef class Limiter(RateLimiter):
             return self.order_tick(state) if self.app.running else 0
         if state.due != FIRST_INSTANT:
             now = now_ms(&self.app.frame)
+            state.due = restored_tick(self.app, state.due, self.period)
             if state.due <= now:
                 state.due += ((now - state.due) // self.period + 1) * self.period
         return self.app.schedule(self, state.due, self.app.frame.partition)
@@ -350,9 +369,9 @@ cdef class Limiter(RateLimiter):
             writer.put_event(cell.latest, self.pool.layout)
         return 0
 
-    cdef int read_cell(self, GroupCellC* cell, SnapshotReader reader) except -1:
+    cdef int read_cell(self, GroupCellC* cell, SnapshotReader reader, uint32_t n_slots) except -1:
         cell.value = reader.get_i64()
-        read_chunk(&cell.rows, reader, self.pool)
+        read_chunk(&cell.rows, reader, self.pool, n_slots)
         if reader.get_bool():
             cell.latest = reader.get_event(self.pool)
         return 0
@@ -384,8 +403,8 @@ cdef int write_chunk(EventChunk* chunk, SnapshotWriter writer, EventPool pool) e
     return 0
 
 
-cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool) except -1:
-    """Append the events that were written."""
+cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool, uint32_t n_slots) except -1:
+    """Append the events that were written; their groups have slots below n_slots."""
     cdef EventC** events = NULL
     cdef Py_ssize_t i, n = reader.get_events(pool, &events)
     for i in range(n):
@@ -394,6 +413,8 @@ cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool) ex
         for i in range(n):
             events[i].group = reader.get_u32()
             events[i].stamp = reader.get_bool()
+            if events[i].group > n_slots:
+                raise ValueError("snapshot is damaged: a row of a group that is not there")
     finally:
         PyMem_Free(events)
     return 0
@@ -458,5 +479,8 @@ cdef class LimitedSelector(Selector):
 
     cdef int read(self, SnapshotReader reader) except -1:
         self.limiter.clear()
-        Selector.read(self, reader)
-        return self.limiter.read(reader)
+        try:
+            Selector.read(self, reader)
+            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.slots())
+        finally:
+            self.limiter.complete()

@@ -49,5 +49,8 @@ cdef class LimitedJoinSelector(JoinSelector):
 
     cdef int read(self, SnapshotReader reader) except -1:
         self.limiter.clear()
-        JoinSelector.read(self, reader)
-        return self.limiter.read(reader)
+        try:
+            JoinSelector.read(self, reader)
+            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.slots())
+        finally:
+            self.limiter.complete()

@@ -155,10 +155,10 @@ cdef class SnapshotLimiter(Limiter):
         cdef LimiterState state = self.state_at_work()
         return 0 if state is None or self.picture == LATEST else self.forget(state)
 
-    cdef int read(self, SnapshotReader reader) except -1:
+    cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1:
         cdef LimiterState state
         cdef EventC* row
-        Limiter.read(self, reader)
+        Limiter.read_states(self, reader, n_groups)
         for state in self.states:
             row = NULL if state is None else state.held.head
             while row is not NULL:

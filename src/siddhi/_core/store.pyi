@@ -5,7 +5,9 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
 from siddhi._core.output import OutputStage
 from siddhi._core.searchable import Searchable
-from siddhi._core.table_output import TableUpdateOrInsert
+from siddhi._core.table_output import TableStage, TableUpdateOrInsert
+from siddhi._core.table_query import OnDemand
+from siddhi._core.table_search import TableSearch
 from siddhi._core.user_event import Event
 
 class Parameters:
@@ -28,6 +30,13 @@ class StoreQuestion:
 class StoreSearchable(Searchable):
     def __init__(self, question: StoreQuestion, slot: int) -> None: ...
 
+class CachedSearchable(Searchable):
+    def __init__(self, cache: object, memory: Searchable, store: Searchable) -> None: ...
+
+class CachedQuestion:
+    def __init__(self, cache: object, memory: TableSearch, store: StoreQuestion) -> None: ...
+
+def make_in_cached(question: CachedQuestion, name: str) -> Executor: ...
 def make_in_store(question: StoreQuestion, name: str) -> Executor: ...
 
 class StoreStage(OutputStage):
@@ -38,7 +47,10 @@ class StoreStage(OutputStage):
         layout: Layout,
         parameters: Parameters,
         operate: Callable[[list[dict[str, object]], list[tuple[object, ...]]], object],
+        gather: object = None,
+        change: object = None,
     ) -> None: ...
+    def reflect_in(self, cache: object, mirror: TableStage | None) -> None: ...
 
 class StoreUpdateOrInsert(StoreStage):
     def __init__(
@@ -56,6 +68,8 @@ class StoreUpdateOrInsert(StoreStage):
             object,
         ],
         pending: TableUpdateOrInsert,
+        gather: object = None,
+        change: object = None,
     ) -> None: ...
 
 class StoreAnswer:
@@ -67,3 +81,7 @@ class StoreAnswer:
         query: Callable[[dict[str, object]], Iterable[Sequence[object]]],
     ) -> None: ...
     def run(self) -> list[Event]: ...
+
+class CachedAnswer:
+    def __init__(self, app: AppContext, cache: object, memory: OnDemand, store: StoreAnswer) -> None: ...
+    def run(self) -> list[Event] | None: ...

@@ -19,8 +19,8 @@ from siddhi._core.record cimport record_of
 from siddhi._core.searchable cimport FoundC, Searchable, found_add
 from siddhi._core.table cimport Table
 from siddhi._core.table_index cimport NO_ROW
-from siddhi._core.table_output cimport TableUpdateOrInsert
-from siddhi._core.table_search cimport AS_EVENT, IN_SLOT
+from siddhi._core.table_output cimport TableStage, TableUpdateOrInsert
+from siddhi._core.table_search cimport AS_EVENT, IN_SLOT, TableSearch
 from siddhi._core.user_event cimport Event
 
 
@@ -170,6 +170,64 @@ cdef class StoreSearchable(Searchable):
         return self.question.find(event, frame, found)
 
 
+@cython.final
+cdef class CachedSearchable(Searchable):
+    """A table kept elsewhere, whose rows are in memory as well while they are few.
+
+    Args:
+        cache: ``cache.ensure()`` says whether all rows are in memory.
+        memory: searches them there.
+        store: asks the store.
+    """
+
+    cdef object cache
+    cdef Searchable memory
+    cdef Searchable store
+
+    def __init__(self, cache not None, Searchable memory not None, Searchable store not None):
+        if memory.pool is not store.pool or memory.slot != store.slot:
+            raise ValueError("rows in memory are those of the store")
+        self.cache = cache
+        self.memory = memory
+        self.store = store
+        self.pool = store.pool
+        self.slot = store.slot
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        if self.cache.ensure():
+            return self.memory.find(frame, found)
+        return self.store.find(frame, found)
+
+
+@cython.final
+cdef class CachedQuestion:
+    """As :class:`CachedSearchable`, for ``in``."""
+
+    cdef object cache
+    cdef TableSearch memory
+    cdef StoreQuestion store
+
+    def __init__(self, cache not None, TableSearch memory not None, StoreQuestion store not None):
+        self.cache = cache
+        self.memory = memory
+        self.store = store
+
+
+cdef int in_cached(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
+    cdef CachedQuestion question = <CachedQuestion> x.data
+    if question.cache.ensure():
+        return question.memory.contains(e, f)
+    return question.store.contains(e, f)
+
+
+def make_in_cached(CachedQuestion question not None, str name not None):
+    """Whether a row matches: ``condition in table``."""
+    cdef Executor executor = new_executor(<eval_fn> in_cached, BOOL, (), f"in {name}")
+    executor.children = (question,)
+    executor.c.data = <void*> question
+    return executor
+
+
 cdef int in_store(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
     return (<StoreQuestion> x.data).contains(e, f)
 
@@ -191,16 +249,25 @@ cdef class StoreStage(OutputStage):
         layout: names and types of what is put out.
         parameters: what the store needs of each event, besides its values.
         operate: fn(parameters, records): what is done; a dict and a tuple for each event of the chunk.
+        gather: while a batch is being sent, ``gather.take(change, parameters, records)`` keeps what is to be done instead,
+            and says whether ``gather.flush()`` is to be called at its end; None: it is done at once.
+        change: what that is.
     """
 
     cdef Parameters parameters
     cdef object operate
+    cdef object gather
+    cdef object change
+    cdef object cache
+    cdef TableStage mirror
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
-                 Parameters parameters not None, operate):
+                 Parameters parameters not None, operate, gather=None, change=None):
         super().__init__(app, pool, layout, None, False, True)
         self.parameters = parameters
         self.operate = operate
+        self.gather = gather
+        self.change = change
 
     cdef list bound(self, EventChunk* chunk):
         cdef list values = []
@@ -220,8 +287,46 @@ cdef class StoreStage(OutputStage):
             event = event.next
         return records
 
+    def reflect_in(self, cache not None, TableStage mirror):
+        """Do the same to the rows in memory first, while ``cache.whole`` says that all are there.
+
+        Args:
+            cache: told what happens to them.
+            mirror: does it; None: it can't be done there, and they are read anew.
+        """
+        self.cache = cache
+        self.mirror = mirror
+
+    cdef int reflect(self, EventChunk* chunk) except -1:
+        cdef bint done = False
+        if self.cache is None or not self.cache.whole:
+            return 0
+        if self.mirror is None:
+            self.cache.invalidate()
+            return 0
+        try:
+            self.mirror.act(chunk)
+            done = True
+        finally:
+            if not done:
+                self.cache.invalidate()
+        self.cache.grown()
+        return 0
+
+    cdef bint is_gathered(self, list values, list records) except -1:
+        """Have a batch gather what is to be done, where there is one."""
+        if self.gather is None or not self.app.in_batch:
+            return False
+        if self.gather.take(self.change, values, records):
+            self.app.batch_callbacks.append(self.gather)
+        return True
+
     cdef int act(self, EventChunk* chunk) except -1:
-        self.operate(self.bound(chunk), self.records(chunk))
+        # The values first: a row in memory is the event itself, without its time.
+        cdef list values = self.bound(chunk), records = self.records(chunk)
+        self.reflect(chunk)
+        if not self.is_gathered(values, records):
+            self.operate(values, records)
         return 0
 
 
@@ -241,13 +346,17 @@ cdef class StoreUpdateOrInsert(StoreStage):
     cdef TableUpdateOrInsert pending
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
-                 Parameters parameters not None, operate, TableUpdateOrInsert pending not None):
-        super().__init__(app, pool, layout, parameters, operate)
+                 Parameters parameters not None, operate, TableUpdateOrInsert pending not None, gather=None, change=None):
+        super().__init__(app, pool, layout, parameters, operate, gather, change)
         self.pending = pending
 
     cdef int act(self, EventChunk* chunk) except -1:
-        cdef Reduction reduction = Reduction(self)
+        cdef Reduction reduction
         cdef list values = self.bound(chunk), records = self.records(chunk)
+        self.reflect(chunk)
+        if self.is_gathered(values, records):
+            return 0
+        reduction = Reduction(self)
         reduction.first = chunk.head
         try:
             self.operate(values, records, reduction)
@@ -347,5 +456,36 @@ cdef class StoreAnswer:
                 release(self.pool, record)
                 events.append(event)
             return events
+        finally:
+            unlock_app(self.app.lock)
+
+
+@cython.final
+cdef class CachedAnswer:
+    """An on-demand query that is answered from memory while all rows are there.
+
+    Args:
+        app: the app's context.
+        cache: as of :class:`CachedSearchable`.
+        memory: the query over the rows; has ``run()``.
+        store: the query that the store answers.
+    """
+
+    cdef readonly AppContext app
+    cdef object cache
+    cdef object memory
+    cdef object store
+
+    def __init__(self, AppContext app not None, cache not None, memory not None, StoreAnswer store not None):
+        self.app = app
+        self.cache = cache
+        self.memory = memory
+        self.store = store
+
+    def run(self):
+        """The answer, as events without timestamp; None where this very query is at work further up the stack."""
+        lock_app(self.app.lock)
+        try:
+            return self.memory.run() if self.cache.ensure() else self.store.run()
         finally:
             unlock_app(self.app.lock)

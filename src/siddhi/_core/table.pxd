@@ -37,6 +37,7 @@ cdef class Table:
     cdef tuple declared                # positions of the attributes with an index
     cdef readonly bint distinct        # equal rows are one; rows keep their timestamps
     cdef readonly Py_ssize_t n_astray  # composite key: rows whose values make another key than that they are filed under
+    cdef public bint quiet             # somebody else tells of what is refused
     cdef int searching                 # conditions over it are being evaluated: it must not change
     cdef RowC* rows
     cdef Py_ssize_t capacity
@@ -65,9 +66,9 @@ cdef class Table:
     cdef int remove(self, uint32_t number) except -1
     cdef int replace(self, uint32_t number, EventC* row) except -1     # takes the row over; it is filed as the old one
     cdef bint change(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1   # takes the rows over
-    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1      # to another value of an index
+    cdef bint is_moved(self, uint32_t number, const EventC* row) except -1     # to another value of an index
     cdef int note_filing(self, uint32_t number) except -1
-    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe # the row under the key of these values, or NO_ROW
+    cdef uint32_t filed_as(self, const EventC* row) except? 0xfffffffe     # by the key of these values; or NO_ROW
     cdef bint is_key_free(self, const uint32_t* found, EventC** rows, Py_ssize_t n) except -1
     cdef int refuse(self, EventC* event, str what) except -1
     cdef int clear(self) except -1

@@ -4,9 +4,9 @@ cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
-from siddhi._core.event cimport BOOL, CURRENT, OBJECT, STRING, acquire, event_to_tuple, release, retain
+from siddhi._core.event cimport BOOL, CURRENT, OBJECT, STRING, acquire, cell_from_python, event_to_tuple, release, retain
 from siddhi._core.keymap cimport MAX_WIDTH, NO_SLOT
 from siddhi._core.table_index cimport is_indexed, locate, read_cell_at
 from siddhi._core.user_event cimport Event
@@ -115,6 +115,8 @@ cdef class Table:
         shown.values = event_to_tuple(event, self.layout)
         shown.layout = self.layout
         self.refused += 1
+        if self.quiet:
+            return 0
         names = ", ".join([self.layout.names[position] for position in self.primary_key])
         values = ", ".join([repr(shown.values[position]) for position in self.primary_key])
         if self.numeric_key and self.key_of(event, key):
@@ -436,8 +438,7 @@ cdef class Table:
             self.clear()
             if self.composite:
                 n_astray = reader.get_u32()
-                for slot in range(n_astray):
-                    astray.append(reader.get_u32())
+                astray = [reader.get_u32() for _ in range(n_astray)]
                 if n_astray:
                     filed = KeyMap(self.keys.types)
                     filed.read(reader)
@@ -467,6 +468,35 @@ cdef class Table:
                 release(self.pool, events[i])
             PyMem_Free(events)
         return 0
+
+    def fill(self, rows):
+        """Hold these rows and no others, given as sequences of values.
+
+        Raises:
+            ValueError: a row does not fit, or its key is taken; the table is empty then.
+        """
+        cdef EventC* record
+        cdef int i
+        cdef bint done = False
+        self.clear()
+        try:
+            for row in rows:
+                if len(row) != self.layout.width:
+                    raise ValueError(f"a row of {len(row)} values, not of {self.layout.width}")
+                record = acquire(self.pool)
+                record.timestamp = -1
+                memset(record.body, 0, 8 * self.layout.words)
+                try:
+                    for i in range(self.layout.width):
+                        cell_from_python(record, self.layout, i, row[i])
+                    if self.insert(record) == NO_ROW:
+                        raise ValueError(f"a row of table '{self.id}' has the key of another")
+                finally:
+                    release(self.pool, record)
+            done = True
+        finally:
+            if not done:
+                self.clear()
 
     # --- for tests and for tools
 

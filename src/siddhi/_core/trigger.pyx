@@ -8,6 +8,7 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CellC, EventC, acquire, release
 from siddhi._core.executor cimport now_ms
 from siddhi._core.junction cimport StreamJunction, send
+from siddhi._core.period cimport restored_tick
 from siddhi._core.processor cimport Processor
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -83,7 +84,7 @@ cdef class Trigger(Processor):
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        cdef int64_t due = reader.get_i64(), now = now_ms(&self.app.frame)
+        cdef int64_t due = self.possible(reader.get_i64()), now = now_ms(&self.app.frame)
         if due > FIRST_INSTANT and due <= now:
             due = self.catch_up(due, now)
         self.due = NOT_ORDERED
@@ -92,6 +93,10 @@ cdef class Trigger(Processor):
         if self.app.running:
             self.start()
         return 0
+
+    cdef int64_t possible(self, int64_t due) except? -1:
+        """A time from a snapshot, if it can be one."""
+        return due
 
     cdef int64_t catch_up(self, int64_t due, int64_t now) except? -1:
         """The first time after now; those missed while the app did not run are not made up for."""
@@ -130,6 +135,11 @@ cdef class PeriodicTrigger(Trigger):
 
     cdef int64_t following(self, int64_t time) except? -1:
         return time + self.period
+
+    cdef int64_t possible(self, int64_t due) except? -1:
+        if due < NOT_ORDERED:
+            raise ValueError("snapshot is damaged: a trigger is due at no time")
+        return due if due <= FIRST_INSTANT else restored_tick(self.app, due, self.period)
 
     cdef int64_t catch_up(self, int64_t due, int64_t now) except? -1:
         return due + ((now - due) // self.period + 1) * self.period

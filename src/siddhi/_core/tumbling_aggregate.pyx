@@ -17,6 +17,7 @@ from siddhi._core.measure cimport MAX_ARGUMENTS, MeasureC, add_arguments, measur
 from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.output cimport is_needed
 from siddhi._core.processor cimport MAX_BLOCK
+from siddhi._core.period cimport passed_over, restored_tick
 from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_write
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -261,6 +262,8 @@ cdef class TumblingAggregate(Selector):
         if not batch.started or batch.boundary != when:
             return 0  # of a key that was dropped, its slot perhaps used again
         batch.boundary = when + self.extent
+        if batch.groups.n == 0:
+            batch.boundary = passed_over(batch.boundary, now_ms(&self.app.frame), self.extent)
         self.app.schedule(self, batch.boundary, self.app.frame.partition)
         return self.put_out(batch)
 
@@ -363,6 +366,7 @@ cdef class TumblingAggregate(Selector):
                 self.read_groups(partition, reader)
                 if self.timed and batch.started:
                     self.app.frame.partition = partition
+                    batch.boundary = restored_tick(self.app, batch.boundary, self.extent)
                     self.app.schedule(self, batch.boundary, partition)
         finally:
             self.app.frame.partition = before

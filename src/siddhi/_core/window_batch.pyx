@@ -14,6 +14,7 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
+from siddhi._core.period cimport passed_over, restored_tick
 from siddhi._core.queue cimport (
     QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show,
     queue_write,
@@ -285,6 +286,8 @@ cdef class TimeBatchWindow(BatchWindow):
             state.overdue = True
             return 0
         state.boundary = when + self.duration
+        if state.current.size == 0 and (state.previous.size == 0 or self.accumulates):
+            state.boundary = passed_over(state.boundary, now_ms(&self.app.frame), self.duration)
         self.app.schedule(self, state.boundary, self.app.frame.partition)
         if not self.streams_current:
             return self.release_batch(state)
@@ -303,9 +306,11 @@ cdef class TimeBatchWindow(BatchWindow):
         return state.current.size == 0 and (state.previous.size == 0 or self.accumulates or not self.keeps_expired)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        cdef BatchStateC* batch = <BatchStateC*> state
         BatchWindow.read_state(self, state, reader)
-        if (<BatchStateC*> state).started:
-            self.app.schedule(self, (<BatchStateC*> state).boundary, self.app.frame.partition)
+        if batch.started:
+            batch.boundary = restored_tick(self.app, batch.boundary, self.duration)
+            self.app.schedule(self, batch.boundary, self.app.frame.partition)
         return 0
 
 

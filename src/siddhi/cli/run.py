@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from .endpoints import Endpoint, read_outputs
 from .failures import interruptible
@@ -33,7 +34,7 @@ Exit codes:
 
 @click.command(epilog=_EPILOG)
 @click.argument("app")
-@feeding_options(required=True)
+@feeding_options(required=False)
 @click.option(
     "--output",
     "outputs",
@@ -43,6 +44,30 @@ Exit codes:
     help="Write a stream's events to a .csv, .jsonl or .parquet file; '-' prints JSON lines. Repeat it for several.",
 )
 @click.option("--emit-timestamp", metavar="COLUMN", help="Add a first column with the event time (ms) to every output.")
+@click.option(
+    "--engine",
+    type=click.Choice(["embedded", "spark"]),
+    default="embedded",
+    show_default=True,
+    help="What runs the app: this process, or Apache Spark (pip install 'siddhi[spark]').",
+)
+@click.option("--master", default="local[*]", show_default=True, help="Spark: where it runs, as local[4].")
+@click.option("--shards", default=64, show_default=True, help="Spark: parts that keys are spread over.")
+@click.option(
+    "--end-of-input",
+    type=click.Choice(["hold", "flush"]),
+    default="hold",
+    show_default=True,
+    help="Spark: whether time ends at the last event, or goes on until nothing waits for it.",
+)
+@click.option("--checkpoint", metavar="FOLDER", help="Spark: run as a stream, from the app's sources into its sinks.")
+@click.option(
+    "--trigger",
+    default="available-now",
+    show_default=True,
+    help="Spark: how a stream is cut: what is there now, or a time such as '5 seconds'.",
+)
+@click.option("--explain", is_flag=True, help="Spark: print what would run where, and stop.")
 @click.option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
 @click.pass_context
 def run(
@@ -55,9 +80,41 @@ def run(
     until: int | None,
     on_bad_line: str,
     emit_timestamp: str | None,
+    engine: str,
+    master: str,
+    shards: int,
+    end_of_input: str,
+    checkpoint: str | None,
+    trigger: str,
+    explain: bool,
     quiet: bool,
 ) -> None:
     """Run APP (a file, or - for standard input) over input files and write the streams that come out."""
+    if engine == "spark":
+        if until is not None or playback is False or on_bad_line != "fail":
+            raise click.UsageError("--engine spark knows no --until, --no-playback and --on-bad-line")
+        from .spark_run import SparkRun, run_on_spark
+
+        wanted = SparkRun(
+            app,
+            inputs,
+            outputs,
+            timestamp,
+            emit_timestamp,
+            master,
+            shards,
+            end_of_input,
+            checkpoint,
+            trigger,
+            explain,
+            quiet,
+        )
+        with interruptible():
+            run_on_spark(wanted)
+        return
+    _refuse_options_of_spark(context)
+    if not inputs:
+        raise click.UsageError("Missing option '--input'.", ctx=context)
     feeding = Feeding(app, inputs, timestamp, playback, until, on_bad_line)
     feeding.refuse_clashes()
     _refuse_clashes(inputs, outputs)
@@ -78,6 +135,12 @@ def run(
         ).run()
     if code:
         context.exit(code)
+
+
+def _refuse_options_of_spark(context: click.Context) -> None:
+    for name in ("master", "shards", "end_of_input", "checkpoint", "trigger", "explain"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --engine spark")
 
 
 def _refuse_clashes(inputs: Sequence[Endpoint], outputs: Sequence[Endpoint]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from siddhi.types import AttributeType
 
@@ -22,6 +22,7 @@ class ConnectorContext:
         now: the app's clock in ms.
         is_processing: whether the calling thread is at work inside the app; it must not be held up then, or the app
             stands still.
+        config: the system's settings for this connector (``SiddhiManager.set_config_manager``), by key.
     """
 
     app: str
@@ -30,6 +31,7 @@ class ConnectorContext:
     texts: tuple[Callable[[object], str], ...]
     now: Callable[[], int]
     is_processing: Callable[[], bool]
+    config: Mapping[str, str] = field(default_factory=dict)
 
 
 class Connector:

@@ -10,7 +10,7 @@ from siddhi.extension.registry import Registry, shared_registry
 from siddhi.planner.annotations import only
 from siddhi.planner.app_annotations import plan_app_annotations
 from siddhi.planner.batches import plan_batches
-from siddhi.planner.catalog import Catalog
+from siddhi.planner.catalog import Catalog, Configuration
 from siddhi.planner.definitions import plan_definitions
 from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.planner.outputs import target_label
@@ -31,6 +31,7 @@ def plan(
     registry: Registry | None = None,
     source: str | None = None,
     properties: Mapping[str, str] | None = None,
+    config: Configuration | None = None,
 ) -> Plan:
     """Resolve names, infer types and check every parameter of an app.
 
@@ -39,6 +40,7 @@ def plan(
         registry: the extensions it may use; None: those of the process.
         source: the app's text for error messages, where the app does not carry it.
         properties: settings of the system it runs in; ``aggTimeZone`` is where the buckets of aggregations begin (GMT).
+        config: references and settings of extensions.
 
     Returns:
         The plan. An app without ``@app:name`` gets a random one.
@@ -47,15 +49,17 @@ def plan(
         SiddhiAppError: something in the app does not make sense or cannot be run; with its place and a hint.
     """
     try:
-        return _plan(app, shared_registry() if registry is None else registry, properties)
+        return _plan(app, shared_registry() if registry is None else registry, properties, config)
     except SiddhiAppError as error:
         error.located(source=source if app.source is None else app.source, app=app.name)
         raise
 
 
-def _plan(app: SiddhiApp, registry: Registry, properties: Mapping[str, str] | None) -> Plan:
+def _plan(
+    app: SiddhiApp, registry: Registry, properties: Mapping[str, str] | None, config: Configuration | None
+) -> Plan:
     settings = plan_app_annotations(app)
-    catalog = Catalog(registry, _filled(app), properties)
+    catalog = Catalog(registry, _filled(app), properties, config)
     catalog.partial_matches = app_limit(app.annotations, app)
     plan_definitions(app, catalog)
     names = _Names(app)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from siddhi.errors import SiddhiAppError
+from siddhi.extension.connectors import ConnectorMetadata
 from siddhi.extension.metadata import ExtensionMetadata
 from siddhi.extension.registry import Registry
 from siddhi.planner.nodes import (
@@ -42,17 +43,30 @@ class Source:
         return f"{self.kind.value} '{self.label}'"
 
 
+class Configuration(Protocol):
+    """What the system says about extensions from outside (:class:`siddhi.config.ConfigManager`)."""
+
+    def reference(self, name: str) -> Mapping[str, str] | None: ...
+
+    def extension_config(self, namespace: str, name: str) -> Mapping[str, str]: ...
+
+
 class Catalog:
     """The definitions of one app. Dictionaries keep build order."""
 
     def __init__(
-        self, registry: Registry, filled: Iterable[str] = (), properties: Mapping[str, str] | None = None
+        self,
+        registry: Registry,
+        filled: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        config: Configuration | None = None,
     ) -> None:
         """``filled``: every stream some query inserts into, for hints about those that are read too early.
         ``properties``: settings of the system the app runs in, such as ``aggTimeZone``."""
         self.registry = registry
         self.filled = frozenset(filled)
         self.properties = {} if properties is None else dict(properties)
+        self._config = config
         self.streams: dict[str, StreamPlan] = {}
         self.tables: dict[str, TablePlan] = {}
         self.windows: dict[str, NamedWindowPlan] = {}
@@ -66,6 +80,15 @@ class Catalog:
         self.warnings: list[str] = []
         """What the app uses although it should not."""
         self._anonymous = 0
+
+    def reference(self, name: str) -> Mapping[str, str] | None:
+        """What ``ref = 'name'`` stands for; None where the configuration has no such reference."""
+        return None if self._config is None else self._config.reference(name)
+
+    def extension_config(self, metadata: ConnectorMetadata) -> Mapping[str, str]:
+        """What the configuration says of an extension."""
+        namespace = metadata.namespace or metadata.default_namespace
+        return {} if self._config is None else self._config.extension_config(namespace, metadata.name)
 
     def note_use(self, metadata: ExtensionMetadata) -> None:
         """Remember a warning where an extension is deprecated."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from siddhi.extension.connectors import ConnectorMetadata
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.connectors_plan import OptionPlan, TemplatePlan
-from siddhi.planner.problems import close_to, creation_error, unknown_extension, unsupported
+from siddhi.planner.problems import close_to, creation_error, unknown_extension
 from siddhi.planner.templates import plan_template
 from siddhi.query_api.annotation import Annotation, Element
 from siddhi.query_api.definition import Attribute
@@ -58,8 +58,6 @@ def options_of(
             raise creation_error("E315", f"an option of {what} has no name: '{element.value}'", place)
         if name.lower() == named_by:
             continue
-        if name.lower() == "ref":
-            raise unsupported("references to a configuration (ref)", place, "write the options here")
         if name.lower().startswith(_DEPLOYMENT):
             raise creation_error("E326", f"{what} offers no service, so that it can't take '{name}'", place)
         if name.lower() in found:

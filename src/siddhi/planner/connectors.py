@@ -26,6 +26,7 @@ from siddhi.planner.connectors_plan import (
     TemplatePlan,
 )
 from siddhi.planner.problems import close_to, creation_error
+from siddhi.planner.references import resolved
 from siddhi.planner.templates import plan_template
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import Attribute, StreamDefinition
@@ -66,6 +67,7 @@ def plan_sinks(catalog: Catalog, definition: StreamDefinition) -> tuple[SinkPlan
 
 def _source(catalog: Catalog, definition: StreamDefinition, annotation: Annotation) -> SourcePlan:
     at = _place(annotation, definition)
+    annotation = resolved(catalog, annotation, at)
     metadata = extension_of(catalog, SourceMetadata, annotation, "type", at)
     options = options_of(catalog, metadata, annotation.elements, (), at)
     require_options(metadata, [options], at)
@@ -77,12 +79,14 @@ def _source(catalog: Catalog, definition: StreamDefinition, annotation: Annotati
         mapper=mapper,
         mapper_options=mapper_options,
         mappings=() if map_ is None else _mappings(map_, definition, at),
+        config=catalog.extension_config(metadata),
         span=at.span,
     )
 
 
 def _sink(catalog: Catalog, definition: StreamDefinition, annotation: Annotation) -> SinkPlan:
     at = _place(annotation, definition)
+    annotation = resolved(catalog, annotation, at)
     metadata = extension_of(catalog, SinkMetadata, annotation, "type", at)
     attributes = definition.attributes
     elements = [element for element in annotation.elements if (element.key or "").lower() != "on.error"]
@@ -99,6 +103,7 @@ def _sink(catalog: Catalog, definition: StreamDefinition, annotation: Annotation
         payloads=() if map_ is None else _payloads(map_, attributes, at),
         on_error=_on_error(annotation, at),
         distribution=distribution,
+        config=catalog.extension_config(metadata),
         span=at.span,
     )
 

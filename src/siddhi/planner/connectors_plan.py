@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from siddhi.extension.connectors import (
@@ -85,6 +86,7 @@ class SourcePlan:
     mapper: SourceMapperMetadata
     mapper_options: tuple[OptionPlan, ...] = ()
     mappings: tuple[AttributeMappingPlan, ...] = ()
+    config: Mapping[str, str] = field(default_factory=dict)
     span: Span | None = None
 
 
@@ -109,6 +111,7 @@ class SinkPlan:
     payloads: tuple[tuple[str, TemplatePlan], ...] = ()
     on_error: SinkErrorAction = SinkErrorAction.LOG
     distribution: DistributionPlan | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
     span: Span | None = None
 
 
@@ -130,4 +133,5 @@ class StorePlan:
     options: tuple[OptionPlan, ...]
     on_error: StoreErrorAction = StoreErrorAction.RETRY
     cache: CachePlan | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
     span: Span | None = None

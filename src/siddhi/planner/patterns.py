@@ -99,9 +99,6 @@ class _Automaton:
     def _add_group(self, node: LogicalState) -> None:
         if len(node.states) > MAX_OPERANDS:
             raise creation_error("E324", f"more than {MAX_OPERANDS} operands in one logical group", node)
-        if self._is_sequence and len(node.states) > 2 and any(isinstance(state, AbsentState) for state in node.states):
-            what = "an absence among more than two operands of a sequence is not supported yet"
-            raise creation_error("E324", what, node, "a pattern (->) takes any number of operands")
         slots = []
         for operand in node.states:
             if isinstance(operand, AbsentState):
@@ -225,8 +222,7 @@ class PatternInputs:
             if before.state < slot.state and not before.scope.counting
         }
         # A sequence has one partial match at a time in a state: nothing to look up.
-        plain = self._automaton.states[slot.state].kind is StateKind.STREAM and not self._is_sequence
-        return split_conditions(slot.filters, number, fixed, wants_keys=plain)
+        return split_conditions(slot.filters, number, fixed, wants_keys=not self._is_sequence)
 
 
 def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:

@@ -8,6 +8,7 @@ from siddhi.planner.catalog import Catalog
 from siddhi.planner.connector_options import extension_of, options_of, require_options
 from siddhi.planner.connectors_plan import CachePlan, StoreErrorAction, StorePlan
 from siddhi.planner.problems import creation_error
+from siddhi.planner.references import resolved
 from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.definition import TableDefinition
 from siddhi.query_api.span import Node
@@ -27,6 +28,7 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
     if annotation is None:
         return None
     at: Node = annotation if annotation.span is not None else definition
+    annotation = resolved(catalog, annotation, at)
     metadata = extension_of(catalog, StoreMetadata, annotation, "type", at)
     elements = [element for element in annotation.elements if (element.key or "").lower() != "on.error"]
     options = options_of(catalog, metadata, elements, (), at)
@@ -36,6 +38,7 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
         options=options,
         on_error=_on_error(annotation, at),
         cache=_cache(annotation, definition, at),
+        config=catalog.extension_config(metadata),
         span=at.span,
     )
 

@@ -12,6 +12,7 @@ from siddhi.errors import ExtensionError, NoPersistenceStoreError, SiddhiAppErro
 from siddhi.runtime.app import SiddhiAppRuntime
 
 if TYPE_CHECKING:
+    from siddhi.config import ConfigManager
     from siddhi.extension.registry import Registry
     from siddhi.persistence import ErrorStore, PersistenceStore
     from siddhi.query_api.app import SiddhiApp
@@ -42,6 +43,7 @@ class SiddhiManager:
         self._incremental_store: PersistenceStore | None = None
         self._periodic: PeriodicPersistence | None = None
         self._error_store: ErrorStore | None = None
+        self._config: ConfigManager | None = None
 
     def create_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
         """Compile, plan and build an app.
@@ -169,6 +171,10 @@ class SiddhiManager:
         """Where apps save events that failed, as ``@OnError(action = 'store')`` and ``on.error = 'STORE'`` say."""
         self._error_store = store
 
+    def set_config_manager(self, config: ConfigManager | None) -> None:
+        """What ``ref``, extensions and aggregations read of the system, for the apps created from now on."""
+        self._config = config
+
     def persist(self) -> dict[str, str]:
         """Save the state of every app; returns revisions by app name.
 
@@ -210,7 +216,13 @@ class SiddhiManager:
 
         model = parse(app) if isinstance(app, str) else app
         try:
-            plan = make_plan(model, registry=self._extensions)
+            config = self._config
+            plan = make_plan(
+                model,
+                registry=self._extensions,
+                properties=None if config is None else config.properties(),
+                config=config,
+            )
             scripts: dict[str, Callable[..., object]] = {}
             if plan.functions:
                 from siddhi.runtime.scripts import compile_script

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError, SiddhiParserError
 
 if TYPE_CHECKING:
-    from siddhi._core.store import StoreAnswer
+    from siddhi._core.store import CachedAnswer, StoreAnswer
     from siddhi._core.table_query import OnDemand
     from siddhi._core.user_event import Event
     from siddhi.runtime.assembly.app import Assembly
@@ -29,7 +29,7 @@ class OnDemandQueries:
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
-        self._kept: OrderedDict[str, OnDemand | StoreAnswer] = OrderedDict()
+        self._kept: OrderedDict[str, OnDemand | StoreAnswer | CachedAnswer] = OrderedDict()
         self._lock = threading.Lock()
 
     def run(self, text: str) -> list[Event]:
@@ -66,7 +66,7 @@ class OnDemandQueries:
         columns = () if plan.output is not None else plan.selector.columns
         return [(attribute.name, attribute.type.value) for attribute in output_attributes(columns)]
 
-    def _compiled(self, text: str) -> OnDemand | StoreAnswer:
+    def _compiled(self, text: str) -> OnDemand | StoreAnswer | CachedAnswer:
         with self._lock:
             query = self._kept.get(text)
             if query is not None:
@@ -80,7 +80,7 @@ class OnDemandQueries:
                 self._kept.popitem(last=False)
         return query
 
-    def _compile(self, text: str) -> OnDemand | StoreAnswer:
+    def _compile(self, text: str) -> OnDemand | StoreAnswer | CachedAnswer:
         try:
             return self._assembly.on_demand(text)
         except (SiddhiParserError, OnDemandQueryCreationError):

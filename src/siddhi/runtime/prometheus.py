@@ -41,6 +41,12 @@ class SiddhiCollector:
         latency = SummaryMetricFamily(
             "siddhi_query_seconds", "Time a query took per chunk, without queries behind it", labels=["app", "query"]
         )
+        partial = GaugeMetricFamily(
+            "siddhi_query_partial_matches", "Partial matches that a pattern or sequence holds", labels=["app", "query"]
+        )
+        dropped = CounterMetricFamily(
+            "siddhi_query_dropped_partial_matches", "Partial matches that had to make room", labels=["app", "query"]
+        )
         memory = GaugeMetricFamily(
             "siddhi_state_bytes", "Size of the state, as in a snapshot", labels=["app", "kind", "name"]
         )
@@ -61,9 +67,12 @@ class SiddhiCollector:
             for name, query in read.queries.items():
                 queries.add_metric([read.app, name], query.events)
                 latency.add_metric([read.app, name], count_value=query.chunks, sum_value=query.seconds)
+                if query.partial_matches is not None and query.dropped is not None:
+                    partial.add_metric([read.app, name], query.partial_matches)
+                    dropped.add_metric([read.app, name], query.dropped)
             for (kind, name), connector in read.connectors.items():
                 payloads.add_metric([read.app, kind, name], connector.payloads)
                 connected.add_metric([read.app, kind, name], int(connector.connected))
             for (kind, name), size in read.memory.items():
                 memory.add_metric([read.app, kind, name], size)
-        yield from (streams, buffered, queries, latency, memory, payloads, connected)
+        yield from (streams, buffered, queries, latency, partial, dropped, memory, payloads, connected)

@@ -15,6 +15,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from siddhi._core.pattern import Pattern
 from siddhi._core.probe import LatencyProbe, Stopwatch
 from siddhi._core.snapshot import SnapshotWriter
 
@@ -86,6 +87,9 @@ class QueryStatistics:
         chunks: received since then.
         seconds: taken by them, without what queries further down took.
         slowest: the most that one of them took, in seconds.
+        partial_matches: that a pattern or sequence holds now, over all partition keys, those that wait for their first
+            event included; None for other queries.
+        dropped: partial matches that had to make room since the app was created, see ``max.partial.matches``; None as above.
     """
 
     events: int
@@ -93,6 +97,8 @@ class QueryStatistics:
     chunks: int
     seconds: float
     slowest: float
+    partial_matches: int | None = None
+    dropped: int | None = None
 
     @property
     def latency(self) -> float | None:
@@ -141,7 +147,8 @@ class Statistics:
     def metrics(self, include: str = "*.*") -> dict[str, float]:
         """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>.<metric>``.
 
-        Metrics are throughput (events per second), latency (mean, ms), size (buffered events) and memory (bytes).
+        Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches (held, and
+        droppedPartialMatches) and memory (bytes).
 
         Args:
             include: comma-separated patterns with ``*`` and ``?``; a name that fits one of them is shown.
@@ -156,6 +163,10 @@ class Statistics:
             found[f"{prefix}.Queries.{name}.throughput"] = query.throughput
             if query.latency is not None:
                 found[f"{prefix}.Queries.{name}.latency"] = query.latency * 1000
+            if query.partial_matches is not None:
+                found[f"{prefix}.Queries.{name}.partialMatches"] = query.partial_matches
+            if query.dropped:
+                found[f"{prefix}.Queries.{name}.droppedPartialMatches"] = query.dropped
         for (kind, name), connector in self.connectors.items():
             found[f"{prefix}.{kind}.{name}.throughput"] = connector.throughput
         for (kind, name), size in self.memory.items():
@@ -257,16 +268,21 @@ class StatisticsService:
         return found
 
     def _queries(self, seconds: float) -> dict[str, QueryStatistics]:
-        events = {name: query.output.events for name, query in self._assembly.built_queries().items()}
+        built = self._assembly.built_queries()
+        events = {name: query.output.events for name, query in built.items()}
+        patterns = {name: query.stateful.get("pattern") for name, query in built.items()}
         found = {}
         for name in [*events, *(name for name in self._probes if name not in events)]:
             probes = self._probes.get(name, [])
+            pattern = patterns.get(name)
             found[name] = QueryStatistics(
                 events.get(name, 0),
                 events.get(name, 0) / seconds,
                 sum(probe.chunks for probe in probes),
                 sum(probe.nanoseconds for probe in probes) / 1e9,
                 max((probe.slowest for probe in probes), default=0) / 1e9,
+                pattern.alive if isinstance(pattern, Pattern) else None,
+                pattern.dropped if isinstance(pattern, Pattern) else None,
             )
         return found
 

@@ -14,12 +14,16 @@ from siddhi.errors import SiddhiAppCreationError
 from siddhi.io.options import OptionHolder
 from siddhi.stores.expression import And, Attribute, Comparison, Expression, Parameter
 from siddhi.stores.queryable import QueryableRecordTable, Selection
+from siddhi.stores.rdbms_copy import copier
 from siddhi.stores.rdbms_engine import make_engine, reachable
 from siddhi.stores.rdbms_sql import COLUMN_TYPES, SqlExpressions
 from siddhi.stores.record_table import Parameters, Record, TableContext
 from siddhi.types import AttributeType
 
 __all__ = ["RdbmsTable"]
+
+_FEWEST_COPIED = 50
+"""Rows from which copying is the faster way in."""
 
 
 class _Condition:
@@ -72,6 +76,7 @@ class RdbmsTable(QueryableRecordTable):
         self._expressions = SqlExpressions(self._columns, prefix)
         self._everything = _Condition(None, None)
         self._insert = sa.insert(self._table)
+        self._copy = copier(self._engine, self._table)
 
     # --- life
 
@@ -155,8 +160,12 @@ class RdbmsTable(QueryableRecordTable):
     # --- changing
 
     def add(self, records: Sequence[Record]) -> None:
-        with self._refusing() as refused, self._transaction() as connection:
-            self._add(connection, records, refused)
+        with self._refusing() as refused:
+            if len(records) == 1:
+                self._add_one(records[0], refused)
+                return
+            with self._transaction() as connection:
+                self._add(connection, records, refused)
 
     def delete(self, condition: _Condition | None, parameters: Sequence[Parameters]) -> None:
         condition = condition or self._everything
@@ -192,9 +201,13 @@ class RdbmsTable(QueryableRecordTable):
         upsert = self._upsert(condition, sets)
         with self._refusing() as refused, self._transaction() as connection:
             if upsert is not None:
-                whole = [record for record in records if not self._lacks_key(record, refused)]
-                if whole:
-                    connection.execute(upsert, [self._row(record) for record in whole])
+                brought = [
+                    self._row(record) | self._bound(values)
+                    for values, record in zip(parameters, records, strict=True)
+                    if not self._lacks_key(record, refused)
+                ]
+                if brought:
+                    connection.execute(upsert, brought)
                 return
             statement = self._update(condition, sets)
             missing = [
@@ -207,19 +220,51 @@ class RdbmsTable(QueryableRecordTable):
                 added = reduce(missing) if len(missing) > 1 else [records[missing[0]]]
                 self._add(connection, added, refused)
 
+    def update_or_add_each(
+        self,
+        condition: _Condition | None,
+        parameters: Sequence[Parameters],
+        sets: Mapping[int, _Value],
+        records: Sequence[Record],
+    ) -> None:
+        condition = condition or self._everything
+        if self._upsert(condition, sets) is not None:
+            self.update_or_add(condition, parameters, sets, records, lambda _: ())
+            return
+        statement = self._update(condition, sets)
+        with self._refusing() as refused, self._transaction() as connection:
+            for values, record in zip(parameters, records, strict=True):
+                if not self._change(connection, statement, self._bound(values), values, refused):
+                    self._add(connection, [record], refused)
+
+    def _add_one(self, record: Record, refused: list[tuple[Record, str]]) -> None:
+        """A row by itself needs nothing to go back to."""
+        if self._lacks_key(record, refused):
+            return
+        try:
+            with self._transaction() as connection:
+                connection.execute(self._insert, self._row(record))
+        except IntegrityError as error:
+            refused.append((record, _reason(error)))
+
     def _add(self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]) -> None:
         whole = [record for record in records if not self._lacks_key(record, refused)]
         if not whole:
             return
         try:
             with connection.begin_nested():
-                connection.execute(self._insert, [self._row(record) for record in whole])
+                if self._copy is not None and len(whole) >= _FEWEST_COPIED:
+                    self._copy(connection, whole)
+                else:
+                    connection.execute(self._insert, [self._row(record) for record in whole])
         except IntegrityError as error:
             if len(whole) == 1:
                 refused.append((whole[0], _reason(error)))
                 return
-            for record in whole:
-                self._add(connection, [record], refused)
+            # One key is there twice: both halves are tried, so that a few such rows cost little.
+            middle = len(whole) // 2
+            self._add(connection, whole[:middle], refused)
+            self._add(connection, whole[middle:], refused)
 
     def _change(
         self,
@@ -279,7 +324,7 @@ class RdbmsTable(QueryableRecordTable):
         return statement
 
     def _upsert(self, condition: _Condition, sets: Mapping[int, _Value]) -> Any:
-        """One statement that does it all, where the key is looked up and every attribute taken over; else None."""
+        """One statement that does it all, where the key is looked up and stays as it is; else None."""
         if "upsert" not in condition.statements:
             condition.statements["upsert"] = self._make_upsert(condition, sets)
         return condition.statements["upsert"]
@@ -288,7 +333,7 @@ class RdbmsTable(QueryableRecordTable):
         keys = self._context.primary_key
         if not keys or condition.source is None or _key_asked_for(condition.source) != set(keys):
             return None
-        if len(sets) < len(self._columns) or any(_output(value.source) != i for i, value in sets.items()):
+        if any(_output(sets[position].source) != position for position in keys if position in sets):
             return None
         insert: Any
         if self._engine.dialect.name == "sqlite":
@@ -298,7 +343,15 @@ class RdbmsTable(QueryableRecordTable):
         else:
             return None
         statement = insert(self._table)
-        others = {column.name: statement.excluded[column.name] for column in self._columns if not column.primary_key}
+        others = {
+            self._columns[position].name: (
+                value.sql
+                if (output := _output(value.source)) is None
+                else statement.excluded[self._columns[output].name]
+            )
+            for position, value in sets.items()
+            if position not in keys
+        }
         elements = [self._columns[position] for position in keys]
         if not others:
             return statement.on_conflict_do_nothing(index_elements=elements)

@@ -99,6 +99,8 @@ def _begin_as_told(engine: sa.Engine) -> None:
 
     def connect(connection: Any, record: Any) -> None:  # noqa: ARG001 - called by position
         connection.isolation_level = None
+        # Who reads does not wait for who writes, and a transaction is one write to the disk. Kept in the file.
+        connection.execute("PRAGMA journal_mode = WAL").close()
 
     def begin(connection: sa.Connection) -> None:
         connection.exec_driver_sql("BEGIN")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from siddhi.io.connector import Connector
@@ -31,6 +31,7 @@ class TableContext:
         primary_key: positions of the key's attributes; empty without one.
         indexes: positions of the attributes of each ``@index``.
         refuse: ``refuse(record, why)`` tells the app of a row or change that is dropped because of its primary key.
+        config: the system's settings for this store (``SiddhiManager.set_config_manager``), by key.
     """
 
     app: str
@@ -39,6 +40,7 @@ class TableContext:
     primary_key: tuple[int, ...]
     indexes: tuple[tuple[int, ...], ...]
     refuse: Callable[[Record, str], None]
+    config: Mapping[str, str] = field(default_factory=dict)
 
 
 class RecordTable(Connector):
@@ -128,3 +130,13 @@ class RecordTable(Connector):
         added = reduce(missing) if len(missing) > 1 else [records[position] for position in missing]
         if added:
             self.add(added)
+
+    def update_or_add_each(
+        self, condition: Any, parameters: Sequence[Parameters], sets: Mapping[int, Any], records: Sequence[Record]
+    ) -> None:
+        """As :meth:`update_or_add`, for events that came one by one: each sees what those before it have done.
+
+        A store that has it is given many events at a time while a batch is being sent, all of which or none are to be
+        done; without it, each event is an :meth:`update_or_add` of its own.
+        """
+        raise NotImplementedError

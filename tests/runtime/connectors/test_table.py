@@ -208,7 +208,7 @@ def test_without_an_error_store_a_change_that_failed_is_told(held, time):
         ("@store(kind = 'shelf')", "E315", "lacks the element 'type'"),
         ("@store(type = 'shelv')", "E301", "shelf"),
         ("@store(type = 'shelf', on.error = 'WAIT')", "E315", "use one of RETRY, LOG, STORE"),
-        ("@store(type = 'shelf', ref = 'x')", "E320", "references"),
+        ("@store(type = 'shelf', ref = 'x')", "E326", "not defined in the configuration"),
         ("@store(type = 'shelf') @index('w')", "E203", "'w'"),
         ("@store(type = 'shelf') @store(type = 'shelf')", "E206", ""),
     ],

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from siddhi import Event
 from siddhi.errors import SiddhiAppError
 from siddhi.runtime.connectors.table_cache import CachePolicy, RowCache
+from tests.runtime.connectors.kit import StoppedTime
 from tests.stores.kit import App, shelf_manager
 
 
@@ -107,16 +109,31 @@ def asked(app: App, stream: str, row: tuple, at: int = 1) -> int:
     return app.shelf.calls.count("find") - before
 
 
+def crowd(app: App) -> None:
+    """More rows than there is room for: from here on they are found by key alone."""
+    app.shelf.rows = [(f"k{i}", 1) for i in range(5)] + [("a", 1), ("b", 2)]
+    app.runtime.query("delete T on T.s == 'nobody'")
+    for row in (("x1", 1), ("x2", 1), ("x3", 1)):
+        app.runtime.input_handler("I").send(row, timestamp=1)
+
+
 def test_a_row_is_read_once(app):
-    app.runtime.input_handler("I").send(("a", 1), timestamp=1)
+    crowd(app)
     assert [asked(app, "J", ("a", 0)), asked(app, "J", ("a", 0)), asked(app, "J", ("a", 5))] == [1, 0, 0]
     assert app.out == [("a", 1), ("a", 1)]
-    assert [asked(app, "J", ("x", 0)), asked(app, "J", ("x", 0))] == [1, 1]
+    assert [asked(app, "J", ("y", 0)), asked(app, "J", ("y", 0))] == [1, 1]
+
+
+def test_a_row_that_is_added_is_kept(app):
+    crowd(app)
+    assert asked(app, "J", ("x3", 0)) == 0
+    app.runtime.input_handler("I").send(("a", 9), timestamp=1)
+    assert asked(app, "J", ("a", 0)) == 1
+    assert app.out == [("x3", 1), ("a", 1)]
 
 
 def test_what_changes_is_read_anew(app):
-    for row in (("a", 1), ("b", 2)):
-        app.runtime.input_handler("I").send(row, timestamp=1)
+    crowd(app)
     assert [asked(app, "J", ("a", 0)), asked(app, "J", ("b", 0))] == [1, 1]
     for change, value in ((("a", 5), 5), (("a", 50), 50), (("z", 100), 7)):
         app.runtime.input_handler("C").send(change, timestamp=1)
@@ -134,12 +151,136 @@ def test_what_changes_is_read_anew(app):
 
 
 def test_rows_are_read_anew_after_a_while(app):
-    app.runtime.input_handler("I").send(("a", 1), timestamp=1)
+    crowd(app)
     assert asked(app, "J", ("a", 0), 10) == 1
-    app.shelf.rows = [("a", 2)]
+    app.shelf.rows = [("a", 2), *app.shelf.rows[:3]]
     assert asked(app, "J", ("a", 0), 1009) == 0
     assert asked(app, "J", ("a", 0), 1010) == 1
     assert app.out == [("a", 1), ("a", 1), ("a", 2)]
+
+
+# --- a store that fits
+
+
+WHOLE = """
+@app:playback
+define stream I (s string, v int); define stream C (s string, v int); define stream J (s string, v int);
+@store(type = 'shelf', @cache(size = '3'{times})) @primaryKey({keys}) @index('v') define table T (s string, v int);
+from I insert into T;
+from C[v == 0] delete T on T.v >= v;
+from C[v > 0] update or insert into T on T.s == s;
+from C[v < 0] update T set T.v = v on T.s == s;
+from J join T on T.v > J.v select T.s, T.v insert into O;
+from J[(T.v == v) in T] select s, v insert into O;
+"""
+
+
+@pytest.fixture
+def whole():
+    with shelf_manager() as (manager, shelf):
+
+        def start(times: str = "", keys: str = "'s'", *rows: tuple) -> App:
+            shelf.rows = list(rows)
+            started = App(manager, WHOLE.format(times=times, keys=keys))
+            started.shelf = shelf
+            return started
+
+        yield start
+
+
+def finds(app: App) -> int:
+    return app.shelf.calls.count("find")
+
+
+def test_a_store_that_fits_is_read_once_when_it_is_connected(whole):
+    app = whole("", "'s'", ("a", 1), ("b", 2))
+    assert finds(app) == 1
+    app.runtime.input_handler("J").send(("x", 1), timestamp=1)
+    assert app.out == [("b", 2), ("x", 1)]
+    assert app.ask("from T on v > 0 select s, v order by v desc") == [("b", 2), ("a", 1)]
+    assert app.ask("from T select count() as n") == [(2,)]
+    assert finds(app) == 1
+
+
+def test_what_changes_there_changes_here(whole):
+    app = whole("", "'s'", ("a", 1), ("b", 2))
+    for stream, row in (("I", ("c", 3)), ("I", ("a", 9)), ("C", ("a", 5)), ("C", ("b", -4))):
+        app.runtime.input_handler(stream).send(row, timestamp=1)
+        assert sorted(app.rows()) == sorted(app.shelf.rows)
+    app.runtime.input_handler("C").send(("", 0), timestamp=1)
+    assert app.rows() == app.shelf.rows == [("b", -4)]
+    assert finds(app) == 1 + app.shelf.calls.count("update_or_add") + 1
+    assert len(app.errors) == 1
+    assert "dropped" in app.errors[0]
+
+
+def test_a_store_that_has_grown_too_large_is_asked(whole):
+    app = whole("", "'s'", ("a", 1), ("b", 2))
+    app.runtime.input_handler("I").send_events([Event(1, (f"k{i}", i)) for i in range(3)])
+    before = finds(app)
+    assert len(app.rows()) == 5
+    assert finds(app) == before + 1
+    assert app.ask("from T on s == 'k2' select v") == [(2,)]
+    assert finds(app) == before + 1
+    assert app.ask("from T on s == 'a' select v") == [(1,)]
+    assert finds(app) == before + 2
+
+
+def test_whether_it_fits_again_is_looked_after(whole):
+    app = whole("", "'s'", *[(f"k{i}", i) for i in range(5)])
+    app.shelf.rows = [("a", 1)]
+    for at, asks in ((9_000, 2), (10_000, 2), (10_001, 0)):
+        # A question, and whether it fits: found out, all is read.
+        before = finds(app)
+        app.runtime.input_handler("J").send(("x", -9), timestamp=at)
+        assert (at, finds(app) - before) == (at, asks)
+    assert app.out == [("a", 1)] * 3
+
+
+def test_rows_that_others_change_are_seen_when_they_are_old(whole):
+    app = whole(", retention.period = '1 min', purge.interval = '1 sec'", "'s'", ("a", 1))
+    app.shelf.rows = [("b", 2)]
+    app.runtime.input_handler("J").send(("x", 0), timestamp=999)
+    app.runtime.input_handler("J").send(("x", 0), timestamp=1000)
+    assert app.out == [("a", 1), ("b", 2)]
+
+
+def test_where_the_store_refuses_what_fits_here_all_is_read_anew(whole):
+    app = whole("", "'s'", ("a", 1))
+    app.shelf.rows.append(("b", 2))
+    app.runtime.input_handler("I").send(("b", 7), timestamp=1)
+    assert app.rows() == [("a", 1), ("b", 2)]
+    assert len(app.errors) == 1
+
+
+def test_where_a_change_fails_all_is_read_anew(whole):
+    app = whole("", "'s'", ("a", 1))
+    app.shelf.broken = ValueError("moths")
+    app.runtime.input_handler("I").send(("b", 7), timestamp=1)
+    app.shelf.broken = None
+    assert app.rows() == [("a", 1)]
+    assert "moths" in app.errors[0]
+
+
+def test_keys_of_several_attributes_that_change_are_read_anew(whole):
+    app = whole("", "'s', 'v'", ("a", 1), ("b", 2))
+    app.runtime.input_handler("C").send(("b", -4), timestamp=1)
+    assert app.rows() == [("a", 1), ("b", -4)]
+    assert app.ask("from T on s == 'b' and v == -4 select s") == [("b",)]
+
+
+def test_a_store_that_is_away_at_the_start_is_read_later():
+    time = StoppedTime()
+    with shelf_manager(retries=time) as (manager, shelf):
+        shelf.rows, shelf.down = [("a", 1)], True
+        app = App(manager, WHOLE.format(times="", keys="'s'"))
+        shelf.down = False
+        time.run()
+        assert app.rows() == [("a", 1)]
+        shelf.down = True
+        # What is in memory can be read all the same.
+        assert app.rows() == [("a", 1)]
+        shelf.down = False
 
 
 @pytest.mark.parametrize(

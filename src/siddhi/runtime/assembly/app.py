@@ -12,7 +12,7 @@ from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor, Receiver
-from siddhi._core.store import StoreAnswer
+from siddhi._core.store import CachedAnswer, StoreAnswer
 from siddhi._core.table_query import OnDemand
 from siddhi.extension.registry import Registry
 from siddhi.persistence.error_store import ErrorStore
@@ -113,11 +113,13 @@ class Assembly:
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
         retries = ThreadedRetries() if retries is None else retries
+        # Where streams handle failures themselves, each event's change is made at once, so that its failure is its own.
+        gathers = all(stream.on_error is OnErrorAction.LOG for stream in plan.streams.values())
         self.tables = Tables(
             plan.tables.values(),
             context,
             self._pool,
-            lambda table, pool, layout: StoreTable(table, context, pool, layout, self.faults, retries),
+            lambda table, pool, layout: StoreTable(table, context, pool, layout, self.faults, retries, gathers=gathers),
         )
         self.aggregations: dict[str, BuiltAggregation] = {}
         self._site = Site(context, scripts, self.tables, self.windows, aggregations=self.aggregations)
@@ -224,7 +226,7 @@ class Assembly:
         """
         return plan_on_demand(parse_on_demand_query(text), self.plan, self._registry, source=text)
 
-    def on_demand(self, text: str) -> OnDemand | StoreAnswer:
+    def on_demand(self, text: str) -> OnDemand | StoreAnswer | CachedAnswer:
         """The operators of an on-demand query.
 
         Raises:

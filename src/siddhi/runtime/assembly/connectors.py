@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,8 @@ def build_source(
     )
     _init(plan.mapper, plan.span, mapper.init, _holder(plan.mapper, plan.mapper_options, about), mappings, about)
     options = _holder(plan.source, plan.options, about)
-    _init(plan.source, plan.span, source.init, runtime, options, runtime.transport_properties, about)
+    own = replace(about, config=plan.config)
+    _init(plan.source, plan.span, source.init, runtime, options, runtime.transport_properties, own)
     return runtime
 
 
@@ -134,7 +136,7 @@ def _distributed(
 
 def _client(plan: SinkPlan, options: Sequence[OptionPlan], about: ConnectorContext) -> Sink:
     sink: Sink = class_of(plan.sink)()
-    _init(plan.sink, plan.span, sink.init, _holder(plan.sink, options, about), about)
+    _init(plan.sink, plan.span, sink.init, _holder(plan.sink, options, about), replace(about, config=plan.config))
     return sink
 
 

@@ -9,7 +9,7 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.searchable import Searchable
-from siddhi._core.store import StoreAnswer
+from siddhi._core.store import CachedAnswer, StoreAnswer
 from siddhi._core.table_query import CollectStage, OnDemand, OnDemandChange, OnDemandFind
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.nodes import (
@@ -37,7 +37,9 @@ __all__ = ["build_on_demand"]
 _NOTHING = SingleInputPlan(source="", kind=SourceKind.TABLE, attributes=(), source_width=0)
 
 
-def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], EventPool]) -> OnDemand | StoreAnswer:
+def build_on_demand(
+    plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], EventPool]
+) -> OnDemand | StoreAnswer | CachedAnswer:
     """Build the operators of an on-demand query.
 
     Args:
@@ -52,8 +54,14 @@ def build_on_demand(plan: OnDemandPlan, site: Site, pool_of: Callable[[Layout], 
         return OnDemandChange(site.context, _build_selection(plan.selector, Cells(Layout((), ())), output, site))
     if plan.kind is SourceKind.TABLE and plan.store in site.tables.stores:
         answer = build_store_answer(plan, site.tables.stores[plan.store], _layout(plan.selector), site)
+        cache = site.tables.stores[plan.store].cache
         if answer is not None:
-            return answer
+            return answer if cache is None else CachedAnswer(site.context, cache, _find(plan, site), answer)
+    return _find(plan, site)
+
+
+def _find(plan: OnDemandPlan, site: Site) -> OnDemandFind:
+    """What finds rows and selects from them here."""
     searched, pool, cells = _source(plan, site)
     selection = _with_sort_keys(plan.selector)
     layout = _layout(selection)

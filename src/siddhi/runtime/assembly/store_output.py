@@ -16,6 +16,9 @@ from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.stores import StoreTable, parameters_of
+from siddhi.runtime.assembly.tables import Tables
+from siddhi.runtime.connectors.table_gather import GatheredChange
+from siddhi.stores.record_table import Record
 
 __all__ = ["build_store_output", "distinct_sets"]
 
@@ -27,7 +30,7 @@ def build_store_output(
     site: Site,
     pool_of: Callable[[Layout], EventPool],
     span: Span | None,
-    in_memory: Callable[[], TableStage],
+    in_memory: Callable[[Tables], TableStage],
 ) -> OutputStage:
     """Build what a query does to a table kept elsewhere.
 
@@ -38,7 +41,7 @@ def build_store_output(
         site: where the query stands.
         pool_of: the pool that records of a layout's types share.
         span: the query's, for errors.
-        in_memory: builds the same for a table in memory that is empty.
+        in_memory: builds the same for tables in memory.
 
     Raises:
         SiddhiAppCreationError: the store can't do it, or this engine.
@@ -50,33 +53,46 @@ def build_store_output(
     if plan.condition is not None and has_aggregate(plan.condition):
         raise not_supported("aggregates in conditions over tables are", span)
     if plan.action is Action.INSERT:
-        return StoreStage(context, table.pool, layout, Parameters((), ()), lambda _, records: runtime.add(records))
+        stage = StoreStage(
+            context,
+            table.pool,
+            layout,
+            Parameters((), ()),
+            lambda _, records: table.add(records),
+            runtime.gather,
+            GatheredChange(lambda _, records: table.add(records)),
+        )
+        return table.reflected(stage, plan, in_memory)
     condition, values, expressions = table.compile_change(plan.condition, sets, span)
     before = table.changing(plan.condition, expressions)
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
     if plan.action is Action.UPDATE_OR_INSERT:
-        pending = in_memory()
+        pending = in_memory(table.pending(pool_of))
         assert isinstance(pending, TableUpdateOrInsert)
-        return StoreUpdateOrInsert(
+        stage = StoreUpdateOrInsert(
             context,
             pending.pool,
             layout,
             parameters,
             lambda bound, records, reduce: runtime.update_or_add(condition, before(bound), values, records, reduce),
             pending,
+            runtime.gather if table.takes_each else None,
+            GatheredChange(
+                lambda bound, records: runtime.update_or_add_each(condition, before(bound), values, records)
+            ),
         )
+        return table.reflected(stage, plan, in_memory)
     pool = pool_of(layout)
-    if plan.action is Action.DELETE:
-        return StoreStage(
-            context, pool, layout, parameters, lambda bound, records: runtime.delete(condition, before(bound), records)
-        )
-    return StoreStage(
-        context,
-        pool,
-        layout,
-        parameters,
-        lambda bound, records: runtime.update(condition, before(bound), values, records),
-    )
+
+    def delete(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
+        runtime.delete(condition, before(bound), records)
+
+    def update(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
+        runtime.update(condition, before(bound), values, records)
+
+    change = delete if plan.action is Action.DELETE else update
+    stage = StoreStage(context, pool, layout, parameters, change, runtime.gather, GatheredChange(change))
+    return table.reflected(stage, plan, in_memory)
 
 
 def distinct_sets(sets: Sequence[SetPlan]) -> list[SetPlan]:

@@ -11,14 +11,16 @@ from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
 from siddhi._core.executor_logic import make_and
-from siddhi._core.store import Parameters, StoreQuestion
+from siddhi._core.store import Parameters, StoreQuestion, StoreStage
+from siddhi._core.table import Table
+from siddhi._core.table_output import TableStage
 from siddhi._core.table_search import Binding
 from siddhi._core.user_event import Event
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.io.options import Option, OptionHolder, Template
-from siddhi.planner.connectors_plan import StoreErrorAction, StorePlan
+from siddhi.planner.connectors_plan import CachePlan, StoreErrorAction, StorePlan
 from siddhi.planner.expressions import TABLE_SLOT, And, Attr, TypedExpression
-from siddhi.planner.nodes import TablePlan
+from siddhi.planner.nodes import Action, OutputPlan, TablePlan
 from siddhi.planner.table_access import KeyLookup, plan_table_access
 from siddhi.planner.walk import conjuncts, has_aggregate, substitute
 from siddhi.query_api.span import Span
@@ -26,8 +28,10 @@ from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.store_expressions import StoreExpressions
 from siddhi.runtime.connectors.retry import RetryScheduler
+from siddhi.runtime.connectors.store_cache import StoreCache
 from siddhi.runtime.connectors.table import StoreRuntime
 from siddhi.runtime.connectors.table_cache import CachePolicy, RowCache
+from siddhi.runtime.connectors.table_gather import WriteGather
 from siddhi.runtime.faults import FaultHandling
 from siddhi.stores.built_in import make_store
 from siddhi.stores.expression import UnsupportedExpressionError
@@ -50,13 +54,15 @@ class StoreTable:
         layout: names and types of its attributes.
         faults: where ``on.error = 'STORE'`` keeps changes that failed.
         retries: when attempts to connect are made.
+        gathers: changes wait for the end of a batch.
 
     Attributes:
         pool: as given.
         layout: as given.
         attributes: of the table.
         store: keeps the rows.
-        cache: rows read lately; None without ``@cache``.
+        cache: what of it is in memory; None without ``@cache``.
+        mirror: with ``@cache``, all rows in memory, while they are few.
         runtime: the store at work.
 
     Raises:
@@ -71,6 +77,8 @@ class StoreTable:
         layout: Layout,
         faults: FaultHandling,
         retries: RetryScheduler,
+        *,
+        gathers: bool = True,
     ) -> None:
         assert plan.store is not None
         self.pool = pool
@@ -78,14 +86,10 @@ class StoreTable:
         self._plan = plan
         self._context = context
         self.attributes = plan.attributes
+        self._dropped: set[int] = set()
         self.store = _make(plan, plan.store, context, self._refuse)
         store = plan.store
-        self.cache: RowCache | None = None
-        if store.cache is not None:
-            policy = CachePolicy(store.cache.policy)
-            self.cache = RowCache(
-                store.cache.size, policy, store.cache.retention_ms, store.cache.purge_ms, lambda: context.now
-            )
+        self.cache: StoreCache | None = None
         self.runtime = StoreRuntime(
             self.store,
             f"app '{context.name}', store '{store.store.full_name}' of table '{plan.id}'",
@@ -94,6 +98,61 @@ class StoreTable:
             if store.on_error is StoreErrorAction.STORE
             else None,
         )
+        if gathers:
+            self.runtime.gather = WriteGather(self._report)
+        if store.cache is not None:
+            self.mirror = self._in_memory(lambda _: pool)
+            self.cache = self._make_cache(store.cache, self.mirror[plan.id])
+            self.runtime.on_connect = self.cache.load
+            self.runtime.on_failure = self.cache.invalidate
+
+    def _make_cache(self, plan: CachePlan, mirror: Table) -> StoreCache:
+        mirror.quiet = True  # the store tells of what is refused
+        context, key = self._context, self._plan.primary_key
+        policy = CachePolicy(plan.policy)
+        return StoreCache(
+            plan.size,
+            self.runtime,
+            tuple((attribute.name, attribute.type) for attribute in self.attributes),
+            lambda row: tuple([row[position] for position in key]),
+            mirror,
+            RowCache(plan.size, policy, plan.retention_ms, plan.purge_ms, lambda: context.now),
+            plan.retention_ms,
+            plan.purge_ms,
+            lambda: context.now,
+        )
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Add rows, also to those kept by key."""
+        self._dropped.clear()
+        self.runtime.add(records)
+        if self.cache is None or self.cache.whole:
+            return
+        for record in records:
+            if id(record) not in self._dropped:
+                self.cache.put(record)
+
+    def reflected(self, stage: StoreStage, plan: OutputPlan, build: Callable[[Tables], TableStage]) -> StoreStage:
+        """Have what a query does to the store be done to its rows in memory, too.
+
+        Args:
+            stage: does it to the store.
+            plan: what is done.
+            build: makes what does it to the tables in memory.
+        """
+        if self.cache is not None:
+            # A table in memory leaves rows of such keys where they are filed; a store moves them, or refuses.
+            moves = len(self._plan.primary_key) > 1 and any(
+                set_.position in self._plan.primary_key for set_ in plan.set or ()
+            )
+            by_key = self._key(plan.condition, TABLE_SLOT) is not None and plan.action is Action.UPDATE_OR_INSERT
+            stage.reflect_in(self.cache, None if moves and not by_key else build(self.mirror))
+        return stage
+
+    @property
+    def takes_each(self) -> bool:
+        """Whether the store takes ``update or insert`` of many events that came one by one."""
+        return type(self.store).update_or_add_each is not RecordTable.update_or_add_each
 
     def question(
         self,
@@ -157,8 +216,9 @@ class StoreTable:
         row_slot: int,
     ) -> StoreQuestion:
         """A look-up of one key: the cache is asked first; what it lacks is read from the store and kept."""
-        names, cache, runtime = tuple(expressions.parameters), self.cache, self.runtime
-        assert cache is not None
+        names, runtime = tuple(expressions.parameters), self.runtime
+        assert self.cache is not None
+        cache = self.cache.rows
         keys = KeyParameters(key, expressions)
 
         def find(values: dict[str, object]) -> list[Sequence[object]]:
@@ -187,9 +247,9 @@ class StoreTable:
     ) -> Callable[[list[dict[str, object]]], list[dict[str, object]]]:
         """What is called before a change with the values of its events, and gives those for the store: rows that the
         change may touch leave the cache."""
-        cache = self.cache
-        if cache is None:
+        if self.cache is None:
             return lambda bound: bound
+        cache = self.cache.rows
         names = tuple(expressions.parameters)
         key = self._key(condition, TABLE_SLOT)
         keys = None if key is None else KeyParameters(key[0], expressions)
@@ -227,9 +287,14 @@ class StoreTable:
 
     def pending(self, pool_of: Callable[[Layout], EventPool]) -> Tables:
         """The same table in memory, empty: for rows that are not added yet."""
+        return self._in_memory(pool_of)
+
+    def _in_memory(self, pool_of: Callable[[Layout], EventPool]) -> Tables:
         from siddhi.runtime.assembly.tables import Tables
 
-        return Tables([replace(self._plan, store=None, store_indexes=())], self._context, pool_of)
+        indexes = tuple(positions[0] for positions in self._plan.store_indexes if len(positions) == 1)
+        keyed = indexes if self._plan.primary_key else ()
+        return Tables([replace(self._plan, store=None, store_indexes=(), indexes=keyed)], self._context, pool_of)
 
     @property
     def _name(self) -> str:
@@ -268,7 +333,13 @@ class StoreTable:
         except RecursionError as error:
             raise UnsupportedExpressionError("it is nested too deeply") from error
 
+    def _report(self, error: Exception, record: Record) -> None:
+        self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
+
     def _refuse(self, record: Record, why: str) -> None:
+        self._dropped.add(id(record))
+        if self.cache is not None:
+            self.cache.refuse()
         error = ValueError(f"a row for table '{self._plan.id}' is dropped: {why}")
         self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
 
@@ -322,6 +393,7 @@ def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callab
         primary_key=plan.primary_key,
         indexes=plan.store_indexes,
         refuse=refuse,
+        config=store.config,
     )
     options = OptionHolder(
         f"store '{store.store.full_name}'",

@@ -56,7 +56,7 @@ def build_table_output(
             site,
             pool_of,
             span,
-            lambda: _build(plan, layout, site, store.pending(pool_of), pool_of, span),
+            lambda tables: _build(plan, layout, site, tables, pool_of, span),
         )
     return _build(plan, layout, site, site.tables, pool_of, span)
 

@@ -10,7 +10,7 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
 from siddhi._core.executor_logic import make_and
 from siddhi._core.searchable import Searchable
-from siddhi._core.store import StoreSearchable, make_in_store
+from siddhi._core.store import CachedQuestion, CachedSearchable, StoreSearchable, make_in_cached, make_in_store
 from siddhi._core.table import Table, TableState
 from siddhi._core.table_search import Binding, TableSearch, TableSearchable, make_in
 from siddhi.planner.expressions import TABLE_SLOT, InTable, TypedExpression
@@ -89,7 +89,12 @@ class Tables:
         row = Cells(self.layout(node.table), source="row")
         inside = builder.with_slots({TABLE_SLOT: row})
         if node.table in self.stores:
-            return make_in_store(self.stores[node.table].question(node.condition, inside, Binding.IN_FRAME), node.table)
+            store = self.stores[node.table]
+            question = store.question(node.condition, inside, Binding.IN_FRAME)
+            if store.cache is None:
+                return make_in_store(question, node.table)
+            memory = store.mirror.search(node.table, node.condition, inside, Binding.IN_FRAME).search
+            return make_in_cached(CachedQuestion(store.cache, memory, question), node.table)
         return make_in(self.search(node.table, node.condition, inside, Binding.IN_FRAME).search)
 
     def searchable(
@@ -104,14 +109,22 @@ class Tables:
             slot: the event slot of the row.
         """
         if table in self.stores:
-            return StoreSearchable(self.stores[table].question(condition, builder, Binding.IN_SLOT, slot), slot)
+            store = self.stores[table]
+            asked = StoreSearchable(store.question(condition, builder, Binding.IN_SLOT, slot), slot)
+            if store.cache is None:
+                return asked
+            return CachedSearchable(store.cache, store.mirror.searchable(table, condition, builder, slot), asked)
         built = self.search(table, condition, builder, Binding.IN_SLOT, slot)
         return TableSearchable(built.search, slot)
 
     def rows(self, table: str, condition: TypedExpression | None, builder: ExpressionBuilder) -> Searchable:
         """A table as what an on-demand query asks: the builder reads the row as the event at hand."""
         if table in self.stores:
-            return StoreSearchable(self.stores[table].question(condition, builder, Binding.AS_EVENT), 0)
+            store = self.stores[table]
+            asked = StoreSearchable(store.question(condition, builder, Binding.AS_EVENT), 0)
+            if store.cache is None:
+                return asked
+            return CachedSearchable(store.cache, store.mirror.rows(table, condition, builder), asked)
         return TableSearchable(self.search(table, condition, builder, Binding.AS_EVENT).search, 0)
 
     def search(

@@ -12,6 +12,7 @@ from siddhi.event import Event
 from siddhi.persistence.error_store import ErrorOccurrence
 from siddhi.runtime.connectors.connection import Connection
 from siddhi.runtime.connectors.retry import Backoff, RetryScheduler
+from siddhi.runtime.connectors.table_gather import WriteGather
 from siddhi.stores.record_table import Parameters, Record, RecordTable
 
 __all__ = ["StoreRuntime"]
@@ -36,6 +37,9 @@ class StoreRuntime:
 
     Attributes:
         store: as given.
+        gather: changes that wait for the end of a batch; None: they never do.
+        on_connect: called when it could be connected at once; None: nothing is.
+        on_failure: called where a change was not made; None: nothing is.
     """
 
     def __init__(self, store: RecordTable, label: str, retries: RetryScheduler, save: Save | None) -> None:
@@ -45,6 +49,9 @@ class StoreRuntime:
         self._save = save
         self._connection = Connection(store, label, retries, disconnects_first=True)
         self._stopping = threading.Event()
+        self.gather: WriteGather | None = None
+        self.on_connect: Callable[[], None] | None = None
+        self.on_failure: Callable[[], None] | None = None
 
     @property
     def is_connected(self) -> bool:
@@ -58,6 +65,8 @@ class StoreRuntime:
             Exception: it can't be connected at all.
         """
         self._connection.connect_with_retry()
+        if self.on_connect is not None and self.is_connected:
+            self.on_connect()
 
     def release(self) -> None:
         """Let nobody wait any more: the app is being shut down."""
@@ -72,14 +81,17 @@ class StoreRuntime:
 
     def find(self, condition: Any, values: Parameters) -> list[Sequence[Any]]:
         """The rows that match."""
+        self._write_first()
         return self.until_done(lambda: list(self.store.find(condition, values)))
 
     def contains(self, condition: Any, values: Parameters) -> bool:
         """Whether a row matches."""
+        self._write_first()
         return self.until_done(lambda: self.store.contains(condition, values))
 
     def ask(self, question: Callable[[], _R]) -> _R:
         """What a call answers that reads."""
+        self._write_first()
         return self.until_done(question)
 
     # --- changing; the records are those of the events, for the error store
@@ -118,6 +130,25 @@ class StoreRuntime:
             records,
         )
 
+    def update_or_add_each(
+        self,
+        condition: Any,
+        values: Sequence[Parameters],
+        sets: Mapping[int, Any],
+        records: Sequence[Record],
+    ) -> None:
+        """The same for events that came one by one."""
+        self._change(
+            lambda: self.store.update_or_add_each(condition, values, sets, records),
+            ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
+            values,
+            records,
+        )
+
+    def _write_first(self) -> None:
+        if self.gather is not None:
+            self.gather.write()
+
     def _change(
         self,
         change: Callable[[], None],
@@ -125,19 +156,39 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
     ) -> None:
-        if self._save is None:
-            self.until_done(change)
-            return
+        self._write_first()
+        done = False
+        try:
+            if self._save is None:
+                self.until_done(change)
+                done = True
+            else:
+                done = self._done_or_saved(self._save, change, occurrence, values, records)
+        finally:
+            if not done and self.on_failure is not None:
+                self.on_failure()
+
+    def _done_or_saved(
+        self,
+        save: Save,
+        change: Callable[[], None],
+        occurrence: ErrorOccurrence,
+        values: Sequence[Parameters],
+        records: Sequence[Record],
+    ) -> bool:
+        """Whether the change was made; else it is saved."""
         try:
             if not self._connection.connected:
                 raise ConnectionUnavailableError(f"{self._label} is not connected")
             change()
+            return True
         except Exception as error:
             if isinstance(error, ConnectionUnavailableError):
                 self._reconnect()
             events = [Event(-1, record) for record in records]
-            if not self._save(error, events, occurrence, [dict(one) for one in values] or None):
+            if not save(error, events, occurrence, [dict(one) for one in values] or None):
                 raise
+            return False
 
     def _reconnect(self) -> None:
         self._connection.lost()

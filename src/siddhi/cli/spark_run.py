@@ -1,0 +1,241 @@
+"""``siddhi run --engine spark``: the same files, through Spark."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+import pyarrow as pa
+
+from siddhi.errors import SiddhiAppError, SiddhiError, SparkRunError, SparkSetupError, did_you_mean
+
+from .app_text import read_app
+from .endpoints import Endpoint, Format
+from .failures import AppRefused, BadInput, OutputFailed, ProcessingFailed, reason
+from .writers import open_writer, output_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from siddhi.spark import SparkRuntime
+
+__all__ = ["SparkRun", "run_on_spark"]
+
+
+@dataclass(frozen=True, slots=True)
+class SparkRun:
+    """What the command line says. ``trigger``: ``available-now``, or a time between micro-batches."""
+
+    app: str
+    inputs: list[Endpoint]
+    outputs: list[Endpoint]
+    timestamp: str | None
+    emit_timestamp: str | None
+    master: str
+    shards: int
+    end_of_input: str
+    checkpoint: str | None
+    trigger: str
+    explain: bool
+    quiet: bool
+
+
+def run_on_spark(wanted: SparkRun) -> None:
+    """Run an app on Spark.
+
+    Raises:
+        AppRefused: the app can't run there.
+        BadInput: an input is not what its stream needs.
+        OutputFailed: an output can't be written.
+        ProcessingFailed: the app failed.
+    """
+    text = read_app(wanted.app)
+    if wanted.timestamp is None and wanted.inputs and not wanted.explain:
+        raise click.UsageError("--engine spark needs --timestamp: on Spark, time is that of the events")
+    try:
+        from siddhi.spark import SparkRuntime, local_session
+
+        if wanted.explain:
+            click.echo(_runtime(SparkRuntime, text, None, wanted).explain(streaming=wanted.checkpoint is not None))
+            return
+        _runtime(SparkRuntime, text, None, wanted)  # what is wrong with the app shows before Spark starts
+        _say(wanted, f"starting Spark on {wanted.master}")
+        spark = local_session(wanted.master)
+    except SparkSetupError as error:
+        raise click.UsageError(str(error)) from error
+    try:
+        runtime = _runtime(SparkRuntime, text, spark, wanted)
+        started = time.monotonic()
+        if wanted.checkpoint is not None:
+            _stream(runtime, wanted)
+        else:
+            _batch(runtime, spark, wanted)
+        _say(wanted, f"done in {time.monotonic() - started:.1f} s")
+    except SparkRunError as error:
+        raise ProcessingFailed(str(error)) from error
+    finally:
+        spark.stop()
+
+
+def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) -> SparkRuntime:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            runtime = kind(text, spark, shards=wanted.shards, end_of_input=wanted.end_of_input)
+        except SiddhiError as error:
+            raise AppRefused(str(error)) from error
+    if spark is None:
+        for warning in told:
+            _say(wanted, f"warning: {warning.message}")
+    return runtime
+
+
+def _say(wanted: SparkRun, text: str) -> None:
+    if not wanted.quiet:
+        click.echo(text, err=True)
+
+
+# --- batch
+
+
+def _batch(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> None:
+    for end in wanted.inputs:
+        if end.stream not in runtime.plan.streams:
+            names = list(runtime.plan.streams)
+            hint = did_you_mean(end.stream, names)
+            raise click.UsageError(f"the app has no stream '{end.stream}' (streams: {', '.join(names)}){hint}")
+        try:
+            frame, time_column = _read(spark, runtime, end, wanted.timestamp or "")
+            runtime.bind(end.stream, frame, timestamp=time_column)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+    with _progress(spark, shown=not wanted.quiet and sys.stderr.isatty()):
+        if not wanted.outputs:
+            for stream in runtime.write():
+                _say(wanted, f"{stream}: written")
+            return
+        streams = [end.stream for end in wanted.outputs]
+        missing = [stream for stream in streams if stream not in runtime.plan.streams]
+        if missing:
+            raise click.UsageError(f"the app has no stream '{missing[0]}'")
+        found = runtime.run(list(dict.fromkeys(streams)), meta=True)
+        for end in wanted.outputs:
+            n = _write(runtime, found[end.stream], end, wanted)
+            _say(wanted, f"{end.stream}: {n:,} events out to {'standard output' if end.is_standard else end.path}")
+
+
+def _read(spark: SparkSession, runtime: SparkRuntime, end: Endpoint, timestamp: str) -> tuple[DataFrame, str]:
+    """The rows of a file, and its column of event time."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    from siddhi.spark.expressions import SPARK_TYPES
+
+    attributes = runtime.plan.streams[end.stream].attributes
+    types = {a.name: SPARK_TYPES[a.type] for a in attributes}
+    if end.is_standard:
+        raise click.UsageError("--engine spark reads files, not standard input")
+    if end.format is Format.PARQUET:
+        return spark.read.parquet(end.path), timestamp
+    if end.format is Format.CSV:
+        frame = spark.read.csv(end.path, header=True)
+    else:
+        columns = {**dict.fromkeys([timestamp], "string"), **dict.fromkeys(types, "string")}
+        frame = spark.read.schema(", ".join(f"`{name}` {kind}" for name, kind in columns.items())).json(end.path)
+    if timestamp not in frame.columns:
+        raise BadInput(f"{end.path} has no column '{timestamp}'")
+    value = F.col(f"`{timestamp}`")
+    assert isinstance(frame.schema[timestamp].dataType, T.StringType)
+    instant = F.coalesce(value.try_cast("bigint"), F.unix_millis(F.try_to_timestamp(value)))
+    kept = [F.col(f"`{name}`").cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
+    return frame.select(*kept, instant.alias("__event_time")), "__event_time"
+
+
+def _write(runtime: SparkRuntime, frame: DataFrame, end: Endpoint, wanted: SparkRun) -> int:
+    """Write the rows in the order of time; how many."""
+    attributes = [(a.name, str(a.type)) for a in runtime.plan.streams[end.stream].attributes]
+    schema = output_schema(attributes, wanted.emit_timestamp)
+    table: pa.Table = frame.orderBy("_timestamp").toArrow()
+    columns = [table.column(name) for name, _ in attributes]
+    if wanted.emit_timestamp is not None:
+        columns.insert(0, table.column("_timestamp"))
+    rows = pa.Table.from_arrays([c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+    streams = {other.stream for other in wanted.outputs if other.is_standard}
+    label = end.stream if len(streams) > 1 and end.is_standard else None
+    try:
+        writer = open_writer(end, schema, label=label)
+        for batch in rows.combine_chunks().to_batches():
+            if batch.num_rows:
+                writer.write(batch)
+        writer.close()
+    except OSError as error:
+        raise OutputFailed(f"cannot write {end.path}: {reason(error)}") from error
+    return int(rows.num_rows)
+
+
+@contextmanager
+def _progress(spark: SparkSession, *, shown: bool) -> Iterator[None]:
+    """Tell which stage is at work and how far it is, twice a second, on a terminal."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        tracker = spark.sparkContext.statusTracker()
+        while not ended.wait(0.5):
+            for stage in tracker.getActiveStageIds():
+                info = tracker.getStageInfo(stage)
+                if info is not None:
+                    sys.stderr.write(f"\rstage {stage}: {info.numCompletedTasks} of {info.numTasks} tasks ")
+                    sys.stderr.flush()
+
+    if shown:
+        threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if shown:
+            sys.stderr.write("\r" + " " * 40 + "\r")
+
+
+# --- streams
+
+
+def _stream(runtime: SparkRuntime, wanted: SparkRun) -> None:
+    if wanted.inputs or wanted.outputs:
+        raise click.UsageError("a stream takes its sources and sinks from the app: @source(type='file', ...)")
+    assert wanted.checkpoint is not None
+    now = wanted.trigger == "available-now"
+    try:
+        query = runtime.start(
+            wanted.checkpoint, trigger={"availableNow": True} if now else {"processingTime": wanted.trigger}
+        )
+    except SiddhiAppError as error:
+        raise AppRefused(str(error)) from error
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    last: Any = None
+    try:
+        while not query.await_termination(0.5):
+            last = _tell(wanted, query.last_progress, last)
+        _tell(wanted, query.last_progress, last)
+    except KeyboardInterrupt:
+        query.stop()
+    _say(wanted, f"{query.late_rows:,} late rows")
+    for stream, n in query.written.items():
+        _say(wanted, f"{stream}: {n:,} events out")
+
+
+def _tell(wanted: SparkRun, progress: Any, last: Any) -> Any:
+    """One line per micro-batch; returns its number."""
+    if progress is None or progress["batchId"] == last:
+        return last
+    watermark = progress["eventTime"].get("watermark", "")
+    _say(wanted, f"batch {progress['batchId']}: {progress['numInputRows']:,} rows, watermark {watermark}")
+    return progress["batchId"]

@@ -1,0 +1,7 @@
+"""What a system says about its apps from outside: references, settings of extensions, properties.
+
+manager.set_config_manager(YAMLConfigManager(Path("siddhi.yaml")))
+"""
+
+from siddhi.config.manager import *  # noqa: F403
+from siddhi.config.yaml import *  # noqa: F403

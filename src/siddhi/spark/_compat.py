@@ -1,0 +1,61 @@
+"""What differs between versions of PySpark, and whether there is one that serves."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+
+from siddhi.errors import SparkSetupError
+
+__all__ = ["FLOOR", "require_spark", "spark_version", "version_tuple"]
+
+FLOOR = (4, 0, 1)
+"""The first PySpark whose stateful operators, timers and state reader serve."""
+_INSTALL = "install it with: pip install 'siddhi[spark]'"
+_NEEDED = ("pyspark", "pyarrow", "pandas", "google.protobuf")
+
+
+def version_tuple(text: str) -> tuple[int, ...]:
+    """``'4.1.0.dev2'`` → ``(4, 1, 0)``."""
+    found = re.match(r"\d+(?:\.\d+)*", text)
+    return tuple(int(part) for part in found.group().split(".")) if found else ()
+
+
+def spark_version() -> tuple[int, ...]:
+    """The version of the installed PySpark.
+
+    Raises:
+        SparkSetupError: there is none.
+    """
+    try:
+        return version_tuple(metadata.version("pyspark"))
+    except metadata.PackageNotFoundError:
+        pass
+    try:
+        import pyspark
+    except ModuleNotFoundError as error:
+        raise SparkSetupError(f"siddhi.spark needs pyspark; {_INSTALL}") from error
+    return version_tuple(pyspark.__version__)  # put on the path by a Spark distribution
+
+
+def require_spark() -> None:
+    """Refuse to go on without the packages, in one sentence.
+
+    Raises:
+        SparkSetupError: a package is missing or too old.
+    """
+    from importlib.util import find_spec
+
+    for module in _NEEDED:
+        try:
+            found = find_spec(module)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            package = "protobuf" if module == "google.protobuf" else module
+            raise SparkSetupError(f"siddhi.spark needs {package}; {_INSTALL}")
+    version = spark_version()
+    if version < FLOOR or version >= (5,):
+        have = ".".join(map(str, version))
+        floor = ".".join(map(str, FLOOR))
+        raise SparkSetupError(f"siddhi.spark needs pyspark {floor} or newer (below 5), not {have}; {_INSTALL}")

@@ -1,0 +1,72 @@
+"""Small files beside a checkpoint, on whatever file system it lies: through Hadoop's, which Spark uses for the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+__all__ = ["exists", "make_folder", "move", "names", "read_text", "write_text"]
+
+
+def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
+    """The file system of a path, and the path."""
+    assert spark._jvm is not None
+    path = spark._jvm.org.apache.hadoop.fs.Path(name)
+    return path.getFileSystem(spark._jsc.hadoopConfiguration()), path
+
+
+def exists(spark: SparkSession, name: str) -> bool:
+    """Whether there is such a file or folder."""
+    system, path = _path(spark, name)
+    return bool(system.exists(path))
+
+
+def make_folder(spark: SparkSession, name: str) -> None:
+    """A folder and those above it; nothing where it is there."""
+    system, path = _path(spark, name)
+    system.mkdirs(path)
+
+
+def names(spark: SparkSession, folder: str) -> list[str]:
+    """What is in a folder; nothing where it is not there."""
+    system, path = _path(spark, folder)
+    if not system.exists(path):
+        return []
+    return [status.getPath().getName() for status in system.listStatus(path)]
+
+
+def read_text(spark: SparkSession, name: str) -> str:
+    """The text of a small file."""
+    system, path = _path(spark, name)
+    stream = system.open(path)
+    try:
+        assert spark._jvm is not None
+        return bytes(spark._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
+    finally:
+        stream.close()
+
+
+def write_text(spark: SparkSession, name: str, text: str) -> None:
+    """Write a small file whole or not at all."""
+    system, path = _path(spark, name)
+    assert spark._jvm is not None
+    fresh = spark._jvm.org.apache.hadoop.fs.Path(f"{name}.new")
+    stream = system.create(fresh, True)
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+    if system.exists(path):
+        system.delete(path, False)
+    system.rename(fresh, path)
+
+
+def move(spark: SparkSession, source: str, target: str) -> bool:
+    """Rename a folder that must not be there yet; False where it is, and the source is deleted."""
+    system, path = _path(spark, source)
+    _, goal = _path(spark, target)
+    if system.exists(goal):
+        system.delete(path, True)
+        return False
+    return bool(system.rename(path, goal))

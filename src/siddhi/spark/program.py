@@ -1,0 +1,209 @@
+"""What a worker is sent to run an island: the text of a small app, and how rows come in and go out. Plain data.
+
+All rows of an island come through one door. Where several streams come in, the door is a stream with columns for the
+attributes of all of them, and queries in front of the others deal its rows out, in the order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from siddhi._version import __version__
+from siddhi.planner.elements import ElementKind
+from siddhi.planner.fragments import fragment
+from siddhi.planner.nodes import OnErrorAction, Plan, QueryPlan, StreamPlan
+from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.query_api.annotation import find_annotation
+from siddhi.query_api.app import SiddhiApp
+from siddhi.query_api.selection import SnapshotRate, TimeRate
+from siddhi.query_compiler import parse, to_siddhiql
+from siddhi.spark.islands import Island
+from siddhi.types import AttributeType
+
+__all__ = ["DOOR", "IslandProgram", "OutputShape", "TableFeed", "slots_of", "write_program"]
+
+DOOR = "SparkRows"
+_STREAM = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputShape:
+    """A stream that leaves the island; ``slots`` are the columns of the union its attributes go to."""
+
+    stream: str
+    types: tuple[str, ...]
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFeed:
+    """The rows of a table that is only read, and the stream they are sent into before anything else."""
+
+    stream: str
+    rows: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IslandProgram:
+    """An island as data.
+
+    Attributes:
+        app: name of the whole app, for messages.
+        names: of the elements it runs.
+        text: SiddhiQL.
+        door: the stream that takes the rows.
+        columns: names of the door's attributes; the columns of the rows in this order.
+        kinds: their types.
+        inputs: per stream from outside, the columns of its attributes.
+        outputs: what leaves.
+        slots: types of the columns of the union of all outputs.
+        fingerprint: of what decides whether state fits.
+        ticks: whether every event of the app moves its clock, not only those that come in; then rows whose first column
+            is -1 are nothing but time.
+        fills: tables that are only read, and the streams that fill them.
+        forgiven: streams whose events may fail: @OnError says what happens to them.
+        timed: whether time alone makes it put something out.
+        tables: rows of tables that are only read.
+        modules: what to import first, so that extensions are known.
+        version: of this package.
+    """
+
+    app: str
+    names: tuple[str, ...]
+    text: str
+    door: str
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    inputs: tuple[tuple[str, tuple[int, ...]], ...]
+    outputs: tuple[OutputShape, ...]
+    slots: tuple[str, ...]
+    fingerprint: str
+    ticks: bool = False
+    fills: tuple[tuple[str, str], ...] = ()
+    forgiven: tuple[str, ...] = ()
+    timed: bool = True
+    tables: tuple[TableFeed, ...] = ()
+    modules: tuple[str, ...] = ()
+    version: str = __version__
+
+
+def slots_of(schemas: Iterable[Sequence[AttributeType]]) -> tuple[list[AttributeType], list[tuple[int, ...]]]:
+    """Columns for rows of several schemas, shared between attributes of one type; and the columns of each schema."""
+    slots: list[AttributeType] = []
+    places: list[tuple[int, ...]] = []
+    for schema in schemas:
+        taken: set[int] = set()
+        mine: list[int] = []
+        for type_ in schema:
+            at = next((n for n, slot in enumerate(slots) if slot is type_ and n not in taken), len(slots))
+            if at == len(slots):
+                slots.append(type_)
+            taken.add(at)
+            mine.append(at)
+        places.append(tuple(mine))
+    return slots, places
+
+
+def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandProgram:
+    """The program of an island.
+
+    Args:
+        plan: of the app.
+        island: of its layout.
+        outputs: the streams that leave it.
+    """
+    cut = fragment(plan, island.names)
+    streams = list(island.inputs)
+    schemas = [tuple(a.type for a in plan.streams[name].attributes) for name in streams]
+    slots, places = slots_of(schemas)
+    lines: list[str] = []
+    dealt: list[str] = []
+    ticks = needs_ticks(plan, island)
+    if len(streams) == 1 and not ticks:
+        door, columns = streams[0], tuple(a.name for a in plan.streams[streams[0]].attributes)
+        kinds = tuple(str(type_) for type_ in schemas[0])
+        places = [tuple(range(len(kinds)))]
+    else:
+        door, columns = DOOR, (_STREAM, *(f"c{n}" for n in range(len(slots))))
+        kinds = ("int", *(str(slot) for slot in slots))
+        lines.append(_door(slots))
+        dealt = _deal(plan, streams, places)
+        places = [tuple(place + 1 for place in mine) for mine in places]
+    left = [plan.streams[name].attributes for name in outputs]
+    out_slots, out_places = slots_of([tuple(a.type for a in attributes) for attributes in left])
+    return IslandProgram(
+        app=plan.app.name or "the app",
+        names=island.names,
+        text=_joined(cut.text, [*lines, *dealt]),
+        door=door,
+        columns=columns,
+        kinds=kinds,
+        inputs=tuple(zip(streams, places, strict=True)),
+        outputs=tuple(
+            OutputShape(name, tuple(str(a.type) for a in attributes), mine)
+            for name, attributes, mine in zip(outputs, left, out_places, strict=True)
+        ),
+        slots=tuple(str(slot) for slot in out_slots),
+        fingerprint=cut.fingerprint,
+        ticks=ticks,
+        fills=tuple(cut.fills.items()),
+        forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
+    )
+
+
+def needs_ticks(plan: Plan, island: Island) -> bool:
+    """Whether something in the island begins with the first event of the app, whatever its stream."""
+    if any(element.kind is ElementKind.TRIGGER for element in island.elements):
+        return True
+    queries = [e for e in plan.executions if isinstance(e, QueryPlan) and e.name in island.names]
+    return island.is_single and any(_starts_alone(query) for query in queries)
+
+
+def _starts_alone(query: QueryPlan) -> bool:
+    if isinstance(query.rate, (TimeRate, SnapshotRate)):
+        return True
+    if not isinstance(query.input, PatternPlan):
+        return False
+    return any(query.input.slots[slot].for_ms is not None for slot in query.input.states[0].slots)
+
+
+def _forgives(stream: StreamPlan) -> bool:
+    """Whether the app says what happens to events that fail; without a word, they fail the query."""
+    if stream.on_error is not OnErrorAction.LOG:
+        return True
+    said = find_annotation(stream.annotations, "OnError")
+    return said is not None and (said.element("action") or "").lower() == "log"
+
+
+def _door(slots: Sequence[AttributeType]) -> str:
+    columns = ", ".join([f"{_STREAM} int", *(f"c{n} {slot}" for n, slot in enumerate(slots))])
+    return f"define stream {DOOR} ({columns});"
+
+
+def _deal(plan: Plan, streams: Sequence[str], places: Sequence[tuple[int, ...]]) -> list[str]:
+    lines = []
+    for number, (name, mine) in enumerate(zip(streams, places, strict=True)):
+        attributes = plan.streams[name].attributes
+        selected = ", ".join(f"c{place} as {_name(a.name)}" for place, a in zip(mine, attributes, strict=True))
+        lines.append(
+            f"@info(name = '{DOOR}-{number}') from {DOOR}[{_STREAM} == {number}] select {selected} insert into {_name(name)};"
+        )
+    return lines
+
+
+def _joined(text: str, more: Sequence[str]) -> str:
+    """An app with more definitions and queries."""
+    if not more:
+        return text
+    app, added = parse(text), parse("\n".join(more))
+    whole = SiddhiApp(
+        annotations=app.annotations,
+        definitions=(*app.definitions, *added.definitions),
+        executions=(*app.executions, *added.executions),
+    )
+    return to_siddhiql(whole)
+
+
+def _name(name: str) -> str:
+    return f"`{name}`"

@@ -1,0 +1,257 @@
+"""A stream at work: one query for all outputs."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from siddhi.errors import SparkRunError
+from siddhi.planner import Plan
+from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.frames import Base, frame_of
+from siddhi.spark.pack import unpack_output
+from siddhi.spark.program import OutputShape
+from siddhi.spark.stateful import LATE
+from siddhi.spark.streaming import Streaming
+from siddhi.types import AttributeType
+
+__all__ = ["Sink", "SparkQuery", "new_run", "run_error", "run_errors", "start_query"]
+
+Sink = Callable[[DataFrame, int], object]
+"""Takes the rows of an output of one micro-batch and the batch's number; may be called again for the same batch."""
+
+_ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_MESSAGE = re.compile(r"SparkRunError: (.*)")
+
+
+@dataclass
+class SparkQuery:
+    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start."""
+
+    name: str
+    query: Any
+    late_rows: int = 0
+    written: dict[str, int] = field(default_factory=dict)
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait for the end, at most so many seconds; whether it has come.
+
+        Raises:
+            SparkRunError: the app, a sink or Spark failed.
+        """
+        with run_errors():
+            ended = self.query.awaitTermination(timeout) if timeout is not None else self.query.awaitTermination()
+        return ended is not False
+
+    def process_all_available(self) -> None:
+        """Wait until all there is to read has been taken; for tests.
+
+        Raises:
+            SparkRunError: the app, a sink or Spark failed.
+        """
+        with run_errors():
+            self.query.processAllAvailable()
+
+    def stop(self) -> None:
+        """Stop; what is held back is kept in the checkpoint."""
+        self.query.stop()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it runs."""
+        return bool(self.query.isActive)
+
+    @property
+    def last_progress(self) -> Any:
+        """Spark's last report, or None."""
+        return self.query.lastProgress
+
+
+def run_error(error: BaseException) -> SparkRunError | None:
+    """The error of the app inside one of Spark's, Siddhi's message first; None where it holds none."""
+    found = _MESSAGE.search(str(error))
+    return SparkRunError(found.group(1)) if found else None
+
+
+@contextmanager
+def run_errors() -> Iterator[None]:
+    """Raise errors of Spark as those of the app that they hold."""
+    try:
+        yield
+    except Exception as error:
+        ours = run_error(error)
+        if ours is None or isinstance(error, SparkRunError):
+            raise
+        raise ours from error
+
+
+@contextmanager
+def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """The session with other settings until the block ends; a query keeps those it was started with."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+def start_query(
+    spark: SparkSession,
+    streaming: Streaming,
+    checkpoint: str,
+    sinks: Mapping[str, Sink],
+    *,
+    trigger: Mapping[str, Any],
+    partitions: int,
+    name: str | None = None,
+) -> SparkQuery:
+    """Start the one query of an app.
+
+    Args:
+        sinks: by stream.
+        trigger: Spark's, as ``{"availableNow": True}``.
+        partitions: of the stateful operator.
+    """
+    started = SparkQuery(streaming.plan.name, None)
+    plan = streaming.plan
+    if streaming.streaming.programs:
+        frame, take = streaming.released(spark), _taking(plan, streaming, sinks, started)
+    else:
+        ((source, base),) = streaming.bases(spark).items()
+        frame, take = base.frame, _plain(streaming, source, base, sinks, started)
+    settings = {
+        "spark.sql.streaming.stateStore.providerClass": _ROCKS_DB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    }
+    with _settings(spark, settings), run_errors():
+        writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{checkpoint}").outputMode("append")
+        if name is not None:
+            writer = writer.queryName(name)
+        if trigger:
+            writer = writer.trigger(**trigger)
+        started.query = writer.start()
+    return started
+
+
+def _plain(
+    streaming: Streaming, source: str, base: Base, sinks: Mapping[str, Sink], started: SparkQuery
+) -> Callable[[DataFrame, int], None]:
+    """The function for ``foreachBatch`` where nothing keeps state: native steps over the rows of each batch."""
+    plan = streaming.plan
+
+    def take(frame: DataFrame, batch: int) -> None:
+        bases = {source: Base(frame, base.source, base.sequence)}
+        if len(sinks) > 1:
+            frame.persist()
+        try:
+            for stream, sink in sinks.items():
+                branches = streaming.branches(bases, stream)
+                rows = frame_of(branches, plan.streams[stream].attributes, timestamp="_timestamp")
+                if rows is not None:
+                    sink(rows, batch)
+                started.written.setdefault(stream, 0)
+        finally:
+            frame.unpersist()
+
+    return take
+
+
+def _taking(
+    plan: Plan, streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery
+) -> Callable[[DataFrame, int], None]:
+    """The function for ``foreachBatch``: deals what the operator put out to the sinks."""
+    outputs = streaming.streaming.outputs
+    counted_islands = _first_islands(streaming)
+
+    def take(frame: DataFrame, batch: int) -> None:
+        frame.persist()
+        try:
+            counts = {row["out"]: row["n"] for row in frame.groupBy("out").agg(F.sum("n").alias("n")).collect()}
+            for out, n in counts.items():
+                if out >= LATE and out - LATE in counted_islands:
+                    started.late_rows += n
+            for stream, sink in sinks.items():
+                numbers = [n for n, (name, _, _) in enumerate(outputs) if name == stream and n in counts]
+                if stream.endswith("__late"):
+                    late = _late_rows(plan, streaming, frame, stream.removesuffix("__late"), counts)
+                    if late is not None:
+                        sink(late, batch)
+                elif numbers:
+                    sink(_rows_of(plan, streaming, frame, stream, numbers), batch)
+                    started.written[stream] = started.written.get(stream, 0) + sum(counts[n] for n in numbers)
+        finally:
+            frame.unpersist()
+
+    return take
+
+
+def _first_islands(streaming: Streaming) -> set[int]:
+    """The islands whose late rows are counted: a row that goes to several is late once."""
+    seen: set[str] = set()
+    found = set()
+    for number, island in enumerate(streaming.streaming.islands):
+        if not seen.issuperset(island.inputs):
+            found.add(number)
+        seen.update(island.inputs)
+    return found
+
+
+def _rows_of(plan: Plan, streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequence[int]) -> DataFrame:
+    attributes = plan.streams[stream].attributes
+    _, island, place = streaming.streaming.outputs[numbers[0]]
+    shape = streaming.streaming.programs[island].outputs[place]
+    schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[a.type]}" for n, a in enumerate(attributes))])
+    rows = frame.where(F.col("out").isin(list(numbers))).select("rows").mapInArrow(unpack_output(shape), schema)
+    return rows.select(
+        *(F.col(f"c{n}").alias(a.name) for n, a in enumerate(attributes)), F.col("__t").alias("_timestamp")
+    )
+
+
+def _late_rows(
+    plan: Plan, streaming: Streaming, frame: DataFrame, stream: str, counts: Mapping[int, int]
+) -> DataFrame | None:
+    for number, (island, program) in enumerate(
+        zip(streaming.streaming.islands, streaming.streaming.programs, strict=True)
+    ):
+        if stream not in island.inputs or LATE + number not in counts:
+            continue
+        at = [name for name, _ in program.inputs].index(stream)
+        places = program.inputs[at][1]
+        attributes = plan.streams[stream].attributes
+        schema = ", ".join(
+            ["__t bigint", *(f"c{n} {SPARK_TYPES[AttributeType(k)]}" for n, k in enumerate(program.kinds))]
+        )
+        shape = OutputShape(stream, program.kinds, ())
+        rows = (
+            frame.where(F.col("out") == LATE + number)
+            .select("rows")
+            .mapInArrow(unpack_output(shape, time_first=True, skip=streaming.ordering), schema)
+        )
+        if len(program.inputs) > 1:
+            rows = rows.where(F.col("c0") == at)
+        return rows.select(
+            *(F.col(f"c{place}").alias(a.name) for place, a in zip(places, attributes, strict=True)),
+            F.col("__t").alias("_timestamp"),
+        )
+    return None
+
+
+def new_run() -> str:
+    """A name for a run of a query."""
+    return uuid.uuid4().hex

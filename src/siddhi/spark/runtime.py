@@ -1,0 +1,372 @@
+"""SparkRuntime: one app on Spark."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from siddhi.errors import DefinitionNotExistError, did_you_mean
+from siddhi.planner import Plan, plan
+from siddhi.planner.nodes import StreamOrigin
+from siddhi.query_compiler import parse
+from siddhi.spark.bindings import Binding, check_columns, event_time
+from siddhi.spark.connectors import connectors_of, read_source, without_connectors
+from siddhi.spark.explain import explain_layout
+from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.frames import frame_of
+from siddhi.spark.islands import Layout, cut
+from siddhi.spark.late import LATE_POLICIES, LatePolicy
+from siddhi.spark.lowering import BatchLowering, Settings
+from siddhi.spark.query import Sink, SparkQuery, run_errors
+from siddhi.spark.refusals import refuse, warnings_of
+from siddhi.spark.sinks import declared_sinks
+from siddhi.spark.starting import Starter
+
+__all__ = ["SparkRuntime"]
+
+_TABLE_LIMIT = 256 << 20
+
+
+class SparkRuntime:
+    """One app, lowered to Spark.
+
+    Args:
+        app: SiddhiQL text.
+        spark: the session.
+        shards: how many parts the keys of an island are spread over; parallelism up to that number is free, the number
+            itself is fixed for the life of a checkpoint.
+        exact_floats: whether sums of floating-point numbers go to the engine, which adds in the order of events.
+        prefer: ``'native'``, or ``'engine'`` to run nothing by Catalyst.
+        end_of_input: ``'hold'`` ends the clock at the last event, as an embedded engine shows after its last send;
+            ``'flush'`` lets time go on until nothing waits for it.
+        late: what happens to rows of a stream that come behind the watermark: ``'drop'`` counts them, ``'side'`` puts them
+            out as ``<Stream>__late``, ``'error'`` ends the query.
+        strict: whether warnings, such as that a query runs on one shard, are errors.
+
+    Raises:
+        SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
+        ValueError: an option has no such value.
+    """
+
+    def __init__(
+        self,
+        app: str,
+        spark: SparkSession,
+        *,
+        shards: int = 64,
+        exact_floats: bool = False,
+        prefer: str = "native",
+        end_of_input: str = "hold",
+        late: LatePolicy = "drop",
+        strict: bool = False,
+    ) -> None:
+        if shards < 1:
+            raise ValueError(f"shards must be at least 1, not {shards}")
+        if prefer not in ("native", "engine"):
+            raise ValueError(f"prefer is 'native' or 'engine', not {prefer!r}")
+        if end_of_input not in ("hold", "flush"):
+            raise ValueError(f"end_of_input is 'hold' or 'flush', not {end_of_input!r}")
+        if late not in LATE_POLICIES:
+            raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
+        self._spark = spark
+        self._late = late
+        model = parse(app)
+        self._connectors = connectors_of(model)
+        self._plan = plan(without_connectors(model))
+        self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush")
+        self._strict = strict
+        self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
+        self._bindings: dict[str, Binding] = {}
+        refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
+        for text in warnings_of(self._layout(streaming=False), strict=strict, app=self._plan.app):
+            warnings.warn(text, stacklevel=2)
+        self._tables: dict[str, DataFrame] = {}
+        self._asked: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """The app's name."""
+        return self._plan.name
+
+    @property
+    def plan(self) -> Plan:
+        """The app's plan."""
+        return self._plan
+
+    def explain(self, *, streaming: bool = False) -> str:
+        """What runs where, as text: native steps, islands with their keys, and why each is what it is."""
+        return explain_layout(self._plan, self._layout(streaming=streaming), self._settings.shards)
+
+    def _layout(self, *, streaming: bool) -> Layout:
+        key = streaming, frozenset(self._bindings)
+        if key not in self._layouts:
+            self._layouts[key] = cut(
+                self._plan,
+                streaming=streaming,
+                prefer=self._settings.prefer,
+                exact_floats=self._settings.exact_floats,
+                bound=key[1],
+            )
+        return self._layouts[key]
+
+    # --- in
+
+    def bind(
+        self,
+        stream: str,
+        frame: DataFrame,
+        *,
+        timestamp: str,
+        watermark: str | None = None,
+        sequence: Sequence[str] = (),
+    ) -> None:
+        """Give a stream its rows.
+
+        Args:
+            stream: name of the stream.
+            frame: with a column per attribute, by name; others are left alone.
+            timestamp: the column of event time: a timestamp (floored to ms), or a bigint of ms.
+            watermark: of a streaming DataFrame, how late rows may come (``'10 seconds'``).
+            sequence: whole-number columns that order rows of the same ms; else a hash of the row does.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+            ValueError: a column is missing or of another type; all of what does not fit is named.
+        """
+        self._require_stream(stream)
+        found = self._plan.streams[stream]
+        if found.origin is StreamOrigin.TRIGGER:
+            raise ValueError(f"'{stream}' is a trigger: the clock fills it")
+        check_columns(f"stream '{stream}'", frame, found.attributes)
+        event_time(frame, timestamp, f"stream '{stream}'")
+        others = [binding.frame.isStreaming for binding in self._bindings.values()]
+        if others and others[0] != frame.isStreaming:
+            raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
+        self._bindings[stream] = Binding(stream, frame, timestamp, watermark, tuple(sequence))
+
+    def bind_table(self, table: str, frame: DataFrame) -> None:
+        """Give a table that no query writes its rows.
+
+        Raises:
+            DefinitionNotExistError: there is no such table.
+            ValueError: the app writes it, or a column is missing or of another type.
+        """
+        if table not in self._plan.tables:
+            raise DefinitionNotExistError(
+                f"app '{self.name}' has no table '{table}'{did_you_mean(table, self._plan.tables)}"
+            )
+        if table not in self._layout(streaming=False).read_only:
+            raise ValueError(f"table '{table}' is written by the app: it gets its rows there")
+        if frame.isStreaming:
+            raise ValueError(
+                f"table '{table}' can't be bound to a streaming DataFrame: bind a stream and insert from it"
+            )
+        check_columns(f"table '{table}'", frame, self._plan.tables[table].attributes)
+        self._tables[table] = frame
+
+    # --- out
+
+    def output(self, stream: str, *, meta: bool = False) -> DataFrame:
+        """The rows of a stream of the app.
+
+        Args:
+            stream: its name.
+            meta: whether to add ``_timestamp``, event time in ms.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+            ValueError: nothing is bound to a stream it comes from, or it has an attribute of type object.
+        """
+        return self._outputs([stream], meta=meta)[stream]
+
+    def run(self, outputs: Sequence[str] | None = None, *, meta: bool = False) -> dict[str, DataFrame]:
+        """Compute several streams with one pass per island; the islands' rows are cached until the session ends.
+
+        Args:
+            outputs: their names; None: all that queries fill and nobody else reads.
+            meta: whether to add ``_timestamp``.
+        """
+        return self._outputs(list(outputs if outputs is not None else self._ends()), meta=meta, cache=True)
+
+    def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
+        for stream in streams:
+            self._require_stream(stream)
+        self._bind_declared(streaming=False)
+        if self._is_streaming:
+            raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
+        lowering = self._lowering(streams)
+        lowering.cache_islands = cache
+        found = {}
+        for stream in streams:
+            attributes = self._plan.streams[stream].attributes
+            if any(str(a.type) == "object" for a in attributes):
+                raise ValueError(f"stream '{stream}' has an attribute of type object, which can't leave an engine")
+            frame = frame_of(lowering.branches(stream), attributes, timestamp="_timestamp" if meta else None)
+            if frame is None:
+                columns = [f"`{a.name}` {SPARK_TYPES[a.type]}" for a in attributes]
+                frame = self._spark.createDataFrame([], ", ".join(columns + ["_timestamp bigint"] * meta))
+            found[stream] = frame
+        return found
+
+    # --- streams
+
+    def start(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink] | None = None,
+        *,
+        trigger: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> SparkQuery:
+        """Start the app over streaming DataFrames: one query for all outputs.
+
+        Args:
+            checkpoint: the folder of the stream's state; it belongs to this app and these options for good.
+            sinks: by stream (``<Stream>__late`` for late rows), what takes the rows of each micro-batch:
+                ``sink(frame, batch)`` with the stream's attributes and ``_timestamp``. A batch may come again after a failure.
+                None: those of the app's annotations.
+            trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``.
+            name: of the query, as Spark shows it.
+
+        Raises:
+            SparkLoweringError: the app can't run over streams.
+            SparkRunError: the checkpoint is of another app, or closed.
+            ValueError: something is not bound, or a sink is of a stream that nothing fills.
+        """
+        return self._starter().start(
+            checkpoint, self._sinks(sinks), self._streamed_tables(), trigger=trigger, name=name
+        )
+
+    def finish(self, checkpoint: str, sinks: Mapping[str, Sink] | None = None) -> SparkQuery:
+        """Take what there is to read, release what is held back, and close the checkpoint.
+
+        With ``end_of_input='hold'`` time ends at the last event, with ``'flush'`` it goes on until nothing waits for it.
+
+        Args:
+            checkpoint: that of :meth:`start`.
+            sinks: as for :meth:`start`.
+
+        Raises:
+            SparkRunError: the app failed; the checkpoint stays open.
+        """
+        return self._starter().finish(checkpoint, self._sinks(sinks), self._streamed_tables())
+
+    def _starter(self) -> Starter:
+        self._bind_declared(streaming=True)
+        layout = self._layout(streaming=True)
+        return Starter(self._spark, self._plan, layout, self._bindings, self._settings, self._late)
+
+    def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
+        return declared_sinks(self.name, self._connectors) if sinks is None else sinks
+
+    def write(self) -> list[str]:
+        """Batch: compute the streams that the app's annotations give a sink, and write them.
+
+        Returns:
+            Their names.
+
+        Raises:
+            ValueError: there is no such sink, or nothing is bound.
+            SparkRunError: the app failed.
+        """
+        sinks = declared_sinks(self.name, self._connectors)
+        if not sinks:
+            raise ValueError(f"app '{self.name}' has no sink that Spark serves: take outputs instead")
+        with run_errors():
+            for stream, frame in self.run(list(sinks)).items():
+                sinks[stream].write_all(frame)
+        return list(sinks)
+
+    def _bind_declared(self, *, streaming: bool) -> None:
+        """Bind the streams that have a source in the app, and none of the user's."""
+        for connector in self._connectors:
+            if connector.direction == "source" and connector.stream not in self._bindings:
+                frame = read_source(self._spark, connector, self._plan.streams[connector.stream], streaming=streaming)
+                options = connector.options
+                self.bind(
+                    connector.stream,
+                    frame,
+                    timestamp=options["timestamp"],
+                    watermark=options.get("watermark", "0 seconds") if streaming else None,
+                    sequence=("partition", "offset") if connector.type == "kafka" else (),
+                )
+
+    @property
+    def _is_streaming(self) -> bool:
+        return any(binding.frame.isStreaming for binding in self._bindings.values())
+
+    def _streamed_tables(self) -> dict[str, bytes]:
+        self._require_tables()
+        return {name: self._table_rows(name) for name in self._tables}
+
+    # --- inside
+
+    def _lowering(self, wanted: Sequence[str]) -> BatchLowering:
+        unbound = [stream for stream in self._sources() if stream not in self._bindings]
+        if not self._bindings:
+            raise ValueError(f"no stream is bound: bind {', '.join(unbound) or 'one'} first")
+        self._require_tables()
+        return BatchLowering(
+            self._plan,
+            self._layout(streaming=False),
+            self._bindings,
+            self._tables,
+            self._settings,
+            self._table_rows,
+            wanted,
+        )
+
+    def _require_tables(self) -> None:
+        missing = [name for name in self._needed_tables() if name not in self._tables]
+        if missing:
+            raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
+
+    def _needed_tables(self) -> list[str]:
+        layout = self._layout(streaming=False)
+        used = {t for i in layout.islands for e in i.elements for t in e.tables}
+        used |= {t for s in layout.native_steps for t in s.element.tables}
+        return [name for name in layout.read_only if name in used]
+
+    def _sources(self) -> list[str]:
+        """Streams that no query fills."""
+        layout = self._layout(streaming=False)
+        made = {s for i in layout.islands for s in i.produced} | {
+            o for s in layout.native_steps for o in s.element.writes
+        }
+        return [name for name in self._plan.streams if name not in made and not name.startswith("!")]
+
+    def _ends(self) -> list[str]:
+        """Streams that queries fill and nobody reads."""
+        layout = self._layout(streaming=False)
+        elements = [e for i in layout.islands for e in i.elements] + [s.element for s in layout.native_steps]
+        read = {name for element in elements for name in element.reads}
+        made = dict.fromkeys(name for element in elements for name in element.writes)
+        return [name for name in made if name not in read and name in self._plan.streams]
+
+    def _table_rows(self, name: str) -> bytes:
+        attributes = self._plan.tables[name].attributes
+        frame = self._tables[name].select(
+            *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(a.name) for a in attributes)
+        )
+        table: pa.Table = frame.toArrow()
+        if table.nbytes > _TABLE_LIMIT:
+            raise ValueError(
+                f"table '{name}' has {table.nbytes >> 20} MB, more than the {_TABLE_LIMIT >> 20} MB that are sent to every "
+                "worker: join it with Spark before the app, or write the join so that it runs natively"
+            )
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+            writer.write_table(table)
+        return sink.getvalue()
+
+    def _require_stream(self, stream: str) -> None:
+        if stream not in self._plan.streams:
+            raise DefinitionNotExistError(
+                f"app '{self.name}' has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
+            )

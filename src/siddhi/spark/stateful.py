@@ -1,0 +1,218 @@
+"""The stateful operator of a stream: each key is a shard, which holds back rows until the watermark has passed them.
+
+Rows reach the engine in the order of time and only below the watermark, so what comes out is what an embedded engine puts
+out, whatever the micro-batches were. All work is done when a timer fires: one read and one write of state per shard and
+step of the watermark.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from siddhi._version import __version__
+from siddhi.errors import CannotRestoreStateError, SparkRunError
+from siddhi.spark.pack import packed, unpacked
+from siddhi.spark.program import IslandProgram
+from siddhi.spark.shard import Shard
+
+if TYPE_CHECKING:
+    from siddhi.spark.late import LatePolicy
+
+__all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor"]
+
+LAYOUT_VERSION = 1
+"""Of the state variables; a checkpoint with another one is refused."""
+LATE = 1 << 20
+"""``out`` of late rows: this and the number of the island."""
+_WHOLE = ""
+_MOST_CACHED = 512
+_cache: OrderedDict[tuple[str, int], tuple[int, Shard]] = OrderedDict()
+"""Engines by run and shard, with the version of the state they hold. The version is read from the store, so an attempt
+that failed never leaves an engine that is taken for the right one."""
+
+
+class IslandProcessor(StatefulProcessor):
+    """Runs the islands of an app, ``shards`` keys for each.
+
+    Args:
+        programs: of the islands; shard ``n`` is of island ``n // shards``.
+        shards: how many there are for each.
+        ordering: how many columns of packed rows order them; the first is event time.
+        run: identifies the run of the query, for engines kept between batches.
+        late: what happens to rows that come behind the watermark.
+        last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
+    """
+
+    def __init__(
+        self,
+        programs: tuple[IslandProgram, ...],
+        shards: int,
+        ordering: int,
+        run: str,
+        late: LatePolicy,
+        last_clock: int,
+    ) -> None:
+        self._programs = programs
+        self._shards = shards
+        self._ordering = ordering
+        self._run = run
+        self._late = late
+        self._last_clock = last_clock
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state."""
+        self._handle = handle
+        self._meta = handle.getValueState(
+            "meta", "format int, plan string, engine string, version bigint, clock bigint"
+        )
+        self._engine = handle.getMapState("engine", "part string", "v int, blob binary")
+        self._pending = handle.getListState("pending", "ipc binary, min_t bigint, max_t bigint, n int")
+        self._timer = handle.getValueState("timer", "at bigint")
+
+    def handleInputRows(
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,
+    ) -> Iterator[pd.DataFrame]:
+        """Put rows aside until the watermark has passed them; late ones are handed on as such."""
+        watermark = timerValues.getCurrentWatermarkInMs()
+        shard = int(key[0])
+        first: int | None = None
+        late: list[pa.RecordBatch] = []
+        for frame in rows:
+            for data in frame["rows"]:
+                batch = unpacked(data)
+                if watermark > 0:
+                    is_late = pc.less(batch.column(0), watermark)
+                    if pc.any(is_late).as_py():
+                        late.append(batch.filter(is_late))
+                        batch = batch.filter(pc.invert(is_late))
+                if batch.num_rows:
+                    bounds = pc.min_max(batch.column(0)).as_py()
+                    data = data if not late else packed(batch)
+                    self._pending.appendValue((data, bounds["min"], bounds["max"], batch.num_rows))
+                    first = bounds["min"] if first is None else min(first, bounds["min"])
+        if first is not None:
+            self._arm(first + 1, keep_earlier=True)
+        for batch in late:
+            if self._late == "error":
+                raise SparkRunError(
+                    f"app '{self._programs[0].app}': {batch.num_rows} rows came behind the watermark {watermark}, "
+                    f"the first at {batch.column(0)[0].as_py()} (late='error')"
+                )
+            blob = packed(batch) if self._late == "side" else b""
+            yield _released(LATE + shard // self._shards, shard, batch.num_rows, blob)
+
+    def handleExpiredTimer(
+        self,
+        key: Any,
+        timerValues: Any,
+        expiredTimerInfo: Any,  # noqa: ARG002 - Spark hands it in
+    ) -> Iterator[pd.DataFrame]:
+        """The watermark has moved: send what it has passed, in the order of time, and fire timers due by then."""
+        watermark = timerValues.getCurrentWatermarkInMs()
+        shard_number = int(key[0])
+        program = self._programs[shard_number // self._shards]
+        ready, rest = self._split(watermark)
+        shard, version = self._load(shard_number, program, watermark if ready is None else ready)
+        if ready is not None:
+            columns = [ready.column(n) for n in range(self._ordering, ready.num_columns)]
+            shard.send(pa.RecordBatch.from_arrays(columns, names=list(program.columns)), ready.column(0))
+        if watermark >= self._last_clock:
+            shard.advance_to_end()
+        else:
+            shard.advance(watermark - 1)
+        for number, batch in shard.drain():
+            first = sum(len(p.outputs) for p in self._programs[: shard_number // self._shards])
+            yield _released(first + number, shard_number, batch.num_rows, packed(batch))
+        self._store(shard, program, version, watermark)
+        _keep((self._run, shard_number), version + 1, shard)
+        due = shard.next_due
+        nexts = [] if due is None else [due + 1]
+        if rest is not None:
+            nexts.append(pc.min(rest.column(0)).as_py() + 1)
+        self._arm(min(nexts) if nexts else None)
+
+    def close(self) -> None:
+        """Nothing to close: engines are kept for the next batch."""
+
+    # --- state
+
+    def _arm(self, at: int | None, *, keep_earlier: bool = False) -> None:
+        """Let one timer wait for the watermark, which fires when the watermark reaches it."""
+        if self._timer.exists():
+            (armed,) = self._timer.get()
+            if at is not None and keep_earlier and armed <= at:
+                return
+            self._handle.deleteTimer(armed)
+            self._timer.clear()
+        if at is not None:
+            self._handle.registerTimer(at)
+            self._timer.update((at,))
+
+    def _split(self, watermark: int) -> tuple[pa.RecordBatch | None, pa.RecordBatch | None]:
+        """What the watermark has passed, in order, and what not."""
+        held = list(self._pending.get()) if self._pending.exists() else []
+        if not held:
+            return None, None
+        batches = [unpacked(bytes(data)) for data, _, _, _ in held]
+        rows = pa.Table.from_batches(batches).combine_chunks().to_batches()
+        batch = rows[0] if rows else batches[0]
+        passed = pc.less(batch.column(0), watermark)
+        ready, rest = batch.filter(passed), batch.filter(pc.invert(passed))
+        self._pending.clear()
+        if rest.num_rows:
+            bounds = pc.min_max(rest.column(0)).as_py()
+            self._pending.appendValue((packed(rest), bounds["min"], bounds["max"], rest.num_rows))
+        if ready.num_rows:
+            keys = [(f"o{n}", "ascending") for n in range(self._ordering)]
+            ready = ready.take(pc.sort_indices(ready, sort_keys=keys))
+        return (ready if ready.num_rows else None), (rest if rest.num_rows else None)
+
+    def _load(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> tuple[Shard, int]:
+        """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
+        if not self._meta.exists():
+            shard = Shard(program)
+            shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
+            return shard, 0
+        format_, plan, engine, version, _ = self._meta.get()
+        if format_ != LAYOUT_VERSION or plan != program.fingerprint:
+            raise SparkRunError(
+                f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
+            )
+        cached = _cache.get((self._run, number))
+        if cached is not None and cached[0] == version:
+            return cached[1], version
+        shard = Shard(program)
+        _, blob = self._engine.getValue((_WHOLE,))
+        try:
+            shard.restore(number, bytes(blob))
+        except CannotRestoreStateError as error:
+            raise SparkRunError(f"shard {number} of app '{program.app}': {error}") from error
+        return shard, version
+
+    def _store(self, shard: Shard, program: IslandProgram, version: int, watermark: int) -> None:
+        self._engine.updateValue((_WHOLE,), (1, shard.snapshot()))
+        self._meta.update((LAYOUT_VERSION, program.fingerprint, __version__, version + 1, watermark))
+
+
+def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
+    return pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
+
+
+def _keep(key: tuple[str, int], version: int, shard: Shard) -> None:
+    before = _cache.pop(key, None)
+    if before is not None and before[1] is not shard:
+        before[1].close()
+    _cache[key] = (version, shard)
+    while len(_cache) > _MOST_CACHED:
+        _, (_, oldest) = _cache.popitem(last=False)
+        oldest.close()

@@ -1,0 +1,227 @@
+"""An app over streaming DataFrames: every source is read once, all islands are one stateful operator, all outputs one query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from siddhi.planner import Plan
+from siddhi.planner.nodes import QueryPlan
+from siddhi.spark.bindings import Binding, bound, event_timestamp
+from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch, attribute_column
+from siddhi.spark.island_rows import TICK, spread_columns
+from siddhi.spark.islands import Island, Layout, NativeStep, stateless_island
+from siddhi.spark.late import LatePolicy
+from siddhi.spark.native import project
+from siddhi.spark.pack import PACKED, RELEASED, pack_rows
+from siddhi.spark.program import IslandProgram, TableFeed, slots_of, write_program
+from siddhi.spark.stateful import IslandProcessor
+from siddhi.types import AttributeType
+
+__all__ = ["Streaming", "StreamingPlan", "plan_streaming"]
+
+_MARK = "__punctuation"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingPlan:
+    """What a checkpoint is bound to.
+
+    Attributes:
+        islands: in order; shard ``n`` is of island ``n // shards``.
+        programs: of the islands.
+        outputs: (stream, island, number of the output within it), by the number of the output in all.
+        native: streams that need no island, where there is none at all.
+    """
+
+    islands: tuple[Island, ...]
+    programs: tuple[IslandProgram, ...]
+    outputs: tuple[tuple[str, int, int], ...]
+    native: tuple[str, ...] = ()
+
+
+def plan_streaming(plan: Plan, layout: Layout, wanted: Sequence[str], *, always: bool = False) -> StreamingPlan:
+    """The islands of a stream that puts out the wanted streams.
+
+    Native steps in front of an island are expressions of its input; what else they fill goes, if anything in the app keeps
+    state, through an island of its own that keeps none, so that it comes out in the same query.
+
+    Args:
+        always: take that way although nothing keeps state.
+    """
+    islands = list(layout.islands)
+    native = [
+        stream
+        for stream in wanted
+        if any(stream in step.element.writes for step in layout.native_steps)
+        and not any(stream in island.inputs and stream in island.produced for island in islands)
+    ]
+    if not islands and (not always):
+        return StreamingPlan((), (), (), tuple(native))
+    if native:
+        needed: list[NativeStep] = []
+        streams = set(native)
+        for step in reversed(layout.native_steps):
+            if streams.intersection(step.element.writes):
+                needed.append(step)
+                streams.update(step.element.reads)
+        islands.append(stateless_island([step.element for step in reversed(needed)]))
+    programs = []
+    outputs: list[tuple[str, int, int]] = []
+    for number, island in enumerate(islands):
+        leaving = [stream for stream in island.produced if stream in wanted and stream in plan.streams]
+        programs.append(write_program(plan, island, leaving))
+        outputs += [(stream, number, n) for n, stream in enumerate(leaving)]
+    return StreamingPlan(tuple(islands), tuple(programs), tuple(outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """Lowers a streaming plan over bindings.
+
+    Attributes:
+        punctuation: by stream, the folder of its punctuation.
+        run: identifies this run of the query.
+        last_clock: from this watermark on (ms) time goes on until nothing waits for it.
+    """
+
+    plan: Plan
+    layout: Layout
+    streaming: StreamingPlan
+    bindings: Mapping[str, Binding]
+    punctuation: Mapping[str, str]
+    shards: int
+    late: LatePolicy
+    run: str
+    last_clock: int
+    tables: Mapping[str, bytes]
+
+    def released(self, spark: SparkSession) -> DataFrame:
+        """What the stateful operator puts out: see :data:`siddhi.spark.pack.RELEASED`."""
+        rows, columns = self._rows(spark)
+        ordering = self.ordering
+        programs = tuple(
+            replace(p, tables=tuple(TableFeed(s, self.tables[name]) for name, s in p.fills if name in self.tables))
+            for p in self.streaming.programs
+        )
+        packed = rows.mapInArrow(pack_rows(programs, columns, ordering), PACKED)
+        processor = IslandProcessor(programs, self.shards, ordering, self.run, self.late, self.last_clock)
+        return packed.groupBy("shard").transformWithStateInPandas(
+            statefulProcessor=processor, outputStructType=RELEASED, outputMode="Append", timeMode="EventTime"
+        )
+
+    def bases(self, spark: SparkSession) -> dict[str, Base]:
+        """The bound streams."""
+        sources = {stream: n for n, stream in enumerate(self.plan.streams)}
+        sequence = self._sequence
+        found = {}
+        for stream, binding in self.bindings.items():
+            frame = watermarked(spark, binding, self.punctuation.get(stream))
+            attributes = self.plan.streams[stream].attributes
+            found[stream] = bound(replace(binding, frame=frame), attributes, source=sources[stream], sequence=sequence)
+        return found
+
+    @property
+    def ordering(self) -> int:
+        """How many columns order the rows: event time, source, those of the sequence, place."""
+        return self._sequence + 3
+
+    @property
+    def _sequence(self) -> int:
+        return max((len(binding.sequence) for binding in self.bindings.values()), default=1) or 1
+
+    def branches(self, bases: Mapping[str, Base], stream: str) -> list[Branch]:
+        """The rows of a stream that native steps fill."""
+        places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
+        queries = {e.name: e for e in self.plan.executions if isinstance(e, QueryPlan)}
+        found: list[Branch] = []
+        if stream in bases:
+            width = len(self.plan.streams[stream].attributes)
+            found.append(Branch(bases[stream], tuple(attribute_column(n) for n in range(width))))
+        for step in self.layout.native_steps:
+            if stream in step.element.writes:
+                (source,) = step.element.reads
+                query = queries[step.element.name]
+                found += [project(query, branch, places[query.name]) for branch in self.branches(bases, source)]
+        return found
+
+    def _rows(self, spark: SparkSession) -> tuple[DataFrame, tuple[tuple[int, ...], ...]]:
+        """Rows of all islands in one pass over each source; per island the columns of its door."""
+        places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
+        bases = self.bases(spark)
+        programs = self.streaming.programs
+        slots, columns = slots_of([tuple(AttributeType(kind) for kind in p.kinds) for p in programs])
+        by_base: dict[str, list[tuple[int, int, Branch, tuple[int, ...]]]] = {stream: [] for stream in bases}
+        for at, (island, program) in enumerate(zip(self.streaming.islands, programs, strict=True)):
+            for number, (stream, _) in enumerate(program.inputs):
+                first = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
+                for branch in self.branches(bases, stream):
+                    origin = next(name for name, base in bases.items() if base is branch.base)
+                    by_base[origin].append((at, number, branch, (*branch.path, first)))
+            if program.ticks:
+                for stream, base in bases.items():
+                    by_base[stream].append((at, TICK, Branch(base, ()), ()))
+        paths = sorted({path for found in by_base.values() for *_, path in found})
+        frames = []
+        for origin, found in by_base.items():
+            if not found:
+                continue
+            base = bases[origin]
+            options = []
+            for at, number, branch, path in found:
+                fields = self._fields(at, number, branch, paths.index(path), columns[at], slots)
+                struct = F.struct(*fields)
+                options.append(struct if branch.condition is None else F.when(branch.condition, struct))
+            carried = [F.col(TIME), F.lit(base.source).alias("source")]
+            carried += [F.col(f"{SEQUENCE}{n}") for n in range(base.sequence)]
+            observed = base.frame.observe(f"siddhi_{origin}", F.max(F.col(TIME)).alias("last"))
+            frames.append(observed.select(*carried, F.inline(F.array_compact(F.array(*options)))))
+        rows = frames[0]
+        for frame in frames[1:]:
+            rows = rows.unionByName(frame)
+        order = [
+            F.col(TIME),
+            F.col("source"),
+            *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)),
+            F.col("place"),
+        ]
+        door = [F.col(f"d{n}") for n in range(len(slots))]
+        spread = F.explode(F.col("shards")).alias("shard")
+        return rows.select(spread, F.col("island"), *order, *door), tuple(columns)
+
+    def _fields(
+        self,
+        at: int,
+        number: int,
+        branch: Branch,
+        place: int,
+        columns: Sequence[int],
+        slots: Sequence[AttributeType],
+    ) -> list[Column]:
+        island, program = self.streaming.islands[at], self.streaming.programs[at]
+        door, shards = spread_columns(island, program, self.plan, number, branch, self.shards)
+        filled = dict(zip(columns, door, strict=True))
+        first = F.lit(at * self.shards)
+        return [
+            F.transform(shards, lambda shard: shard + first).alias("shards"),
+            F.lit(at).alias("island"),
+            F.lit(place).alias("place"),
+            *(filled.get(n, F.lit(None)).cast(SPARK_TYPES[slot]).alias(f"d{n}") for n, slot in enumerate(slots)),
+        ]
+
+
+def watermarked(spark: SparkSession, binding: Binding, punctuation: str | None) -> DataFrame:
+    """A stream with its watermark. A row in the punctuation folder moves the watermark and is dropped behind it."""
+    time = event_timestamp(binding.frame, binding.timestamp).alias("__at")
+    frame = binding.frame.select("*", time, F.lit(False).alias(_MARK))
+    if punctuation is not None:
+        marks = spark.readStream.schema("__at timestamp").parquet(punctuation)
+        frame = frame.unionByName(marks.select("*", F.lit(True).alias(_MARK)), allowMissingColumns=True)
+    frame = frame.withWatermark("__at", binding.watermark or "0 seconds")
+    # One comparison over mark and time: a condition on the mark alone would be pushed below the watermark.
+    bound_ = F.when(F.col(_MARK), F.lit(-(1 << 62))).otherwise(F.lit(1 << 62))
+    return frame.where(F.unix_micros(F.col("__at")) < bound_).drop("__at", _MARK)

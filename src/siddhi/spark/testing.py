@@ -1,0 +1,201 @@
+"""Whether an app gives on Spark what it gives on the embedded engine."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from siddhi import Event, SiddhiManager
+from siddhi.planner import plan
+from siddhi.planner.nodes import OnErrorAction, PartitionPlan
+from siddhi.query_compiler import parse
+from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.types import AttributeType
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from siddhi.spark.runtime import SparkRuntime
+
+__all__ = ["Row", "assert_parity", "bind_rows", "differences", "oracle", "singles_of"]
+
+Row = tuple[str, int, tuple[object, ...]]
+"""A stream, an event time in ms, and the values."""
+_TIME, _ORDER = "_ts", "_n"
+
+
+def oracle(
+    app: str,
+    rows: Sequence[Row],
+    outputs: Sequence[str],
+    *,
+    flush: bool = False,
+    tables: Mapping[str, Sequence[tuple[object, ...]]] | None = None,
+) -> dict[str, list[tuple[object, ...]]]:
+    """What the embedded engine puts out, event time first, for rows sent one by one in the order of time.
+
+    Rows of one ms go in the order of their streams in the app, then as given; timers run at their own time.
+    """
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    runtime.enable_playback(True, timers="exact")
+    places = {stream: n for n, stream in enumerate(runtime.plan.streams)}
+    found: dict[str, list[tuple[object, ...]]] = {stream: [] for stream in outputs}
+    errors: list[Exception] = []
+
+    def taking(rows_of: list[tuple[object, ...]]) -> Callable[[list[Event]], None]:
+        return lambda events: rows_of.extend((event.timestamp, *event.data) for event in events)
+
+    for stream in outputs:
+        runtime.add_callback(stream, taking(found[stream]))
+    handled = {stream.id for stream in runtime.plan.streams.values() if stream.on_error is OnErrorAction.STREAM}
+
+    def note(error: Exception, origin: str, _: Sequence[object]) -> None:
+        if origin not in handled:
+            errors.append(error)
+
+    runtime.handle_exception_with(note)
+    with runtime:
+        for table, held in (tables or {}).items():
+            names = ", ".join(f"`{a.name}`" for a in runtime.plan.tables[table].attributes)
+            for row in held:
+                values = ", ".join(_literal(value) for value in row)
+                runtime.query(f"select {_aliased(values, names)} insert into {table}")
+        for stream, time, values_ in sorted(rows, key=lambda row: (row[1], places[row[0]])):
+            runtime.input_handler(stream).send(values_, time)
+        if flush:
+            runtime.advance_to_end()
+    if errors:
+        raise errors[0]
+    return found
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"'{value}'" if isinstance(value, str) else repr(value)
+
+
+def _aliased(values: str, names: str) -> str:
+    return ", ".join(f"{value} as {name}" for value, name in zip(values.split(", "), names.split(", "), strict=True))
+
+
+def bind_rows(
+    runtime: SparkRuntime,
+    spark: SparkSession,
+    rows: Sequence[Row],
+    tables: Mapping[str, Sequence[tuple[object, ...]]] | None = None,
+) -> None:
+    """Bind rows to the streams they are of; their order is the sequence of those of one ms."""
+    by_stream: dict[str, list[tuple[object, ...]]] = {}
+    for number, (stream, time, values) in enumerate(rows):
+        by_stream.setdefault(stream, []).append((*values, time, number))
+    for stream, held in by_stream.items():
+        schema = [*_schema(runtime, stream), f"{_TIME} bigint", f"{_ORDER} bigint"]
+        runtime.bind(stream, spark.createDataFrame(held, ", ".join(schema)), timestamp=_TIME, sequence=[_ORDER])
+    for table, held_ in (tables or {}).items():
+        columns = ", ".join(f"`{a.name}` {SPARK_TYPES[a.type]}" for a in runtime.plan.tables[table].attributes)
+        runtime.bind_table(table, spark.createDataFrame(list(held_), columns))
+
+
+def _schema(runtime: SparkRuntime, stream: str) -> list[str]:
+    return [f"`{a.name}` {SPARK_TYPES[a.type]}" for a in runtime.plan.streams[stream].attributes]
+
+
+def assert_parity(
+    app: str,
+    rows: Sequence[Row],
+    spark: SparkSession,
+    *,
+    outputs: Sequence[str] | None = None,
+    shards: Sequence[int] = (3,),
+    prefer: Sequence[str] = ("native", "engine"),
+    end_of_input: str = "hold",
+    tables: Mapping[str, Sequence[tuple[object, ...]]] | None = None,
+) -> None:
+    """Assert that Spark puts out what the embedded engine does, as multisets of event time and row.
+
+    Args:
+        app: SiddhiQL text.
+        rows: what is sent.
+        spark: the session.
+        outputs: the streams compared; None: those that queries fill.
+        shards: numbers of shards to run with.
+        prefer: ways of lowering.
+        end_of_input: ``'hold'`` or ``'flush'``.
+        tables: rows of tables that are only read.
+    """
+    from siddhi.spark.runtime import SparkRuntime
+
+    compared = list(outputs) if outputs is not None else _filled(app)
+    wanted = oracle(app, rows, compared, flush=end_of_input == "flush", tables=tables)
+    for way in prefer:
+        for number in shards:
+            runtime = SparkRuntime(app, spark, shards=number, prefer=way, end_of_input=end_of_input)
+            bind_rows(runtime, spark, rows, tables)
+            given = runtime.run(compared, meta=True)
+            for stream, frame in given.items():
+                got = [(row[-1], *row[:-1]) for row in (tuple(found) for found in frame.collect())]
+                told = differences(wanted[stream], got, singles_of(runtime, stream))
+                assert told is None, f"stream {stream}, prefer={way}, shards={number}: {told}\n{runtime.explain()}"
+
+
+def _filled(app: str) -> list[str]:
+    made = plan(parse(app))
+    queries = [q for e in made.executions for q in (e.queries if isinstance(e, PartitionPlan) else (e,))]
+    return [s for s in dict.fromkeys(q.output.target for q in queries) if s in made.streams]
+
+
+def singles_of(runtime: SparkRuntime, stream: str) -> tuple[int, ...]:
+    """The places of single-precision numbers in a row that begins with event time."""
+    attributes = runtime.plan.streams[stream].attributes
+    return tuple(n for n, a in enumerate(attributes, 1) if a.type is AttributeType.FLOAT)
+
+
+def differences(
+    want: Sequence[tuple[object, ...]], got: Sequence[tuple[object, ...]], singles: Sequence[int] = ()
+) -> str | None:
+    """The first difference between two multisets of rows, floating-point numbers to 1e-9; or None.
+
+    Args:
+        want: what is right.
+        got: what came.
+        singles: places of single-precision numbers, which an engine gives in the fewest digits that tell them apart.
+    """
+    left, right = (Counter(_shown(row, singles) for row in rows) for rows in (want, got))
+    if left == right:
+        return None
+    missing, extra = sorted((left - right).elements(), key=repr), sorted((right - left).elements(), key=repr)
+    rest = list(extra)
+    for row in missing:
+        match = next((other for other in rest if _close(row, other)), None)
+        if match is None:
+            return f"{len(missing)} missing, such as {row}; {len(extra)} too many, such as {extra[:1]}"
+        rest.remove(match)
+    return f"{len(rest)} too many, such as {rest[0]}" if rest else None
+
+
+def _shown(row: tuple[object, ...], singles: Sequence[int]) -> tuple[object, ...]:
+    """NaN equal to itself, 0.0 told from -0.0, true told from 1."""
+    shown: list[object] = []
+    for place, value in enumerate(row):
+        if isinstance(value, float):
+            single = struct.unpack("<f", struct.pack("<f", value))[0] if place in singles else value
+            shown.append(("float", repr(single)))
+        else:
+            shown.append((type(value).__name__, value))
+    return tuple(shown)
+
+
+def _close(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    return len(one) == len(other) and all(map(_close_value, one, other))
+
+
+def _close_value(one: object, other: object) -> bool:
+    if one == other:
+        return True
+    assert isinstance(one, tuple)
+    assert isinstance(other, tuple)
+    return one[0] == other[0] == "float" and math.isclose(float(one[1]), float(other[1]), rel_tol=1e-9, abs_tol=1e-12)

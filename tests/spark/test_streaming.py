@@ -1,0 +1,142 @@
+"""Streams on Spark: what is written is what one pass in the order of time gives, whatever happens on the way."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from siddhi.errors import SparkRunError
+from siddhi.spark.testing import differences, oracle
+from tests.spark.stream_run import APP, OUTPUTS, SCHEMA
+
+pytestmark = pytest.mark.spark
+START = 1_700_000_000_000
+TYPES = pa.schema([("ts", pa.int64()), ("symbol", pa.string()), ("price", pa.float64()), ("n", pa.int32())])
+
+
+def trades(n: int) -> list[tuple]:
+    rng = random.Random(11)
+    return [(START + 50 * i, f"S{rng.randrange(20)}", rng.randrange(4000) / 4, i) for i in range(n)]
+
+
+def write_files(folder: Path, rows: list[tuple], files: int, disorder_ms: int) -> None:
+    rng = random.Random(7)
+    shuffled = sorted(rows, key=lambda row: row[0] + rng.uniform(0, disorder_ms))
+    folder.mkdir(parents=True)
+    for number in range(files):
+        part = shuffled[number * len(rows) // files : (number + 1) * len(rows) // files]
+        columns = [pa.array(values, field.type) for values, field in zip(zip(*part), TYPES)]
+        path = folder / f"{number:03}.parquet"
+        pq.write_table(pa.Table.from_arrays(columns, schema=TYPES), path)
+        os.utime(path, (1_700_000_000 + number,) * 2)  # the source takes files in this order
+
+
+def read(folder: Path) -> list[tuple]:
+    found = []
+    for path in sorted(folder.glob("batch=*/*.parquet")):
+        table = pq.ParquetFile(path).read()
+        columns = [column.to_pylist() for column in table.columns]
+        found += zip(columns[-1], *columns[:-1])
+    return found
+
+
+def run(folder: Path) -> subprocess.Popen:
+    here = Path(__file__).parent
+    return subprocess.Popen(
+        [sys.executable, str(here / "stream_run.py"), str(folder)],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=(folder / "log").open("ab"),
+    )
+
+
+def kill_after_commits(process: subprocess.Popen, folder: Path, commits: int) -> None:
+    while process.poll() is None:
+        done = list((folder / "checkpoint" / "commits").glob("[0-9]*"))
+        if len(done) >= commits:
+            os.killpg(process.pid, signal.SIGKILL)
+        time.sleep(0.02)
+    assert process.wait() == -signal.SIGKILL, (folder / "log").read_text()[-3000:]
+
+
+def test_a_stream_killed_twice_gives_the_rows_of_one_pass(spark, tmp_path):
+    rows = trades(3000)
+    write_files(tmp_path / "in", rows, files=4, disorder_ms=2900)
+    for commits in (2, 5):
+        kill_after_commits(run(tmp_path), tmp_path, commits)
+    assert run(tmp_path).wait(timeout=300) == 0, (tmp_path / "log").read_text()[-3000:]
+    want = oracle(APP, [("Trades", row[0], row) for row in rows], OUTPUTS)
+    for name in OUTPUTS:
+        assert want[name]
+        assert differences(want[name], read(tmp_path / "out" / name)) is None, name
+
+
+def bound(spark, folder: Path, **options):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(APP, spark, shards=2, **options)
+    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    runtime.bind("Trades", rows, timestamp="ts", watermark="1 second", sequence=["n"])
+    return runtime
+
+
+def test_late_rows_are_counted_and_put_aside(spark, tmp_path):
+    from siddhi.spark.sinks import MemorySink
+
+    rows = trades(400)
+    late = [(START + 100, "S1", 5.0, 9001), (START + 200, "S2", 6.0, 9002)]
+    write_files(tmp_path / "in", rows, files=1, disorder_ms=0)
+    write_files(tmp_path / "more", late, files=1, disorder_ms=0)
+    (tmp_path / "more" / "000.parquet").rename(tmp_path / "in" / "900.parquet")
+    os.utime(tmp_path / "in" / "900.parquet", (1_800_000_000,) * 2)
+    runtime = bound(spark, tmp_path / "in", late="side")
+    running, aside = MemorySink(), MemorySink()
+    query = runtime.finish(str(tmp_path / "checkpoint"), {"Running": running, "Trades__late": aside})
+    assert query.late_rows == 2
+    assert sorted(aside.rows) == [(*row, row[0]) for row in late]
+    want = oracle(APP, [("Trades", row[0], row) for row in rows], ["Running"])
+    assert differences(want["Running"], [(row[-1], *row[:-1]) for row in running.rows]) is None
+    with pytest.raises(SparkRunError, match="is closed: its stream has ended"):
+        runtime.start(str(tmp_path / "checkpoint"), {"Running": running})
+
+
+def test_a_checkpoint_of_another_form_is_refused(spark, tmp_path):
+    from siddhi.spark import SparkRuntime
+    from siddhi.spark.sinks import MemorySink
+
+    write_files(tmp_path / "in", trades(10), files=1, disorder_ms=0)
+    checkpoint = str(tmp_path / "checkpoint")
+    bound(spark, tmp_path / "in").start(checkpoint, {"Rises": MemorySink()}, trigger={"availableNow": True}).stop()
+    runtime = SparkRuntime(APP, spark, shards=3)
+    rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
+    runtime.bind("Trades", rows, timestamp="ts", watermark="2 seconds", sequence=["n"])
+    with pytest.raises(SparkRunError) as caught:
+        runtime.start(checkpoint, {"Rises": MemorySink()})
+    told = str(caught.value)
+    assert "shards 2, now 3" in told
+    assert '"1 second", "n"]}, now {"Trades": ["ts", "2 seconds", "n"]}' in told
+
+
+def test_late_rows_may_end_the_query(spark, tmp_path):
+    from siddhi.spark.sinks import MemorySink
+
+    write_files(tmp_path / "in", trades(200), files=2, disorder_ms=0)
+    late = [(START, "S1", 5.0, 9001)]
+    write_files(tmp_path / "more", late, files=1, disorder_ms=0)
+    (tmp_path / "more" / "000.parquet").rename(tmp_path / "in" / "900.parquet")
+    os.utime(tmp_path / "in" / "900.parquet", (1_800_000_000,) * 2)
+    runtime = bound(spark, tmp_path / "in", late="error")
+    with pytest.raises(SparkRunError, match=r"^app 'Killed': 1 rows came behind the watermark \d+"):
+        runtime.finish(str(tmp_path / "checkpoint"), {"Running": MemorySink()})
