@@ -93,7 +93,7 @@ def played_out(app: str, events: list[Sent]) -> list[Any]:
     return [(int(time), *row[:-2]) for time, row in zip(batch.timestamps, batch, strict=True)]
 
 
-@given(app=apps(), events=timelines(), data=st.data())
+@given(app=apps(playback=True), events=timelines(), data=st.data())
 def test_drained_columns_are_what_callbacks_see(app: str, events: list[Sent], data: st.DataObject) -> None:
     chunks: list[tuple[int, list[Any]]] = []
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:

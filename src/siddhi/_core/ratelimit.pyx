@@ -88,6 +88,9 @@ cdef class Limiter(RateLimiter):
         if when == FIRST_INSTANT:
             state.due = now_ms(&self.app.frame) + self.period
             return self.app.schedule(self, state.due, self.app.frame.partition)
+        if self.is_idle(self.app.frame.partition):
+            state.resting = True
+            return 0
         chunk_clear(&out)
         try:
             self.turn(state, &out)
@@ -102,6 +105,14 @@ cdef class Limiter(RateLimiter):
             return True
         state = <LimiterState> self.states[partition]
         return state.held.head is NULL and state.first == 0
+
+    cdef int wake(self, LimiterState state) except -1:
+        """Order the tick that comes next, as if all before it had come."""
+        cdef int64_t now = now_ms(&self.app.frame)
+        if state.due <= now:
+            state.due += ((now - state.due) // self.period + 1) * self.period
+        state.resting = False
+        return self.app.schedule(self, state.due, self.app.frame.partition)
 
     cdef int turn(self, LimiterState state, EventChunk* out) except -1:
         """A tick, with the next one ordered before it."""
@@ -118,6 +129,8 @@ cdef class Limiter(RateLimiter):
         try:
             if state is None:
                 return 0
+            if state.resting:
+                self.wake(state)
             if self.period and state.due > FIRST_INSTANT and not self.app.frame.playback and (
                     state.due <= now_ms(&self.app.frame)):
                 # The timer thread is late: what belongs to its tick must not see this chunk.
@@ -349,16 +362,13 @@ cdef class Limiter(RateLimiter):
 
     cdef int resume(self, LimiterState state) except -1:
         """Order the tick that was on its way. Ticks missed while nobody ran are not made up for."""
-        cdef int64_t now
         if self.period == 0:
             return 0
         if state.due == NO_TICK:
             return self.order_tick(state) if self.app.running else 0
         if state.due != FIRST_INSTANT:
-            now = now_ms(&self.app.frame)
             state.due = restored_tick(self.app, state.due, self.period)
-            if state.due <= now:
-                state.due += ((now - state.due) // self.period + 1) * self.period
+            return self.wake(state)
         return self.app.schedule(self, state.due, self.app.frame.partition)
 
     cdef int write_cell(self, GroupCellC* cell, SnapshotWriter writer) except -1:

@@ -22,6 +22,7 @@ cdef struct TumbleC:
     int64_t size                   # events of the batch
     int64_t boundary               # timeBatch: end of the period, ms
     bint started                   # timeBatch: the boundary is set
+    bint armed                     # timeBatch: a timer is on its way; none is while the batch is empty
     bint live                      # the partition slot is in use
 
 cdef class TumblingAggregate(Selector):
@@ -38,6 +39,7 @@ cdef class TumblingAggregate(Selector):
     cdef int* shown                # [n_shown] columns of plain attributes that differ within a group
     cdef int n_shown
     cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL
+    cdef bint in_blocks            # in playback blocks may come: they end at timers, so there always is one
     cdef int start_clock(self, TumbleC* batch) except -1
     cdef int take_block(self, EventC** events, Py_ssize_t n, TumbleC* batch) except -1
     cdef int show_last(self, EventC* event, uint32_t slot, TumbleC* batch) except -1

@@ -125,10 +125,13 @@ cdef class TumblingAggregate(Selector):
     # --- events come
 
     cdef int start_clock(self, TumbleC* batch) except -1:
-        """The first period begins; a timer fires at the end of every one from now on."""
+        """The first period begins, or one after periods without events; a timer fires at its end."""
         cdef int64_t now = now_ms(&self.app.frame)
-        batch.started = True
-        batch.boundary = now + self.extent - ((now - self.start) % self.extent if self.aligned else 0)
+        if not batch.started:
+            batch.boundary = now + self.extent - ((now - self.start) % self.extent if self.aligned else 0)
+        elif batch.boundary <= now:
+            batch.boundary += ((now - batch.boundary) // self.extent + 1) * self.extent
+        batch.started = batch.armed = True
         return self.app.schedule(self, batch.boundary, self.app.frame.partition)
 
     cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL:
@@ -192,7 +195,7 @@ cdef class TumblingAggregate(Selector):
     cdef int process_one(self, EventC* event) except -1:
         cdef TumbleC* batch = &self.batches[self.app.frame.partition]
         if self.timed:
-            if not batch.started:
+            if not batch.armed:
                 self.start_clock(batch)
             return self.take(event, batch)
         self.take(event, batch)
@@ -204,7 +207,7 @@ cdef class TumblingAggregate(Selector):
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef TumbleC* batch = &self.batches[self.app.frame.partition]
         cdef Py_ssize_t m
-        if self.timed and n and not batch.started:
+        if self.timed and n and not batch.armed:
             self.start_clock(batch)
         while at[0] < n:
             if not self.measures.plain:
@@ -250,9 +253,12 @@ cdef class TumblingAggregate(Selector):
         # nothing behind looks at the clock, and where no row can fail.
         if self.app.frame.playback and not (self.output.target is not None and self.output.target.sink is not None
                                             and self.measures.plain and self.capacity
-                                            and (not self.timed or self.batches[0].started)):
+                                            and (not self.timed or self.batches[0].armed)):
             return False
-        return self.output.is_silent(epoch)
+        if not self.output.is_silent(epoch):
+            return False
+        self.in_blocks = self.in_blocks or self.app.frame.playback
+        return True
 
     cdef int on_timer(self, int64_t when) except -1:
         cdef TumbleC* batch
@@ -263,6 +269,9 @@ cdef class TumblingAggregate(Selector):
             return 0  # of a key that was dropped, its slot perhaps used again
         batch.boundary = when + self.extent
         if batch.groups.n == 0:
+            if not self.in_blocks:
+                batch.armed = False
+                return 0
             batch.boundary = passed_over(batch.boundary, now_ms(&self.app.frame), self.extent)
         self.app.schedule(self, batch.boundary, self.app.frame.partition)
         return self.put_out(batch)
@@ -365,6 +374,7 @@ cdef class TumblingAggregate(Selector):
                 batch.boundary = reader.get_i64()
                 self.read_groups(partition, reader)
                 if self.timed and batch.started:
+                    batch.armed = True
                     self.app.frame.partition = partition
                     batch.boundary = restored_tick(self.app, batch.boundary, self.extent)
                     self.app.schedule(self, batch.boundary, partition)

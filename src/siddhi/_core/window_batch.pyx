@@ -14,7 +14,7 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
-from siddhi._core.period cimport passed_over, restored_tick
+from siddhi._core.period cimport restored_tick
 from siddhi._core.queue cimport (
     QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show,
     queue_write,
@@ -28,6 +28,7 @@ cdef struct BatchStateC:
     QueueC previous                # released last, where expired events are wanted
     int64_t boundary               # timeBatch: end of the period, ms
     bint started                   # timeBatch: the boundary is set
+    bint armed                     # timeBatch: a timer is on its way; none is while nothing is held
     bint releasing                 # a batch is on its way through the selection
     bint overdue                   # the timer came meanwhile
     Py_ssize_t searched            # so many of the events that expire next have been looked at by a join or query
@@ -240,8 +241,8 @@ cdef class TimeBatchWindow(BatchWindow):
     """``timeBatch(t [, start] [, stream.current.event])``: periods of t milliseconds of the app's clock.
 
     The first period ends t after the first event, or at the next boundary aligned to ``start_ms``. A timer fires at every
-    boundary, also of empty periods: a batch expires at the boundary after its own. The boundary is part of the state of
-    each partition key and of snapshots.
+    boundary at which something is held: a batch expires at the boundary after its own. The boundary is part of the state
+    of each partition key and of snapshots.
     """
 
     cdef int64_t duration
@@ -268,11 +269,20 @@ cdef class TimeBatchWindow(BatchWindow):
                 state.boundary = now + self.duration - (now - self.start) % self.duration
             else:
                 state.boundary = now + self.duration
-            self.app.schedule(self, state.boundary, self.app.frame.partition)
+            self.arm(state)
+        elif not state.armed:
+            now = now_ms(&self.app.frame)
+            if state.boundary <= now:
+                state.boundary += ((now - state.boundary) // self.duration + 1) * self.duration
+            self.arm(state)
         self.collect(state, event)
         if self.streams_current:
             return self.next.process(event)
         return 0
+
+    cdef int arm(self, BatchStateC* state) except -1:
+        state.armed = True
+        return self.app.schedule(self, state.boundary, self.app.frame.partition)
 
     cdef int on_timer(self, int64_t when) except -1:
         cdef BatchStateC* state
@@ -286,9 +296,10 @@ cdef class TimeBatchWindow(BatchWindow):
             state.overdue = True
             return 0
         state.boundary = when + self.duration
-        if state.current.size == 0 and (state.previous.size == 0 or self.accumulates):
-            state.boundary = passed_over(state.boundary, now_ms(&self.app.frame), self.duration)
-        self.app.schedule(self, state.boundary, self.app.frame.partition)
+        if self.is_idle(self.app.frame.partition):
+            state.armed = False
+            return 0
+        self.arm(state)
         if not self.streams_current:
             return self.release_batch(state)
         if state.current.size == 0:
@@ -310,7 +321,7 @@ cdef class TimeBatchWindow(BatchWindow):
         BatchWindow.read_state(self, state, reader)
         if batch.started:
             batch.boundary = restored_tick(self.app, batch.boundary, self.duration)
-            self.app.schedule(self, batch.boundary, self.app.frame.partition)
+            return self.arm(batch)
         return 0
 
 
