@@ -165,14 +165,10 @@ def test_named_windows() -> None:
     assert refused("define window A (x int) nope(1);", definitions="").code == "E301"
 
 
-@pytest.mark.parametrize(
-    "definition",
-    [
-        "@source(type='inMemory', topic='t', ref='r') define stream A (x int);",
+def test_what_is_not_run_yet_is_refused_by_name() -> None:
+    error = refused(
         "define stream A (x int); @persistedAggregation define aggregation G from A select x aggregate every sec ... day;",
-    ],
-)
-def test_what_is_not_run_yet_is_refused_by_name(definition: str) -> None:
-    error = refused(definition, definitions="")
+        definitions="",
+    )
     assert error.code == "E320"
     assert "not supported yet" in error.message

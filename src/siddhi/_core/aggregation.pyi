@@ -1,5 +1,4 @@
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 from siddhi._core.aggregation_fold import Fold
 from siddhi._core.aggregation_time import Calendar
@@ -8,20 +7,13 @@ from siddhi._core.executor import Executor
 from siddhi._core.processor import Processor
 from siddhi._core.table import Table
 
-class BucketStore(Protocol):
-    def replace(self, buckets: list[int], records: list[tuple[Any, ...]], /) -> None: ...
-    def within(self, start: int, end: int, /) -> Sequence[Sequence[Any]]: ...
-    def since(self, start: int | None, own: bool, /) -> Sequence[Sequence[Any]]: ...
-    def newest(self) -> int | None: ...
-    def delete_before(self, oldest: int, /) -> None: ...
-
 class Level:
     @property
     def length(self) -> int: ...
     @property
     def table(self) -> Table | None: ...
     @property
-    def store(self) -> BucketStore | None: ...
+    def store(self) -> object: ...
     @property
     def running_rows(self) -> int: ...
 
@@ -31,7 +23,7 @@ class Aggregation(Processor):
         app: AppContext,
         id: str,
         fold: Fold,
-        tables: Sequence[tuple[int, Table | BucketStore]],
+        tables: Sequence[tuple[int, object]],  # a Table, or what runtime/assembly/aggregation_store.py makes
         calendar: Calendar,
         by: Executor | None,
         group: Sequence[Executor],
