@@ -73,12 +73,12 @@ def test_basic_counts_events_and_takes_times(runtime: SiddhiAppRuntime) -> None:
         "partition_0/inside": 6,
         "partition_0/inner": 6,
     }
-    for name, chunks in {"sums": 6, "chained": 5, "partition_0": 6, "partition_0/inner": 6}.items():
+    names = ("partition_0", "partition_0/inside", "partition_0/inner")
+    for name, chunks in {"sums": 6, "chained": 5, **dict.fromkeys(names, 6)}.items():
         query = read.queries[name]
         assert query.chunks == chunks
         assert 0 < query.slowest <= query.seconds <= read.seconds
         assert query.latency == query.seconds / chunks
-    assert read.queries["partition_0/inside"].latency is None
     assert read.streams["S"].throughput == pytest.approx(6 / read.seconds)
     assert dict(read.memory) == {}
 
@@ -325,3 +325,58 @@ def test_prometheus_is_told_of_connectors(manager: SiddhiManager) -> None:
         text = prometheus_client.generate_latest(registry).decode()
     assert 'siddhi_connector_payloads_total{app="connected",kind="Sources",name="S"} 1.0' in text
     assert 'siddhi_connector_connected{app="connected",kind="Sinks",name="T"} 1.0' in text
+
+
+OPERATIONS = """
+    @app:name('operations')
+    define stream S (a string, v int);
+    @primaryKey('a') define table T (a string, v int);
+    define window W (a string, v int) length(5);
+    define aggregation G from S select a, sum(v) as s group by a aggregate every sec;
+    from S[v == 1] insert into T;
+    from S[v == 2] select a, v update T set T.v = v on T.a == a;
+    from S[v == 3] select a, v update or insert into T set T.v = v on T.a == a;
+    from S[v == 4] delete T on T.a == a;
+    from S[(T.a == a) in T] insert into O;
+    from S join T on S.a == T.a select S.a as a insert into P;
+    from S insert into W;
+    from S join W on S.a == W.a select S.a as a insert into Q;
+    partition with (a of S) begin from S join G on S.a == G.a within 0L, 9000000000000L per 'sec'
+        select S.a as a insert into R; end;
+"""
+
+
+def test_operations_on_tables_windows_and_aggregations_are_measured(manager: SiddhiManager) -> None:
+    runtime = manager.create_siddhi_app_runtime(OPERATIONS)
+    runtime.start()
+    runtime.input_handler("S").send(("b", 1))
+    runtime.enable_statistics("basic")
+    for v in (1, 2, 3, 4, 3):
+        runtime.input_handler("S").send(("a", v))
+    runtime.query("from T select a")
+    runtime.query("from W select a")
+    read = runtime.statistics
+    assert {key: measured.operations for key, measured in read.operations.items()} == {
+        ("Aggregations", "G", "find"): 5,
+        ("Aggregations", "G", "insert"): 5,
+        ("Tables", "T", "contains"): 5,
+        ("Tables", "T", "delete"): 1,
+        ("Tables", "T", "find"): 6,
+        ("Tables", "T", "insert"): 1,
+        ("Tables", "T", "update"): 1,
+        ("Tables", "T", "updateOrInsert"): 2,
+        ("Windows", "W", "find"): 6,
+        ("Windows", "W", "insert"): 5,
+    }
+    for measured in read.operations.values():
+        assert 0 < measured.slowest <= measured.seconds <= read.seconds
+        assert measured.throughput == pytest.approx(measured.operations / read.seconds)
+    prefix = "io.siddhi.SiddhiApps.operations.Siddhi"
+    metrics = read.metrics()
+    assert metrics[f"{prefix}.Tables.T.find.latency"] > 0
+    assert metrics[f"{prefix}.Windows.W.insert.throughput"] > 0
+    runtime.enable_statistics("off")
+    assert dict(runtime.statistics.operations) == {}
+    runtime.input_handler("S").send(("a", 1))
+    runtime.enable_statistics("basic")
+    assert not any(measured.operations for measured in runtime.statistics.operations.values())

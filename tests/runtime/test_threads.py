@@ -119,3 +119,35 @@ def test_two_apps_may_feed_each_other():
         second.add_callback("Out", lambda events: seen.extend(event["v"] for event in events))
         first.input_handler("S").send((6,))
     assert sorted(seen) == [0, 2, 4]
+
+
+def test_two_apps_may_feed_each_other_from_two_threads_at_once():
+    forth = "define stream S (v int); define stream X (v int); from S select v insert into Out; from X select v insert into Y;"
+    with running(forth) as first, running(forth) as second:
+        seen = {"first": [], "second": []}
+        together = threading.Barrier(2)
+
+        def hand_on(target):
+            def callback(events):
+                if events[0]["v"] % 100 == 0:
+                    together.wait(30)  # both are inside their own app before either sends into the other
+                target.input_handler("X").send(events[0])
+
+            return callback
+
+        first.add_callback("Out", hand_on(second))
+        second.add_callback("Out", hand_on(first))
+        first.add_callback("Y", lambda events: seen["first"].append(events[0]["v"]))
+        second.add_callback("Y", lambda events: seen["second"].append(events[0]["v"]))
+        threads = [
+            threading.Thread(
+                target=lambda app=app, v=v: [app.input_handler("S").send((v + i,)) for i in range(20)], daemon=True
+            )
+            for app, v in ((first, 0), (second, 100))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive(), "they wait for each other"
+    assert seen == {"first": list(range(100, 120)), "second": list(range(20))}

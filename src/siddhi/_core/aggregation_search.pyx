@@ -237,6 +237,7 @@ cdef class AggregationJoin(Processor):
         cdef EventChunk answers
         cdef EventC* row
         cdef int opposite = 1 - self.own
+        cdef int64_t start
         if event.type == EXPIRED and not self.joins_expired:
             return 0
         chunk_clear(&answers)
@@ -246,7 +247,12 @@ cdef class AggregationJoin(Processor):
         frame.type = event.type
         frame.group = frame.partition
         try:
-            self.search.answer(event, frame, &answers)
+            if self.search.meter is not None and self.search.meter.on:
+                start = self.search.meter.begin()
+                self.search.answer(event, frame, &answers)
+                self.search.meter.end(start, 1)
+            else:
+                self.search.answer(event, frame, &answers)
             if answers.head is NULL:
                 if self.outer:
                     slots[opposite] = NULL

@@ -59,6 +59,8 @@ cdef class AppContext:
     cdef int deep                          # beyond it each send asks dive(); 0: the next outermost one does, too
     cdef bint overrun                      # it went too deep: every send fails until the outermost one has ended
     cdef bint closed                       # shut down: no timers any more
+    cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
+    cdef readonly bint measuring
     cdef list retired                      # junctions that tidy up when no delivery is on its way
     cdef int dive(self, str stream) except -1
     cdef bint has_room(self) except -1                      # for a block to go on

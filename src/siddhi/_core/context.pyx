@@ -6,6 +6,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from heapq import heappop, heappush
 
 from siddhi._core.executor cimport system_ms
+from siddhi._core.meter import OperationMeter
 
 cdef extern from "siddhi/stack.h":
     bint siddhi_stack_has_room() noexcept
@@ -55,6 +56,7 @@ cdef class AppContext:
         self.lock = AppLock()
         self.batch_callbacks = []
         self.retired = []
+        self.meters = {}
         self.deep = SHALLOW
 
     def __dealloc__(self):
@@ -79,6 +81,21 @@ cdef class AppContext:
         """Playback: whether a timer runs at its own time, or at that of the event that moves the clock over it."""
         with self.lock:
             self.exact = exact
+
+    def meter(self, str kind not None, str name not None, str operation not None):
+        """The meter of an operation, the same for all who do it."""
+        meter = self.meters.get((kind, name, operation))
+        if meter is None:
+            meter = OperationMeter()
+            meter.switch(self.measuring)
+            self.meters[kind, name, operation] = meter
+        return meter
+
+    def set_measuring(self, bint measuring):
+        """Switch all meters on, from zero, or off; the app's lock is held."""
+        self.measuring = measuring
+        for meter in self.meters.values():
+            meter.switch(measuring)
 
     def share_lock(self, AppLock lock not None):
         """Use another app's lock: the two send to each other. To be called before anything else uses this one's."""

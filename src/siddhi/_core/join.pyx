@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EXPIRED
 from siddhi._core.executor cimport FrameC, now_ms
-from siddhi._core.searchable cimport found_free, found_release
+from siddhi._core.searchable cimport found_free, found_release, look_up
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 
@@ -67,7 +67,7 @@ cdef class JoinStep(Processor):
         frame.type = event.type
         frame.group = frame.partition
         try:
-            self.other.find(frame, &found)
+            look_up(self.other, frame, &found)
             if found.size == 0:
                 if self.outer:
                     slots[opposite] = NULL

@@ -7,6 +7,7 @@ from siddhi._core.context cimport SHALLOW, leave
 from siddhi._core.dispatch cimport PlacesC
 from siddhi._core.event cimport EventC, acquire, cell_from_python
 from siddhi._core.lock cimport lock_app, unlock_app
+from siddhi._core.lock_nested cimport is_nested
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport make_events
 
@@ -302,7 +303,7 @@ cdef class StreamJunction:
     cdef int fault(self, object error, EventC* event) except -1:
         cdef EventChunk chunk
         if self.app.passes_on(error):
-            if self.app.lock.depth > 1:
+            if is_nested(self.app.lock):
                 raise error
             # Rows of a block have nothing to do with each other: the next ones may go as deep.
             self.app.surface()

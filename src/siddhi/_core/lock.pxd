@@ -15,7 +15,10 @@ cdef class AppLock:
     cdef int depth                 # how often the owner holds it
     cdef int waiting               # threads queueing
     cdef bint real_held
+    cdef list lent                 # (owner, depth) of those from whom it is borrowed, the last one behind
     cdef int wait(self, unsigned long me) except -1
+    cdef bint waits_for_me(self, unsigned long me) except -1
+    cdef void hand_over(self) noexcept
 
 cdef inline int lock_app(AppLock lock) except -1:
     cdef unsigned long me = PyThread_get_thread_ident()
@@ -32,5 +35,4 @@ cdef inline int lock_app(AppLock lock) except -1:
 cdef inline void unlock_app(AppLock lock) noexcept:
     lock.depth -= 1
     if lock.depth == 0 and lock.real_held:
-        lock.real_held = False
-        PyThread_release_lock(lock.real)
+        lock.hand_over()

@@ -6,6 +6,7 @@ from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EventC, EventPool, Layout, release
 from siddhi._core.junction cimport StreamJunction, send
+from siddhi._core.meter cimport OperationMeter
 from siddhi._core.processor cimport Processor
 
 cdef class RateLimiter(Processor):
@@ -23,12 +24,14 @@ cdef class OutputStage:
     cdef list callbacks                   # fn(timestamp, current events or None, expired events or None)
     cdef RateLimiter limiter
     cdef bint counting
+    cdef public OperationMeter meter      # of the action, at work while `counting`; None: nobody measures
     cdef public long long events          # put out, while `counting`
     cdef bint plain                       # nothing but insert into the stream
     cdef void choose(self) noexcept
     cdef bint is_silent(self, int epoch) except -1
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1    # takes over the chunk
+    cdef int act_measured(self, EventChunk* chunk) except -1
     cdef int act(self, EventChunk* chunk) except -1                                # the chunk stays the caller's
     cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1
 

@@ -4,6 +4,7 @@ from typing import TypeAlias
 from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.junction import StreamJunction
+from siddhi._core.meter import OperationMeter
 from siddhi._core.processor import Processor
 from siddhi._core.user_event import Event
 
@@ -22,6 +23,7 @@ class OutputStage:
     @property
     def target(self) -> StreamJunction | None: ...
     events: int
+    meter: OperationMeter | None
     def __init__(
         self,
         app: AppContext,

@@ -80,9 +80,22 @@ cdef class OutputStage:
                     event = event.next
             if self.callbacks:
                 self.call_back(chunk, last_timestamp)
+            if self.meter is not None and self.counting:
+                return self.act_measured(chunk)
             return self.act(chunk)
         finally:
             chunk_release(chunk, self.pool)
+
+    cdef int act_measured(self, EventChunk* chunk) except -1:
+        cdef int64_t start = self.meter.begin(), n = 0
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            n += 1
+            event = event.next
+        try:
+            return self.act(chunk)
+        finally:
+            self.meter.end(start, n)
 
     cdef int act(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head

@@ -13,6 +13,7 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport BOOL, CellC, EventC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor, now_ms
 from siddhi._core.keymap cimport NO_SLOT, KeyMap
+from siddhi._core.lock_nested cimport is_nested
 from siddhi._core.period cimport restored_tick
 from siddhi._core.processor cimport Processor, Receiver
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
@@ -93,7 +94,7 @@ cdef class PartitionKeys(Processor):
         cdef int64_t now = now_ms(&self.app.frame)
         if not self.purging or when != self.due:
             return 0
-        if self.app.lock.depth > 1:
+        if is_nested(self.app.lock):
             # A callback moved the clock: events of some key are at work further up, and what that holds must stay.
             return self.order(now + self.interval)
         self.purging = False
@@ -151,7 +152,7 @@ cdef class PartitionReceiver(Receiver):
 
     cdef AppContext app
     cdef PartitionKeys keys
-    cdef list receivers
+    cdef public list receivers     # replaced as a whole
 
     def __init__(self, AppContext app not None, PartitionKeys keys not None):
         self.app = app

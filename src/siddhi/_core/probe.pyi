@@ -1,11 +1,12 @@
 from siddhi._core.junction import StreamJunction
+from siddhi._core.partition import PartitionReceiver
 from siddhi._core.processor import Receiver
 
 class Stopwatch:
     def __init__(self) -> None: ...
 
 class LatencyProbe(Receiver):
-    def __init__(self, inner: Receiver, junction: StreamJunction, stopwatch: Stopwatch) -> None: ...
+    def __init__(self, inner: Receiver, place: StreamJunction | PartitionReceiver, stopwatch: Stopwatch) -> None: ...
     @property
     def chunks(self) -> int: ...
     @property

@@ -24,7 +24,7 @@ cdef class LatencyProbe(Receiver):
 
     Args:
         inner: the receiver.
-        junction: to which it is subscribed.
+        place: the junction, or the receiver of a partition, to which it is subscribed.
         stopwatch: the app's.
 
     Attributes:
@@ -34,15 +34,15 @@ cdef class LatencyProbe(Receiver):
     """
 
     cdef Receiver inner
-    cdef StreamJunction junction
+    cdef object place
     cdef Stopwatch stopwatch
     cdef readonly int64_t chunks
     cdef readonly int64_t nanoseconds
     cdef readonly int64_t slowest
 
-    def __init__(self, Receiver inner not None, StreamJunction junction not None, Stopwatch stopwatch not None):
+    def __init__(self, Receiver inner not None, place not None, Stopwatch stopwatch not None):
         self.inner = inner
-        self.junction = junction
+        self.place = place
         self.stopwatch = stopwatch
 
     def put_in(self):
@@ -52,12 +52,17 @@ cdef class LatencyProbe(Receiver):
 
     def take_out(self):
         """Give the receiver its place back; the app's lock is held."""
-        self.junction.retire(self)
+        if isinstance(self.place, StreamJunction):
+            (<StreamJunction> self.place).retire(self)
         self.exchange(self, self.inner)
 
     cdef int exchange(self, Receiver old, Receiver new) except -1:
-        self.junction.receivers = [new if receiver is old else receiver for receiver in self.junction.receivers]
-        return self.junction.rebuild()
+        cdef list receivers = [new if receiver is old else receiver for receiver in self.place.receivers]
+        if not isinstance(self.place, StreamJunction):
+            self.place.receivers = receivers
+            return 0
+        (<StreamJunction> self.place).receivers = receivers
+        return (<StreamJunction> self.place).rebuild()
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef int64_t before = self.stopwatch.inside, start

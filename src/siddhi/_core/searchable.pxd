@@ -7,6 +7,7 @@
 
 from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport FrameC
+from siddhi._core.meter cimport OperationMeter
 
 cdef struct FoundC:                # what a search found; the caller's, used again from search to search
     EventC** events                # [capacity], in the order they are stored
@@ -16,11 +17,20 @@ cdef struct FoundC:                # what a search found; the caller's, used aga
 cdef class Searchable:
     cdef readonly int slot         # where the condition reads the searched event
     cdef readonly EventPool pool   # of what it finds; None: it never finds anything
+    cdef public OperationMeter meter    # None: nobody measures
     # Adds what matches, in order, also where it fails. The caller owns what is in `found` (found_release): whoever works
     # on it may call Python, which may send, and let the content go.
     cdef int find(self, FrameC* frame, FoundC* found) except -1
     # Events that will be looked up next, in the slot `own`: what that takes may be asked for in advance. Slots as find().
     cdef int fetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1
+
+cdef int measured_find(Searchable content, FrameC* frame, FoundC* found) except -1
+
+cdef inline int look_up(Searchable content, FrameC* frame, FoundC* found) except -1:
+    """find(), measured where somebody wants to know."""
+    if content.meter is not None and content.meter.on:
+        return measured_find(content, frame, found)
+    return content.find(frame, found)
 
 cdef int found_grow(FoundC* found) except -1
 cdef void found_free(FoundC* found) noexcept

@@ -1,8 +1,10 @@
 from typing import final
 
 from siddhi._core.event import EventPool
+from siddhi._core.meter import OperationMeter
 
 class Searchable:
+    meter: OperationMeter | None
     @property
     def slot(self) -> int: ...
     @property

@@ -2,6 +2,7 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport int64_t
 
 
 cdef int found_grow(FoundC* found) except -1:
@@ -20,6 +21,14 @@ cdef void found_free(FoundC* found) noexcept:
     found.events = NULL
     found.size = 0
     found.capacity = 0
+
+
+cdef int measured_find(Searchable content, FrameC* frame, FoundC* found) except -1:
+    cdef int64_t start = content.meter.begin()
+    try:
+        return content.find(frame, found)
+    finally:
+        content.meter.end(start, 1)
 
 
 cdef class Searchable:

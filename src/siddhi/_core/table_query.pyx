@@ -9,7 +9,7 @@ from siddhi._core.executor cimport FrameC
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.output cimport OutputStage
 from siddhi._core.processor cimport Processor
-from siddhi._core.searchable cimport FoundC, Searchable, found_free, found_release
+from siddhi._core.searchable cimport FoundC, Searchable, found_free, found_release, look_up
 from siddhi._core.user_event cimport Event
 
 cdef enum:
@@ -128,7 +128,7 @@ cdef class OnDemandFind(OnDemand):
         found.size = found.capacity = 0
         self.stage.events = []
         try:
-            self.source.find(&self.app.frame, &found)
+            look_up(self.source, &self.app.frame, &found)
             n = min(self.enough, found.size) if self.enough >= 0 else found.size
             for i in range(n):
                 type = found.events[i].type

@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t
 
 from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport Executor, FrameC
+from siddhi._core.meter cimport OperationMeter
 from siddhi._core.searchable cimport Searchable
 from siddhi._core.table cimport Table
 from siddhi._core.table_access cimport Access, KeyAccess, NumbersC, ValueAccess
@@ -27,6 +28,7 @@ cdef class TableSearch:
     cdef Executor whole                # what is tested on each row, where every row is a candidate
     cdef int binding
     cdef int slot
+    cdef public OperationMeter meter   # of `in`; None: nobody measures
     cdef NumbersC found                # the buffer of searches that are not at work
     cdef bint matches(self, Executor test, EventC* row, EventC* e, FrameC* f) except -1
     # The row that is filed under the key, with `key` only; NO_ROW: there is none. Changes go by it.

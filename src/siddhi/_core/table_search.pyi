@@ -1,6 +1,7 @@
 from enum import IntEnum
 
 from siddhi._core.executor import Executor
+from siddhi._core.meter import OperationMeter
 from siddhi._core.searchable import Searchable
 from siddhi._core.table import Table
 from siddhi._core.table_access import Access
@@ -11,6 +12,7 @@ class Binding(IntEnum):
     IN_SLOT = 2
 
 class TableSearch:
+    meter: OperationMeter | None
     def __init__(
         self,
         table: Table,

@@ -2,7 +2,7 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport qsort
 
 from siddhi._core.event cimport BOOL
@@ -309,7 +309,15 @@ cdef class TableSearchable(Searchable):
 
 
 cdef int in_table(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
-    return (<TableSearch> x.data).contains(e, f)
+    cdef TableSearch search = <TableSearch> x.data
+    cdef int64_t start
+    if search.meter is None or not search.meter.on:
+        return search.contains(e, f)
+    start = search.meter.begin()
+    try:
+        return search.contains(e, f)
+    finally:
+        search.meter.end(start, 1)
 
 
 def make_in(TableSearch search not None):

@@ -56,6 +56,11 @@ class SiddhiCollector:
         connected = GaugeMetricFamily(
             "siddhi_connector_connected", "1 where a source or sink is connected", labels=["app", "kind", "name"]
         )
+        operations = SummaryMetricFamily(
+            "siddhi_operation_seconds",
+            "Time of operations on a table, named window or aggregation",
+            labels=["app", "kind", "name", "operation"],
+        )
         for runtime in self._manager.runtimes:
             read = runtime.statistics
             if read.level is StatisticsLevel.OFF:
@@ -73,6 +78,10 @@ class SiddhiCollector:
             for (kind, name), connector in read.connectors.items():
                 payloads.add_metric([read.app, kind, name], connector.payloads)
                 connected.add_metric([read.app, kind, name], int(connector.connected))
+            for (kind, name, operation), measured in read.operations.items():
+                operations.add_metric(
+                    [read.app, kind, name, operation], count_value=measured.operations, sum_value=measured.seconds
+                )
             for (kind, name), size in read.memory.items():
                 memory.add_metric([read.app, kind, name], size)
-        yield from (streams, buffered, queries, latency, partial, dropped, memory, payloads, connected)
+        yield from (streams, buffered, queries, latency, partial, dropped, memory, payloads, connected, operations)

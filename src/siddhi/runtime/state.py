@@ -20,6 +20,11 @@ logger = logging.getLogger("siddhi")
 _LATEST = 1 << 62
 """No clock stands beyond it, in ms: times can be added without overflow."""
 
+_AT_WORK = (
+    "a callback or function of the app asked for it, or waits in it, and the event it was called for is still at work; "
+    "restore when the send has returned"
+)
+
 
 class Stateful(Protocol):
     """Something whose state is part of snapshots."""
@@ -87,10 +92,7 @@ class SnapshotService:
                 in the app that asks.
         """
         if self._context.lock.is_mine:
-            raise self._refusal(
-                "a callback or function of the app asked for it, and the event it was called for is still at work; "
-                "restore when the send has returned"
-            )
+            raise self._refusal(_AT_WORK)
         try:
             payload = unseal(data)
         except TornSnapshotError as error:
@@ -98,6 +100,8 @@ class SnapshotService:
         except ValueError as error:
             raise self._refusal(error) from error
         with self._context.lock:
+            if self._context.lock.is_borrowed:
+                raise self._refusal(_AT_WORK)
             try:
                 before = unseal(self.take())
             except TypeError as error:

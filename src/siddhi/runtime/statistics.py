@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConnectorStatistics",
+    "OperationStatistics",
     "QueryStatistics",
     "Statistics",
     "StatisticsLevel",
@@ -79,7 +80,7 @@ class StreamStatistics:
 
 @dataclass(frozen=True, slots=True)
 class QueryStatistics:
-    """A query, or a partition as a whole (its queries are counted by themselves, but measured together).
+    """A query, or what a partition does before its queries: finding the key.
 
     Attributes:
         events: put out since measuring began; 0 for a partition.
@@ -104,6 +105,28 @@ class QueryStatistics:
     def latency(self) -> float | None:
         """Mean time per chunk in seconds; None before the first one."""
         return self.seconds / self.chunks if self.chunks else None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationStatistics:
+    """What is done to a table, named window or aggregation: find, insert, update, delete, updateOrInsert or contains.
+
+    Attributes:
+        operations: since measuring began: searches, events that insert or change; of windows and aggregations chunks.
+        throughput: operations per second since then.
+        seconds: taken by them; of windows and aggregations without what queries behind them took.
+        slowest: the most that one call took, in seconds.
+    """
+
+    operations: int
+    throughput: float
+    seconds: float
+    slowest: float
+
+    @property
+    def latency(self) -> float | None:
+        """Mean time per operation in seconds; None before the first one."""
+        return self.seconds / self.operations if self.operations else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +157,7 @@ class Statistics:
         connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second one on.
         memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are no data,
             so that no snapshot could be taken, is left out.
+        operations: by kind ("Tables", "Windows" or "Aggregations"), name and operation.
     """
 
     app: str
@@ -143,9 +167,10 @@ class Statistics:
     queries: Mapping[str, QueryStatistics] = field(default_factory=dict)
     memory: Mapping[tuple[str, str], int] = field(default_factory=dict)
     connectors: Mapping[tuple[str, str], ConnectorStatistics] = field(default_factory=dict)
+    operations: Mapping[tuple[str, str, str], OperationStatistics] = field(default_factory=dict)
 
     def metrics(self, include: str = "*.*") -> dict[str, float]:
-        """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>.<metric>``.
+        """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>[.<operation>].<metric>``.
 
         Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches (held, and
         droppedPartialMatches) and memory (bytes).
@@ -167,6 +192,10 @@ class Statistics:
                 found[f"{prefix}.Queries.{name}.partialMatches"] = query.partial_matches
             if query.dropped:
                 found[f"{prefix}.Queries.{name}.droppedPartialMatches"] = query.dropped
+        for (kind, name, operation), measured in self.operations.items():
+            found[f"{prefix}.{kind}.{name}.{operation}.throughput"] = measured.throughput
+            if measured.latency is not None:
+                found[f"{prefix}.{kind}.{name}.{operation}.latency"] = measured.latency * 1000
         for (kind, name), connector in self.connectors.items():
             found[f"{prefix}.{kind}.{name}.throughput"] = connector.throughput
         for (kind, name), size in self.memory.items():
@@ -192,6 +221,7 @@ class StatisticsService:
         self._since = 0.0
         self._before: dict[tuple[str, str], int] = {}
         self._probes: dict[str, list[LatencyProbe]] = {}
+        self._fillings: list[tuple[tuple[str, str], LatencyProbe]] = []
         self._reporter: _Reporter | None = None
 
     @property
@@ -214,11 +244,17 @@ class StatisticsService:
             for query in self._assembly.built_queries().values():
                 query.output.events = 0
                 query.output.set_counting(on)
-            if not self._probes:
+            self._assembly.context.set_measuring(on)
+            if not self._probes and not self._fillings:
                 stopwatch = Stopwatch()
-                for name, junction, receiver in self._assembly.entries:
-                    self._probes.setdefault(name, []).append(LatencyProbe(receiver, junction, stopwatch))
-            for probe in [probe for probes in self._probes.values() for probe in probes]:
+                for name, place, receiver in self._assembly.entries:
+                    self._probes.setdefault(name, []).append(LatencyProbe(receiver, place, stopwatch))
+                self._fillings = [
+                    (owner, LatencyProbe(receiver, junction, stopwatch))
+                    for owner, junction, receiver in self._assembly.fillings
+                ]
+            probes = [probe for probes in self._probes.values() for probe in probes]
+            for probe in [*probes, *(probe for _, probe in self._fillings)]:
                 if on:
                     probe.put_in()
                 else:
@@ -239,6 +275,7 @@ class StatisticsService:
                 MappingProxyType(self._queries(seconds)),
                 MappingProxyType(self._memory() if self._level is StatisticsLevel.DETAIL else {}),
                 MappingProxyType(self._connectors(seconds)),
+                MappingProxyType(self._operations(seconds)),
             )
 
     def start(self) -> None:
@@ -292,6 +329,19 @@ class StatisticsService:
             number = payloads - self._before.get(key, 0)
             found[key] = ConnectorStatistics(number, number / seconds, connected)
         return found
+
+    def _operations(self, seconds: float) -> dict[tuple[str, str, str], OperationStatistics]:
+        measured = [
+            (key, meter.operations, meter.nanoseconds, meter.slowest)
+            for key, meter in self._assembly.context.meters.items()
+        ]
+        measured += [
+            ((*owner, "insert"), probe.chunks, probe.nanoseconds, probe.slowest) for owner, probe in self._fillings
+        ]
+        return {
+            key: OperationStatistics(number, number / seconds, nanoseconds / 1e9, slowest / 1e9)
+            for key, number, nanoseconds, slowest in sorted(measured)
+        }
 
     def _memory(self) -> dict[tuple[str, str], int]:
         sizes: dict[tuple[str, str], int] = {}

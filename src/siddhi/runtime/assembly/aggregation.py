@@ -200,7 +200,7 @@ class BuiltAggregation:
             builder: knows the cells of all slots.
         """
         plan = self.plan
-        return AggregationSearch(
+        search = AggregationSearch(
             self.core,
             slot,
             None if condition is None else builder.build(condition),
@@ -212,6 +212,8 @@ class BuiltAggregation:
             lambda text: kept_duration(duration_named(text), plan.durations, plan.id),
             [(group, builder.build(value)) for group, value in self._gates(condition, slot)],
         )
+        search.meter = self.site.context.meter("Aggregations", plan.id, "find")
+        return search
 
     def _gates(self, condition: TypedExpression | None, slot: int) -> Iterator[tuple[int, TypedExpression]]:
         """Which attributes of the group a condition compares with a value that is known before rows are looked at."""

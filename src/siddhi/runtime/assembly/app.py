@@ -11,6 +11,7 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
+from siddhi._core.partition import PartitionReceiver
 from siddhi._core.processor import Processor, Receiver
 from siddhi._core.store import CachedAnswer, StoreAnswer
 from siddhi._core.table_query import OnDemand
@@ -60,6 +61,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Assembly", "Plan"]
 
+_OPERATIONS = {
+    Action.INSERT: "insert",
+    Action.DELETE: "delete",
+    Action.UPDATE: "update",
+    Action.UPDATE_OR_INSERT: "updateOrInsert",
+}
+"""What statistics call that which a query does to a table."""
+
 
 class Assembly:
     """The operators of one app.
@@ -79,6 +88,7 @@ class Assembly:
         tables: by id.
         queries: by name, in build order.
         entries: which receivers do the work of which query, or of which partition, and where they are subscribed.
+        fillings: what takes events into named windows and aggregations, by kind and name, and where it is subscribed.
         partitions: by name.
         windows: named windows by id; their output junctions are among the junctions.
         aggregations: by id.
@@ -109,7 +119,8 @@ class Assembly:
         self._pools: dict[tuple[int, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
-        self.entries: list[tuple[str, StreamJunction, Receiver]] = []
+        self.fillings: list[tuple[tuple[str, str], StreamJunction, Receiver]] = []
+        self.entries: list[tuple[str, StreamJunction | PartitionReceiver, Receiver]] = []
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
         retries = ThreadedRetries() if retries is None else retries
@@ -133,11 +144,14 @@ class Assembly:
             built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)), scripts)
             self.windows[window.id] = built
             self.junctions[window.id] = built.output
+            self.fillings.append((("Windows", window.id), built.input, built.entry))
         for aggregation in plan.aggregations.values():
             # Subscribed first: queries that read an aggregation find the event at work in it.
             built_aggregation = BuiltAggregation(aggregation, self.junctions[aggregation.input.source], self._site)
             self.aggregations[aggregation.id] = built_aggregation
             built_aggregation.source.subscribe(built_aggregation.entry)
+            kind = ("Aggregations", aggregation.id)
+            self.fillings.append((kind, built_aggregation.source, built_aggregation.entry))
         for execution in plan.executions:
             if isinstance(execution, PartitionPlan):
                 self._add_partition(execution)
@@ -349,12 +363,15 @@ class Assembly:
         receiver.subscribe(entry)
         if not any(known is receiver for _, _, known in self.entries):
             self.entries.append((partition.plan.name, self.junctions[source], receiver))
+        self.entries.append((_path(plan, partition), receiver, entry))
 
     def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> OutputStage:
         inner = {} if partition is None else partition.inner
         layout = layout_of([Attribute(column.name, column.expression.type) for column in plan.selector.columns])
         if plan.output.kind is SourceKind.TABLE:
-            return build_table_output(plan.output, layout, self._site, self._pool, plan.span)
+            output = build_table_output(plan.output, layout, self._site, self._pool, plan.span)
+            output.meter = self.context.meter("Tables", plan.output.target, _OPERATIONS[plan.output.action])
+            return output
         target = self._target(plan.output, inner, plan.span)
         if target is None:
             return OutputStage(self.context, self._pool(layout), layout, None)

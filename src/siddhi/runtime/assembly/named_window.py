@@ -78,9 +78,11 @@ class BuiltNamedWindow:
         )
         self._window.next = self._publisher
         self._held: HeldEvents | None = None
+        self._finding = context.meter("Windows", plan.id, "find")
         self._indexes: dict[tuple[tuple[str, int], ...], EventIndex] = {}
         copier = StageCopier(self.layout, own, list(range(self.layout.width)))
-        self.input.subscribe(QueryEntry(context, (), copier, self._window, self.input, _ALL))
+        self.entry = QueryEntry(context, (), copier, self._window, self.input, _ALL)
+        self.input.subscribe(self.entry)
         self.stateful: dict[str, Processor] = {"publisher": self._publisher, "window": self._window}
         self._window.make_state(0)
 
@@ -117,9 +119,15 @@ class BuiltNamedWindow:
         python = any(calls_python(part) for part in (rest, *filters) if part is not None)
         if lookup is None:
             tells = isinstance(self._window, BatchWindow)
-            return WindowScan(self._window, place, condition, shared=True, tells=tells, calls_python=python)
+            return self._metered(
+                WindowScan(self._window, place, condition, shared=True, tells=tells, calls_python=python)
+            )
         held, index = self._index(lookup.key)
-        return IndexProbe(held, index, builder.build_all(lookup.probe), place, condition, python)
+        return self._metered(IndexProbe(held, index, builder.build_all(lookup.probe), place, condition, python))
+
+    def _metered(self, search: Searchable) -> Searchable:
+        search.meter = self._finding
+        return search
 
     def _index(self, key: tuple[TypedExpression, ...]) -> tuple[HeldEvents, EventIndex]:
         """The index by this key; those who search by the same one share it."""

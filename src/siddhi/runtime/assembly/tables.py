@@ -55,6 +55,7 @@ class Tables:
         make_store: Callable[[TablePlan, EventPool, Layout], StoreTable] | None = None,
     ) -> None:
         self._plans = {plan.id: plan for plan in plans}
+        self._context = context
         self._tables: dict[str, Table] = {}
         self.stores: dict[str, StoreTable] = {}
         for plan in self._plans.values():
@@ -95,7 +96,9 @@ class Tables:
                 return make_in_store(question, node.table)
             memory = store.mirror.search(node.table, node.condition, inside, Binding.IN_FRAME).search
             return make_in_cached(CachedQuestion(store.cache, memory, question), node.table)
-        return make_in(self.search(node.table, node.condition, inside, Binding.IN_FRAME).search)
+        search = self.search(node.table, node.condition, inside, Binding.IN_FRAME).search
+        search.meter = self._context.meter("Tables", node.table, "contains")
+        return make_in(search)
 
     def searchable(
         self,
@@ -118,10 +121,15 @@ class Tables:
             store = self.stores[table]
             asked = StoreSearchable(store.question(condition, builder, Binding.IN_SLOT, slot, read), slot)
             if store.cache is None:
-                return asked
-            return CachedSearchable(store.cache, store.mirror.searchable(table, condition, builder, slot), asked)
+                return self._metered(asked, table)
+            mirror = store.mirror.searchable(table, condition, builder, slot)
+            return self._metered(CachedSearchable(store.cache, mirror, asked), table)
         built = self.search(table, condition, builder, Binding.IN_SLOT, slot)
-        return TableSearchable(built.search, slot)
+        return self._metered(TableSearchable(built.search, slot), table)
+
+    def _metered(self, search: Searchable, table: str) -> Searchable:
+        search.meter = self._context.meter("Tables", table, "find")
+        return search
 
     def rows(self, table: str, condition: TypedExpression | None, builder: ExpressionBuilder) -> Searchable:
         """A table as what an on-demand query asks: the builder reads the row as the event at hand."""
@@ -129,9 +137,10 @@ class Tables:
             store = self.stores[table]
             asked = StoreSearchable(store.question(condition, builder, Binding.AS_EVENT), 0)
             if store.cache is None:
-                return asked
-            return CachedSearchable(store.cache, store.mirror.rows(table, condition, builder), asked)
-        return TableSearchable(self.search(table, condition, builder, Binding.AS_EVENT).search, 0)
+                return self._metered(asked, table)
+            mirror = store.mirror.rows(table, condition, builder)
+            return self._metered(CachedSearchable(store.cache, mirror, asked), table)
+        return self._metered(TableSearchable(self.search(table, condition, builder, Binding.AS_EVENT).search, 0), table)
 
     def search(
         self,
