@@ -19,7 +19,6 @@ from siddhi._core.event cimport (
 from siddhi._core.executor cimport FrameC, system_ms
 from siddhi._core.junction cimport RowSource, StreamJunction, send
 from siddhi._core.lock cimport lock_app, unlock_app
-from siddhi._core.lock_nested cimport is_nested
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport Event, read_timestamp
 
@@ -121,7 +120,7 @@ cdef class InputHandler(RowSource):
         else:
             time = self.time_of(timestamp)
         lock_app(self.app.lock)
-        inside = is_nested(self.app.lock)
+        inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         if inside:
             frame = set_frame_aside(self.app)
         try:
@@ -235,7 +234,7 @@ cdef class InputHandler(RowSource):
         events = list(events)
         chunk_clear(&chunk)
         lock_app(self.app.lock)
-        inside = is_nested(self.app.lock)
+        inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         if inside:
             frame = set_frame_aside(self.app)
         try:
@@ -291,7 +290,7 @@ cdef class InputHandler(RowSource):
         except (ValueError, TypeError) as error:
             raise EventError(f"stream '{self.junction.id}': {error}") from error
         lock_app(self.app.lock)
-        inside = is_nested(self.app.lock)
+        inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         outer_rows, outer_columns, outer_unread = self.junction.rows, self.columns, self.unread
         outer_block, outer_first, outer_size = self.block, self.first, self.block_size
         if inside:

@@ -38,6 +38,8 @@ cdef class AppLock:
         """The owner is done: the lock goes back to whom it was borrowed from, or to one who waits."""
         if self.lent:
             self.owner, self.depth = self.lent.pop()
+            if not self.lent:
+                self.lent = None
             return
         self.real_held = False
         PyThread_release_lock(self.real)

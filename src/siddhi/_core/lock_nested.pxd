@@ -4,4 +4,4 @@ from siddhi._core.lock cimport AppLock
 
 cdef inline bint is_nested(AppLock lock):
     """The lock is held: whether more than once, or borrowed from a thread that is at work in the app, too."""
-    return lock.depth > 1 or (lock.lent is not None and len(lock.lent) > 0)
+    return lock.depth > 1 or lock.lent is not None
