@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from siddhi._core.breakpoint import Breakpoint
+from siddhi._core.junction import StreamJunction
 from siddhi._core.user_event import Event
 from siddhi.errors import DefinitionNotExistError, did_you_mean
 
@@ -47,12 +48,17 @@ class SiddhiDebugger:
         self._at_break: int | None = None  # the thread that waits
         self._asked: list[_Question] = []
         self._closed = False
-        self._queries = {name for name, _, _ in assembly.entries if name in assembly.queries}
+        # Those inside partitions are entered from the partition, and refused.
+        entered = [
+            (name, place, receiver)
+            for name, place, receiver in assembly.entries
+            if name in assembly.queries and isinstance(place, StreamJunction)
+        ]
+        self._queries = {name for name, _, _ in entered}
         self._hooks: dict[str, Callable[[int, list[Event] | None, list[Event] | None], None]] = {}
         with assembly.context.lock:
-            for name, junction, receiver in assembly.entries:
-                if name in self._queries:
-                    Breakpoint(receiver, junction, self._hook_in(name)).put_in()
+            for name, junction, receiver in entered:
+                Breakpoint(receiver, junction, self._hook_in(name)).put_in()
             for name in self._queries:
                 self._hooks[name] = self._hook_out(name)
                 assembly.queries[name].output.add_callback(self._hooks[name])
