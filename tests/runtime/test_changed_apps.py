@@ -132,3 +132,22 @@ def test_an_app_of_very_long_expressions_has_a_snapshot_too():
         pytest.raises(CannotRestoreStateError, match="is not what it was"),
     ):
         runtime.restore(snapshot)
+
+
+def test_queries_of_a_partition_need_no_name_where_others_come_and_go_before_it():
+    inner = """@info(name = 'parts') partition with (k of S) begin
+      from S#window.length(2) select k, max(v) as high insert into #Highs;
+      from (from #Highs select k, high return)#window.length(2) select k, sum(high) as total insert into Totals;
+    end;"""
+    begun = "@app:name('A') @app:playback define stream S (k string, v int); "
+    before = "from S#window.length(2) select sum(v) as v insert into Sums; from (from S select v return) select v insert into Vs; "
+    with running(begun + before + inner) as runtime:
+        runtime.input_handler("S").send(("a", 1), 1000)
+        runtime.input_handler("S").send(("a", 2), 1001)
+        snapshot = runtime.snapshot()
+    for now in (inner, before + before.replace("Sums", "More") + inner):
+        with running(begun + now) as runtime:
+            totals = collect(runtime, "Totals")
+            runtime.restore(snapshot)
+            runtime.input_handler("S").send(("a", 3), 1002)
+            assert totals == [("a", 5)]
