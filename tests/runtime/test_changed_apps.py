@@ -151,3 +151,24 @@ def test_queries_of_a_partition_need_no_name_where_others_come_and_go_before_it(
             runtime.restore(snapshot)
             runtime.input_handler("S").send(("a", 3), 1002)
             assert totals == [("a", 5)]
+
+
+@pytest.mark.parametrize(("first", "second"), [("same", "same"), ("query 2", None), ("a/b", "b/a"), ("1", "2")])
+def test_names_with_a_meaning_of_their_own_keep_states_apart(first, second):
+    second = "" if second is None else f"@info(name = '{second}') "
+    app = f"""@app:playback define stream S (k string, v int);
+    @info(name = 'a/b/{first}') from S select k, count() as n insert into Out;
+    @info(name = 'a/b') partition with (k of S) begin
+      @info(name = '{first}') from S select k, count() as n insert into Out; {second} from S select k, sum(v) as n insert into Out;
+    end;
+    @info(name = 'a') partition with (k of S) begin
+      @info(name = 'b') from S select k, max(v) as n insert into Last;
+    end;"""
+    with running(app) as runtime:
+        runtime.input_handler("S").send(("a", 5), 1000)
+        snapshot = runtime.snapshot()
+    with running(app) as runtime:
+        rows, last = collect(runtime, "Out"), collect(runtime, "Last")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 4), 1001)
+        assert (rows, last) == ([("a", 2), ("a", 2), ("a", 9)], [("a", 5)])
