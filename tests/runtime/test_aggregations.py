@@ -284,16 +284,16 @@ def test_an_aggregation_stands_on_either_side_of_a_join(left: str, kind: str, ri
 def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
     seen: list[str] = []
     with create(STREAM + KEPT + BY + JOIN.format(left="J", kind="join", right="A")) as runtime:
-        runtime.handle_exception_with(lambda error, origin, events: seen.append(str(error.args[0])))
+        runtime.handle_exception_with(lambda error, origin, events: seen.append(str(error)))
         asks = runtime.input_handler("J")
         asks.send(("x", 5, 5, "sec"), timestamp=BASE)
         asks.send(("x", 5, None, "sec"), timestamp=BASE)
         asks.send(("x", 5, 6, "fortnight"), timestamp=BASE)
         asks.send(("x", 5, 6, "sec"), timestamp=BASE)
     assert seen == [
-        "the range behind 'within' is empty: 5 is not before 5",
-        "only text can stand alone behind 'within'",
-        "'fortnight' behind 'per' is no bucket length",
+        "the range behind 'within' is empty: 5 is not before 5: the end is not part of it",
+        "only text can stand alone behind 'within': write two times, or a text such as '2017-06-** **:**:**'",
+        "'fortnight' behind 'per' is no bucket length: write 'sec', 'min', 'hour', 'day', 'month' or 'year'",
     ]
 
 

@@ -132,3 +132,43 @@ def test_an_app_of_very_long_expressions_has_a_snapshot_too():
         pytest.raises(CannotRestoreStateError, match="is not what it was"),
     ):
         runtime.restore(snapshot)
+
+
+def test_queries_of_a_partition_need_no_name_where_others_come_and_go_before_it():
+    inner = """@info(name = 'parts') partition with (k of S) begin
+      from S#window.length(2) select k, max(v) as high insert into #Highs;
+      from (from #Highs select k, high return)#window.length(2) select k, sum(high) as total insert into Totals;
+    end;"""
+    begun = "@app:name('A') @app:playback define stream S (k string, v int); "
+    before = "from S#window.length(2) select sum(v) as v insert into Sums; from (from S select v return) select v insert into Vs; "
+    with running(begun + before + inner) as runtime:
+        runtime.input_handler("S").send(("a", 1), 1000)
+        runtime.input_handler("S").send(("a", 2), 1001)
+        snapshot = runtime.snapshot()
+    for now in (inner, before + before.replace("Sums", "More") + inner):
+        with running(begun + now) as runtime:
+            totals = collect(runtime, "Totals")
+            runtime.restore(snapshot)
+            runtime.input_handler("S").send(("a", 3), 1002)
+            assert totals == [("a", 5)]
+
+
+@pytest.mark.parametrize(("first", "second"), [("same", "same"), ("query 2", None), ("a/b", "b/a"), ("1", "2")])
+def test_names_with_a_meaning_of_their_own_keep_states_apart(first, second):
+    second = "" if second is None else f"@info(name = '{second}') "
+    app = f"""@app:playback define stream S (k string, v int);
+    @info(name = 'a/b/{first}') from S select k, count() as n insert into Out;
+    @info(name = 'a/b') partition with (k of S) begin
+      @info(name = '{first}') from S select k, count() as n insert into Out; {second} from S select k, sum(v) as n insert into Out;
+    end;
+    @info(name = 'a') partition with (k of S) begin
+      @info(name = 'b') from S select k, max(v) as n insert into Last;
+    end;"""
+    with running(app) as runtime:
+        runtime.input_handler("S").send(("a", 5), 1000)
+        snapshot = runtime.snapshot()
+    with running(app) as runtime:
+        rows, last = collect(runtime, "Out"), collect(runtime, "Last")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 4), 1001)
+        assert (rows, last) == ([("a", 2), ("a", 2), ("a", 9)], [("a", 5)])

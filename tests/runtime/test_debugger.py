@@ -168,13 +168,15 @@ def test_shutting_down_lets_the_sender_go(app):
         app.debug()
 
 
-def test_a_callback_that_fails_is_reported_and_the_event_goes_on(app):
+@pytest.mark.parametrize("goes_on_itself", [True, False])
+def test_a_callback_that_fails_is_reported_and_the_event_goes_on(app, goes_on_itself):
     debugger = app.debug()
     failures = []
     app.handle_exception_with(lambda error, origin, events: failures.append((str(error), origin)))
 
     def stop(events, query, terminal, debugger):
-        debugger.play()
+        if goes_on_itself:
+            debugger.play()
         raise ValueError("no")
 
     debugger.set_debugger_callback(stop)

@@ -191,6 +191,48 @@ def test_an_increment_that_is_none_is_refused(saved: bytes, why: str) -> None:
         assemble(saved, lambda revision: store.load("A", revision))
 
 
+def test_what_another_process_deleted_is_not_built_upon(tmp_path) -> None:
+    app = "@app:name('A') @app:playback define stream S (v int); from S#window.length(5000) select max(v) as v insert into Out;"
+    runtimes = []
+    for _ in range(2):
+        manager = SiddhiManager()
+        manager.set_incremental_persistence_store(FileSystemPersistenceStore(tmp_path, revisions_to_keep=1))
+        runtimes.append(manager.create_siddhi_app_runtime(app))
+    one, other = runtimes
+    with one, other:
+        for runtime in runtimes:
+            for v in range(5000):
+                runtime.input_handler("S").send((v,), 1000 + v)
+        one.persist()
+        one.persist()
+        other.persist()  # and what the first process saved is gone
+        assert one.restore_last_revision() == other.restore_last_revision()
+        one.persist()
+        other.persist()
+        last = one.persist()
+        assert other.restore_last_revision() == last
+        one.clear_all_revisions()
+        other.persist()
+        assert one.restore_last_revision() is not None
+
+
+def test_what_is_no_store_is_refused_at_once() -> None:
+    manager = SiddhiManager()
+    for nothing in ("state", InMemoryPersistenceStore):
+        with pytest.raises(TypeError, match="is no persistence store"):
+            manager.set_persistence_store(nothing)
+        with pytest.raises(TypeError, match="is no persistence store"):
+            manager.set_incremental_persistence_store(nothing)
+
+
+def test_a_store_of_one_s_own_may_hand_its_arguments_on() -> None:
+    class Counted(InMemoryPersistenceStore):
+        def save(self, *arguments, **named):
+            super().save(*arguments, **named)
+
+    SiddhiManager().set_incremental_persistence_store(Counted())
+
+
 def test_an_app_saves_in_one_way_only() -> None:
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())

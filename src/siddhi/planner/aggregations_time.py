@@ -32,6 +32,13 @@ _WORDS = {
 }
 
 
+class _MisreadError(ValueError):
+    """What is wrong, and a hint; where a query is at work there is nobody but the log to show both."""
+
+    def __str__(self) -> str:
+        return ": ".join(map(str, self.args))
+
+
 def duration_named(text: object) -> Duration:
     """The bucket length a word behind ``per`` means, in any case.
 
@@ -40,7 +47,7 @@ def duration_named(text: object) -> Duration:
     """
     duration = _WORDS.get(text.strip().lower()) if isinstance(text, str) else None
     if duration is None:
-        raise ValueError(
+        raise _MisreadError(
             f"{text!r} behind 'per' is no bucket length", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'"
         )
     return duration
@@ -54,7 +61,7 @@ def kept_duration(duration: Duration, kept: tuple[Duration, ...], aggregation: s
     """
     if duration not in kept:
         names = ", ".join(f"'{other.value}'" for other in kept)
-        raise ValueError(
+        raise _MisreadError(
             f"aggregation '{aggregation}' keeps no values per {duration.value}: "
             f"the aggregate values for {duration.name} granularity cannot be provided",
             f"it keeps {names}",
@@ -70,13 +77,13 @@ def time_range(first: object, second: object | None) -> tuple[int, int]:
     """
     if second is None:
         if not isinstance(first, str):
-            raise ValueError(
+            raise _MisreadError(
                 "only text can stand alone behind 'within'", "write two times, or a text such as '2017-06-** **:**:**'"
             )
         return _covered(first)
     start, end = _instant(first), _instant(second)
     if start >= end:
-        raise ValueError(
+        raise _MisreadError(
             f"the range behind 'within' is empty: {first!r} is not before {second!r}", "the end is not part of it"
         )
     return start, end
@@ -89,7 +96,7 @@ def _instant(value: object) -> int:
         match = _TIME.fullmatch(value.strip())
         if match is not None:
             return _ms(*(int(part) for part in match.groups()[:6]), offset=_offset(match), text=value)
-    raise ValueError(f"{value!r} behind 'within' is no time", _FORMATS.split(", with", 1)[0] + ", or a long in ms")
+    raise _MisreadError(f"{value!r} behind 'within' is no time", _FORMATS.split(", with", 1)[0] + ", or a long in ms")
 
 
 def _covered(text: str) -> tuple[int, int]:
@@ -97,7 +104,7 @@ def _covered(text: str) -> tuple[int, int]:
     parts = match.groups()[:6] if match is not None else ()
     given = [int(part) for part in parts if part != "**"]
     if match is None or any(part == "**" for part in parts[: len(given)]):
-        raise ValueError(f"'{text}' behind 'within' is no range of time", _FORMATS)
+        raise _MisreadError(f"'{text}' behind 'within' is no range of time", _FORMATS)
     offset = _offset(match)
     start = _ms(*given, *(1, 1, 0, 0, 0)[len(given) - 1 :], offset=offset, text=text)
     if len(given) > 2:
@@ -113,7 +120,7 @@ def _offset(match: re.Match[str]) -> timedelta:
     if sign is None:
         return timedelta()
     if int(hours) > 23 or int(minutes) > 59:
-        raise ValueError(f"'{match.string}' behind 'within' has an impossible offset", _FORMATS)
+        raise _MisreadError(f"'{match.string}' behind 'within' has an impossible offset", _FORMATS)
     offset = timedelta(hours=int(hours), minutes=int(minutes))
     return offset if sign == "+" else -offset
 
@@ -122,5 +129,5 @@ def _ms(year: int, month: int, day: int, hour: int, minute: int, second: int, *,
     try:
         local = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError as error:
-        raise ValueError(f"'{text}' behind 'within' names no time: {error}", _FORMATS) from error
+        raise _MisreadError(f"'{text}' behind 'within' names no time: {error}", _FORMATS) from error
     return (local - offset - _EPOCH) // timedelta(milliseconds=1)

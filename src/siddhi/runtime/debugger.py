@@ -176,6 +176,10 @@ class SiddhiDebugger:
         try:
             if self._callback is not None:
                 self._callback(events, query, terminal, self)
+        except BaseException:
+            # It failed before it could say that the app may go on, and nobody would know what to wait for.
+            self._go_on(stepping=False)
+            raise
         finally:
             self._wait(me)
             with self._changed:

@@ -39,6 +39,11 @@ class Increments:
         self._places: dict[bytes, tuple[int, int, int]] = {}
         self._saved = 0
 
+    @property
+    def last(self) -> str | None:
+        """The revision that was reduced last."""
+        return self._revisions[-1] if self._revisions else None
+
     def reduce(self, snapshot: bytes, revision: str) -> tuple[bytes, str | None]:
         """What to save of a snapshot; it has to be saved before the next one is reduced.
 

@@ -122,7 +122,9 @@ class SiddhiManager:
 
         Raises:
             ValueError: there is an incremental store: an app saves in one way only.
+            TypeError: it is no persistence store.
         """
+        _require_store(store)
         if store is not None and self._incremental_store is not None:
             raise ValueError("the manager has an incremental persistence store; set that to None first")
         self._persistence_store = store
@@ -135,11 +137,13 @@ class SiddhiManager:
 
         Raises:
             ValueError: there is a store for whole states: an app saves in one way only.
-            TypeError: the store's ``save`` takes no ``base``, so it would delete what revisions are made of.
+            TypeError: it is no persistence store, or its ``save`` takes no ``base``, so that it would delete what revisions
+                are made of.
         """
+        _require_store(store)
         if store is not None and self._persistence_store is not None:
             raise ValueError("the manager has a persistence store; set that to None first")
-        if store is not None and "base" not in inspect.signature(store.save).parameters:
+        if store is not None and not _takes_base(store):
             raise TypeError(f"{type(store).__name__} keeps whole states only: its save() takes no base")
         self._incremental_store = store
 
@@ -259,3 +263,15 @@ class SiddhiManager:
     def _forget(self, runtime: SiddhiAppRuntime) -> None:
         if self._runtimes.get(runtime.name) is runtime:
             del self._runtimes[runtime.name]
+
+
+def _require_store(store: object) -> None:
+    from siddhi.persistence import PersistenceStore
+
+    if store is not None and not isinstance(store, PersistenceStore):
+        raise TypeError(f"{store!r} is no persistence store: give an instance of one of siddhi.persistence")
+
+
+def _takes_base(store: PersistenceStore) -> bool:
+    parameters = inspect.signature(store.save).parameters
+    return "base" in parameters or any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())

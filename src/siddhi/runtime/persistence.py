@@ -141,7 +141,12 @@ class Persistence:
         increments = self._increments
         # Forgotten until it is saved: after a failure nobody knows what the store holds.
         self._increments = None
-        if increments is None or self._increments_in is not store:
+        if (
+            increments is None
+            or self._increments_in is not store
+            # Somebody else saved or deleted meanwhile; what an increment would be made of may be gone.
+            or store.last_revision(self._app) != increments.last
+        ):
             increments, self._increments_in = Increments(), store
         piece, base = increments.reduce(snapshot, revision)
         store.save(self._app, revision, piece, base=base)

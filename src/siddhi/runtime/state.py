@@ -108,9 +108,9 @@ class SnapshotService:
                 raise self._refusal(f"what it holds now can't be set aside: {error}") from error
             try:
                 self._load(payload, before)
-            except (ValueError, OverflowError, MemoryError) as error:
-                self._load(before, before)
-                raise self._refusal(error) from error
+            except Exception as error:
+                left = self._put_back(before)
+                raise self._refusal(f"{error}{left}") from error
 
     def shown(self, name: str) -> dict[str, list[object]]:
         """The state of an element for a person to look at, by step; nothing where it has none."""
@@ -138,17 +138,27 @@ class SnapshotService:
                 _listed(gone),
             )
         kept = _parts(before)[1]
+        self._begin(clock)
+        for name, element in self._elements.items():
+            _load(name, element, (parts[name] if name in parts else kept[name])[1])
+
+    def _put_back(self, before: bytes) -> str:
+        """Load what the app held before; what says which elements did not take it, where it is code of the user's."""
+        clock, parts = _parts(before)
+        self._begin(clock)
+        failed = []
+        for name, element in self._elements.items():
+            try:
+                _load(name, element, parts[name][1])
+            except Exception:
+                logger.exception("app '%s': %s could not be given back its state", self._context.name, name)
+                failed.append(name)
+        return f"; what it held before could not be given back to {_listed(failed)}" if failed else ""
+
+    def _begin(self, clock: int | None) -> None:
         self._context.cancel_timers()
         if clock is not None:
             self._context.restore_clock(clock)
-        for name, element in self._elements.items():
-            part = (parts[name] if name in parts else kept[name])[1]
-            for step, stateful in element.steps.items():
-                if part.get() != step:
-                    raise ValueError(f"it has no state of {step} of {name}")
-                stateful.load(part)
-            if not part.at_end():
-                raise ValueError(f"it has more of {name} than the app can take")
 
     def _refusal(
         self, why: object, kind: type[CannotRestoreStateError] = CannotRestoreStateError
@@ -160,6 +170,15 @@ def _save(element: Element, writer: SnapshotWriter) -> None:
     for step, stateful in element.steps.items():
         writer.put(step)
         stateful.save(writer)
+
+
+def _load(name: str, element: Element, part: SnapshotReader) -> None:
+    for step, stateful in element.steps.items():
+        if part.get() != step:
+            raise ValueError(f"it has no state of {step} of {name}")
+        stateful.load(part)
+    if not part.at_end():
+        raise ValueError(f"it has more of {name} than the app can take")
 
 
 def _parts(payload: bytes) -> tuple[int | None, dict[str, tuple[str, SnapshotReader]]]:

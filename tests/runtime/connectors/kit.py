@@ -48,6 +48,7 @@ class Door:
         self.down = False
         self.broken: Exception | None = None
         self.state: object = None
+        self.refuses: Exception | None = None  # the state it is given
 
     def check(self) -> None:
         if self.broken is not None:
@@ -84,6 +85,8 @@ class DoorSource(Source):
         return self.door.state
 
     def restore(self, state: object) -> None:
+        if self.door.refuses is not None:
+            raise self.door.refuses
         self.door.state = state
 
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from siddhi import Event, SiddhiManager
-from siddhi.errors import ConnectionUnavailableError, NotRunningError
+from siddhi.errors import CannotRestoreStateError, ConnectionUnavailableError, NotRunningError
 from siddhi.io import InMemoryBroker
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
 from tests.runtime.connectors.kit import Doors
@@ -154,6 +154,36 @@ def test_it_is_paused_while_the_app_is_saved_and_restored(doors):
         runtime.restore_last_revision()
         assert doors.inner.state == {"offset": 7}
         assert doors.inner.calls[2:] == ["pause", "resume", "pause", "resume"]
+
+
+def test_a_source_that_can_not_take_its_state_leaves_the_app_as_it_was(doors):
+    app = APP + " from S#window.length(3) select sum(v) as total insert into Out;"
+    with doors.running(app) as runtime:
+        totals = collect(runtime, "Out")
+        send = runtime.input_handler("S").send
+        doors.inner.state = {"offset": 7}
+        send(("a", 1), 1000)
+        snapshot = runtime.snapshot()
+        send(("a", 10), 5000)
+        doors.inner.refuses = KeyError("offset")
+        with pytest.raises(CannotRestoreStateError, match=r"KeyError: 'offset'.*not be given back to source 0 of S"):
+            runtime.restore(snapshot)
+        send(("a", 100), 4000)
+        assert totals == [(1,), (11,), (111,)]
+        assert doors.inner.calls[-1] == "resume"
+
+
+@pytest.mark.parametrize("at", ["pause", "resume"])
+def test_a_source_that_can_not_be_paused_holds_up_no_other(doors, at):
+    app = "@app:playback @source(type='inMemory', topic='other') @source(type='door') @source(type='inMemory', topic='third')"
+    with doors.running(app + " define stream S (k string, v int);") as runtime:
+        door = runtime.sources["S"][1]
+        works = getattr(door, at)
+        setattr(door, at, lambda: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            runtime.snapshot()
+        setattr(door, at, works)
+        assert not any(source.is_paused for source in runtime.sources["S"])
 
 
 IN_MEMORY = "@source(type='inMemory', topic='source-test') define stream S (k string, v int);"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -121,6 +121,7 @@ class Assembly:
         self._built: list[tuple[str, BuiltQuery]] = []
         self.fillings: list[tuple[tuple[str, str], StreamJunction, Receiver]] = []
         self.entries: list[tuple[str, StreamJunction | PartitionReceiver, Receiver]] = []
+        self._top_level: list[tuple[str, BuiltQuery]] = []
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
         retries = ThreadedRetries() if retries is None else retries
@@ -192,6 +193,10 @@ class Assembly:
     def built_queries(self) -> dict[str, BuiltQuery]:
         """All queries, those of partitions as ``partition/query``."""
         return dict(self._built)
+
+    def top_level_queries(self) -> Iterable[tuple[str, BuiltQuery]]:
+        """Those outside of partitions, by name."""
+        return self._top_level
 
     def owned_steps(self) -> Iterator[tuple[tuple[str, str], Processor]]:
         """Every step that holds state, with kind and name of what it belongs to."""
@@ -332,6 +337,8 @@ class Assembly:
     def _keep(self, plan: QueryPlan, built: BuiltQuery, partition: BuiltPartition | None) -> None:
         if partition is not None:
             partition.queries.append(built)
+        else:
+            self._top_level.append((plan.name, built))
         self._built.append((_path(plan, partition), built))
         # Queries of partitions may share a name: the first one is called by it.
         self.queries.setdefault(plan.name, built)

@@ -22,14 +22,18 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
     attributes = attribute_lines(plan)
     found: dict[str, Element] = {}
 
-    def add(name: str, said: Node | str | None, steps: dict[str, Stateful]) -> None:
-        if name in found:
-            found[name].steps.update(steps)
-        elif steps:
+    def add(name: str, said: Node | str, steps: dict[str, Stateful]) -> None:
+        if steps:
             found[name] = Element(lambda: said if isinstance(said, str) else statement(said, attributes), steps)
 
     for name, partition in assembly.partitions.items():
-        add(f"partition '{name}'", executions[name], {"keys": partition.keys})
+        # The queries by their number in it: names may be missing, or be there twice, and the order is that of the text.
+        inside = {
+            f"{number}/{step}": stateful
+            for number, query in enumerate(partition.queries, 1)
+            for step, stateful in query.stateful.items()
+        }
+        add(f"partition '{name}'", executions[name], {"keys": partition.keys, **inside})
     for id_, rows in assembly.tables.states().items():
         add(f"table '{id_}'", definitions.get(id_, attributes[id_]), {"rows": rows})
     for id_, stream in assembly.async_streams.items():
@@ -40,12 +44,8 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
         add(f"window '{id_}'", definitions[id_], dict(window.stateful))
     for id_, aggregation in assembly.aggregations.items():
         add(f"aggregation '{id_}'", definitions[id_], dict(aggregation.stateful))
-    for path, query in assembly.built_queries().items():
-        name, _, inner = path.partition("/")
-        if inner and name in assembly.partitions:
-            add(f"partition '{name}'", None, {f"{inner}/{step}": it for step, it in query.stateful.items()})
-        else:
-            add(f"query '{path}'", executions[path], dict(query.stateful))
+    for name, query in assembly.top_level_queries():
+        add(f"query '{name}'", executions[name], dict(query.stateful))
     for name, connector in assembly.connectors.states().items():
         add(name, connector.kind, {"state": connector})
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
@@ -60,13 +60,12 @@ class Connectors:
     def paused(self) -> Iterator[None]:
         """Let no source bring events in until the block ends; what was paused before stays so."""
         pausing = [source.source for source in self._all_sources() if not source.source.is_paused]
-        for source in pausing:
-            source.pause()
-        try:
-            yield
-        finally:
+        # One that fails to pause or to resume holds up no other.
+        with ExitStack() as resuming:
             for source in pausing:
-                source.resume()
+                resuming.callback(source.resume)
+                source.pause()
+            yield
 
     def stop_sources(self) -> None:
         """Disconnect sources for good, and let nobody wait for a sink or store any more."""
@@ -135,5 +134,9 @@ class ConnectorState:
     def load(self, reader: SnapshotReader) -> None:
         """Give it back to the connector."""
         state = reader.get()
-        if state is not None:
+        if state is None:
+            return
+        try:
             self._connector.restore(state)
+        except Exception as error:
+            raise ValueError(f"{self.kind} can't take its state: {type(error).__name__}: {error}") from error
