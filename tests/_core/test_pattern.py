@@ -479,3 +479,50 @@ def test_a_leading_absence_counts_from_the_start() -> None:
     assert runtime.next_due is not None
     assert 0 <= runtime.next_due - 3_600_000 <= before
     runtime.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("query", "events", "expected"),
+    [
+        ("every e1=A<2:> -> e2=B", "A1@1000 A2@1100 A3@2200 A4@2300 B9@2400", [([3, 4], 9)]),
+        ("every e1=A<1:> -> e2=B -> e3=C", "A1@1000 B1@1100 A3@2200 B4@2300 C9@2400", [([3], 4)]),
+        ("every (e1=A<1:> -> e2=B)", "A1@1000 B1@1100 A3@2200 B4@2300", [([1], 1), ([3], 4)]),
+        ("every (e1=A<2:> -> e2=B)", "A1@1000 A2@1100 A3@2200 A4@2300 B9@2400", [([3, 4], 9)]),
+    ],
+)
+def test_a_count_that_expires_behind_its_group_does_not_start_it_once_more(
+    query: str, events: str, expected: list[tuple[object, ...]]
+) -> None:
+    runtime = started(f"from {query} within 1 sec select e1.x as x, e2.x as y")
+    rows: list[tuple[object, ...]] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    send(runtime, events)
+    runtime.shutdown()
+    assert rows == expected
+
+
+def test_expired_counts_do_not_pile_up() -> None:
+    runtime = started("from every e1=A<2:> -> e2=B within 100 millisec select e1.x as x")
+    handler = runtime.input_handler("A")
+    for i in range(3000):
+        handler.send((i,), timestamp=1000 + i)
+    assert pattern_of(runtime).alive < 100
+    runtime.shutdown()
+
+
+@pytest.mark.parametrize("overflow", ["fail", "drop.oldest"])
+@pytest.mark.parametrize(
+    ("query", "last", "expected"),
+    [("every e1=A, e2=A", "e2", [(1, 2), (2, 3)]), ("every e1=A -> e2=B -> e3=A", "e3", [(1, 2), (2, 3)])],
+)
+def test_what_is_complete_makes_room_for_what_begins(
+    query: str, last: str, expected: list[tuple[int, int]], overflow: str
+) -> None:
+    info = f"name='q', max.partial.matches='1', partial.matches.overflow='{overflow}'"
+    runtime = started(f"from {query} select e1.x as x, {last}.x as y", info=info)
+    rows: list[tuple[object, ...]] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    send(runtime, "A1 A2 A3" if last == "e2" else "A1 B1 A2 B2 A3")
+    assert pattern_of(runtime).dropped == 0
+    runtime.shutdown()
+    assert rows == expected

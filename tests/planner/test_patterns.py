@@ -176,9 +176,32 @@ def test_limits_stand_on_the_query_or_on_the_app() -> None:
     found = planned(app).executions[-1].input  # type: ignore[union-attr]
     assert isinstance(found, PatternPlan)
     assert (found.max_partial_matches, found.overflow) == (9, OverflowPolicy.FAIL)
-    for wrong in ("max.partial.matches='0'", "max.partial.matches='3', partial.matches.overflow='never'"):
+    for wrong in (
+        "max.partial.matches='0'",
+        "max.partial.matches='3', partial.matches.overflow='never'",
+        "partial.matches.overflow='drop.oldest'",
+    ):
         text = f"@info({wrong}) from e1=A -> e2=B select 1 as one insert into O;"
         assert refused(text, definitions=STREAMS).code == "E315"
+
+
+@pytest.mark.parametrize(
+    ("of_app", "of_query", "expected"),
+    [
+        ("max='9'", "partial.matches.overflow='drop.oldest'", (9, OverflowPolicy.DROP_OLDEST)),
+        ("max='9', overflow='drop.oldest'", "max.partial.matches='7'", (7, OverflowPolicy.DROP_OLDEST)),
+        ("max='9', overflow='drop.oldest'", "partial.matches.overflow='fail'", (9, OverflowPolicy.FAIL)),
+        ("overflow='drop.oldest'", "max.partial.matches='7'", (7, OverflowPolicy.DROP_OLDEST)),
+        ("overflow='drop.oldest'", "name='q'", (None, OverflowPolicy.FAIL)),
+    ],
+)
+def test_what_a_query_leaves_out_of_its_limit_the_app_says(
+    of_app: str, of_query: str, expected: tuple[int | None, OverflowPolicy]
+) -> None:
+    app = f"@app:partialMatches({of_app}) {STREAMS} @info({of_query}) from e1=A -> e2=B select 1 as one insert into O;"
+    found = planned(app).executions[-1].input  # type: ignore[union-attr]
+    assert isinstance(found, PatternPlan)
+    assert (found.max_partial_matches, found.overflow) == expected
 
 
 def test_the_automaton_can_be_read() -> None:

@@ -48,6 +48,7 @@ class Match:
     broken: bool = False
     certain: set[int] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
+    rearmed: bool = False
     since: int = 0
 
 
@@ -120,6 +121,7 @@ class Model:
             self.add(number + 1, match)
         if step.again is not None and not (self.is_sequence and step.kind == "count"):
             self.add_again(step.again, match)
+            match.rearmed |= step.again == 0
 
     def drop(self, match: Match) -> None:
         for lists in (self.incoming, self.pending):
@@ -164,7 +166,7 @@ class Model:
                     for match in of_operand:
                         if any(abs(start - now) > self.within for start in match.starts):
                             found.append(match)
-                            first_group = first_group or self.steps[number].group == 0
+                            first_group = first_group or (self.steps[number].group == 0 and not match.rearmed)
         for match in found:
             self.drop(match)
         if first_group and not self.is_sequence:

@@ -9,7 +9,7 @@ from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
 from siddhi._core.fetch cimport WORTH_FETCHING
-from siddhi._core.pattern_expiry cimport expire, make_room, too_many
+from siddhi._core.pattern_expiry cimport REARMED, expire, make_room, too_many
 from siddhi._core.pattern_match cimport (
     NEW,
     leave_starts,
@@ -375,13 +375,17 @@ cdef class Pattern(Processor):
             self.taken(run, number, partial)
         if state.again >= 0 and not (self.is_sequence and state.kind == COUNT):
             self.add_again(run, state.again, partial)
+            if state.again == 0 and partial.unarmed == -1:
+                partial.unarmed = REARMED
+        if state.next < 0 and partial.entries is NULL:
+            leave_starts(partial)  # it waits for nothing any longer
         return 0
 
     cdef int taken(self, RunC* run, int number, PartialC* partial) except -1:
         """Start the group again that waits until a state behind it takes the partial match."""
         cdef int waiting = partial.unarmed
         if 0 <= waiting < number:
-            partial.unarmed = -1
+            partial.unarmed = REARMED
             return self.add_again(run, (<State> self.state[waiting]).again, partial)
         return 0
 

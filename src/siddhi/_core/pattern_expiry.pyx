@@ -67,10 +67,13 @@ cdef object too_many(Pattern pattern):
 cdef bint expire_one(Pattern pattern, PartialC* partial) noexcept:
     """Take a partial match out of all lists; whether the first group has to start again."""
     cdef bint again = False
+    # A count goes on with what has left its group: that one has started again already.
+    cdef bint rearmed = partial.unarmed == REARMED or (
+        partial.unarmed >= 0 and not (<State> pattern.state[partial.unarmed]).in_first_group)
     leave_starts(partial)
     partial.refs += 1
     while partial.entries is not NULL:
-        again |= (<State> pattern.state[partial.entries.state]).in_first_group
+        again |= not rearmed and (<State> pattern.state[partial.entries.state]).in_first_group
         pattern.remove(partial.entries)
     pattern.matches.drop(partial)
     return again

@@ -4,6 +4,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from siddhi._core.event cimport EventC, EventPool, release
+from siddhi._core.pattern_expiry cimport REARMED
 from siddhi._core.pattern_match cimport CollectedC, EntryC, ListC, Matches, PartialC, StartsC, collected_of, start_at
 from siddhi._core.pattern_places cimport place, stop_entry
 from siddhi._core.pattern_state cimport COUNT, NO_TIME, Operand, State
@@ -246,7 +247,7 @@ cdef int read_partial(Restored restored, PartialC* partial, int n_states, Snapsh
     partial.timestamp = reader.get_i64()
     partial.front = <int32_t> reader.get_i64()
     partial.unarmed = <int32_t> reader.get_i64()
-    if not (-1 <= partial.front < n_states and -1 <= partial.unarmed < n_states):
+    if not (-1 <= partial.front < n_states and REARMED <= partial.unarmed < n_states):
         raise ValueError("snapshot is damaged: a partial match is in no state")
     for slot in range(restored.matches.n_slots):
         n = reader.get_u32()

@@ -75,7 +75,7 @@ class Catalog:
         self.functions: dict[str, FunctionDefinition] = {}
         self.inner: dict[str, StreamPlan] | None = None
         """Inner streams of the partition being planned; None outside of partitions."""
-        self.partial_matches: PartialMatches | None = None
+        self.partial_matches = PartialMatches()
         """How many partial matches a pattern may hold where it does not say itself."""
         self.warnings: list[str] = []
         """What the app uses although it should not."""

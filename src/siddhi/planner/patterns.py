@@ -173,10 +173,10 @@ class PatternInputs:
         self._node = node
         self._automaton = automaton
         self._is_sequence = isinstance(node, Sequence)
-        self._limit: PartialMatches | None = None
+        self._limit = PartialMatches()
         self.scope = PatternScope([slot.scope for slot in automaton.slots])
 
-    def bounded(self, limit: PartialMatches | None) -> None:
+    def bounded(self, limit: PartialMatches) -> None:
         """Set how many partial matches may live at a time."""
         self._limit = limit
 
@@ -210,8 +210,8 @@ class PatternInputs:
             slots=tuple(slots),
             states=tuple(self._automaton.states),
             within_ms=self._node.within_ms,
-            max_partial_matches=None if self._limit is None else self._limit.most,
-            overflow=OverflowPolicy.FAIL if self._limit is None else self._limit.overflow,
+            max_partial_matches=self._limit.most,
+            overflow=OverflowPolicy.FAIL if self._limit.most is None else self._limit.overflow,
         )
 
     def _split(self, number: int) -> Conditions:

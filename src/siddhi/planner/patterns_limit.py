@@ -15,43 +15,55 @@ __all__ = ["PartialMatches", "app_limit", "query_limit"]
 
 @dataclass(frozen=True, slots=True)
 class PartialMatches:
-    """The most that may live at a time, and what happens then."""
+    """The most that may live at a time, None for any number, and what happens then."""
 
-    most: int
+    most: int | None = None
     overflow: OverflowPolicy = OverflowPolicy.FAIL
 
 
-def app_limit(annotations: tuple[Annotation, ...], at: Node) -> PartialMatches | None:
-    """What ``@app:partialMatches(max='...', overflow='...')`` says for every query, or None.
+def app_limit(annotations: tuple[Annotation, ...], at: Node) -> PartialMatches:
+    """What ``@app:partialMatches(max='...', overflow='...')`` says for every query.
 
     Raises:
         SiddhiAppCreationError: a value is wrong.
     """
-    return _limit(only(annotations, "partialMatches"), "max", "overflow", at)
+    return _limit(only(annotations, "partialMatches"), "max", "overflow", at, PartialMatches())
 
 
-def query_limit(annotations: tuple[Annotation, ...], at: Node) -> PartialMatches | None:
-    """What ``@info(max.partial.matches='...', partial.matches.overflow='...')`` says, or None.
+def query_limit(annotations: tuple[Annotation, ...], at: Node, of_app: PartialMatches) -> PartialMatches:
+    """What ``@info(max.partial.matches='...', partial.matches.overflow='...')`` says; what it leaves out, the app says.
 
     Raises:
-        SiddhiAppCreationError: a value is wrong.
+        SiddhiAppCreationError: a value is wrong, or there is an overflow and no most.
     """
-    return _limit(only(annotations, "info"), "max.partial.matches", "partial.matches.overflow", at)
+    info = only(annotations, "info")
+    limit = _limit(info, "max.partial.matches", "partial.matches.overflow", at, of_app)
+    if limit.most is None and info is not None and info.element("partial.matches.overflow") is not None:
+        raise creation_error(
+            "E315",
+            "'partial.matches.overflow' of @info needs 'max.partial.matches'",
+            info if info.span is not None else at,
+            "say how many partial matches may wait: max.partial.matches='10000'",
+        )
+    return limit
 
 
-def _limit(annotation: Annotation | None, most: str, overflow: str, at: Node) -> PartialMatches | None:
-    value = None if annotation is None else annotation.element(most)
-    if annotation is None or value is None:
-        return None
+def _limit(
+    annotation: Annotation | None, most: str, overflow: str, at: Node, otherwise: PartialMatches
+) -> PartialMatches:
+    if annotation is None:
+        return otherwise
+    value = annotation.element(most)
     policy = annotation.element(overflow)
-    if policy is None:
-        return PartialMatches(positive(annotation, most, value, at))
     known = [each.value for each in OverflowPolicy]
-    if policy not in known:
+    if policy is not None and policy not in known:
         raise creation_error(
             "E315",
             f"'{overflow}' of @{annotation.name} must be {' or '.join(map(repr, known))}, not '{policy}'",
             annotation if annotation.span is not None else at,
             close_to(policy, known),
         )
-    return PartialMatches(positive(annotation, most, value, at), OverflowPolicy(policy))
+    return PartialMatches(
+        otherwise.most if value is None else positive(annotation, most, value, at),
+        otherwise.overflow if policy is None else OverflowPolicy(policy),
+    )

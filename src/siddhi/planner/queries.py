@@ -45,7 +45,7 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
     else:
         assert isinstance(node, (Pattern, Sequence))
         inputs = plan_pattern(catalog, node)
-        inputs.bounded(query_limit(query.annotations, query) or catalog.partial_matches)
+        inputs.bounded(query_limit(query.annotations, query, catalog.partial_matches))
     selector = plan_selector(
         catalog,
         inputs.scope,
