@@ -60,6 +60,12 @@ def batch(columns: dict[str, list[Any]]) -> Any:
     return builder.take_batch()
 
 
+def nullable_frame(columns: dict[str, list[object]]) -> pd.DataFrame:
+    """Of pandas' nullable types; pandas 2 tries whether each double is a whole number, also the largest."""
+    with np.errstate(invalid="ignore"):
+        return pd.DataFrame(columns).convert_dtypes()
+
+
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 NULLABLE_MAKERS = {
@@ -79,7 +85,7 @@ NULLABLE_MAKERS = {
     "polars": pl.DataFrame,
     "polars series": lambda columns: {name: pl.Series(values) for name, values in columns.items()},
     "polars categorical": lambda columns: pl.DataFrame(columns).with_columns(pl.col("symbol").cast(pl.Categorical)),
-    "pandas nullable": lambda columns: pd.DataFrame(columns).convert_dtypes(),
+    "pandas nullable": nullable_frame,
     "pandas arrow": lambda columns: table(columns).to_pandas(types_mapper=pd.ArrowDtype),
     "event batch": batch,
 }

@@ -256,7 +256,14 @@ def test_pandas_without_pyarrow() -> None:
     script = textwrap.dedent(
         """
         import sys
-        sys.modules["pyarrow"] = None
+
+        class NoPyArrow:
+            @staticmethod
+            def find_spec(name, path=None, target=None):
+                if name.partition(".")[0] == "pyarrow":
+                    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+        sys.meta_path.insert(0, NoPyArrow)
         import numpy as np
         import pandas as pd
         from siddhi._core.column import read_columns

@@ -19,6 +19,7 @@ QUERIES = [
     "from {0} left outer join {0} select * insert into {0}",
     "from not {0} for 1 sec -> {0} select 1 as a insert into O",
     "from {0} and not {0} select 1 as a insert into O",
+    "from {0} or not {0} for 1 sec select 1 as a insert into O",
     "from every {0} -> {0} select 1 as a insert into O",
     "from every {0}={0}[{0} > 1]<2> -> {0} select {0}[0].{0} as a insert into O",
     "from every ({0} -> {0}) -> {0} select {0}[last].{0} as a, {0}[last - 1].{0} as b insert into O",

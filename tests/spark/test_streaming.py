@@ -54,12 +54,13 @@ def read(folder: Path) -> list[tuple]:
 
 def run(folder: Path) -> subprocess.Popen:
     here = Path(__file__).parent
-    return subprocess.Popen(
-        [sys.executable, str(here / "stream_run.py"), str(folder)],
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=(folder / "log").open("ab"),
-    )
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, str(here / "stream_run.py"), str(folder)],
+            start_new_session=True,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
 
 
 def kill_after_commits(process: subprocess.Popen, folder: Path, commits: int) -> None:

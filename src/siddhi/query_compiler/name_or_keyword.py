@@ -43,7 +43,7 @@ def is_name(keyword: str, row: Mapping[str, int], text: str, end: int) -> bool:
     if keyword == "BOOL":
         shape, word, _ = _peek(text, end)
         return shape in (".", "(", ":", "[") or word == "is"
-    if keyword == "NOT" and "EVERY" not in row:
+    if keyword == "NOT" and "INT" in row:  # in an expression
         return _has_no_operand(text, end)
     if row["ID"] < 0 or row[keyword] < 0:  # the word ends what stands in front of it, it does not begin something
         return False
