@@ -173,6 +173,33 @@ def test_a_source_that_can_not_take_its_state_leaves_the_app_as_it_was(doors):
         assert doors.inner.calls[-1] == "resume"
 
 
+def test_it_stays_paused_until_the_last_of_several_saves_is_done(doors):
+    app = APP
+    with doors.running(app) as runtime:
+        inside, go_on, snapshots = threading.Event(), threading.Event(), []
+        door = runtime.sources["S"][0]
+
+        def slowly():
+            inside.set()
+            assert go_on.wait(30)
+            return {"offset": len(snapshots)}
+
+        door.snapshot = slowly
+        saving = [threading.Thread(target=lambda: snapshots.append(runtime.snapshot())) for _ in range(2)]
+        connectors = runtime._assembly.connectors
+        with connectors.paused():
+            for thread in saving:
+                thread.start()
+            assert inside.wait(30)
+        assert doors.inner.calls[2:] == ["pause"]
+        go_on.set()
+        for thread in saving:
+            thread.join(30)
+        assert len(snapshots) == 2
+        assert doors.inner.calls[-1] == "resume"
+        assert doors.inner.calls.count("pause") == doors.inner.calls.count("resume")
+
+
 @pytest.mark.parametrize("at", ["pause", "resume"])
 def test_a_source_that_can_not_be_paused_holds_up_no_other(doors, at):
     app = "@app:playback @source(type='inMemory', topic='other') @source(type='door') @source(type='inMemory', topic='third')"

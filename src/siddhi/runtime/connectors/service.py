@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
 from siddhi.io.connector import Connector
 
 if TYPE_CHECKING:
+    from siddhi.io.source import Source
     from siddhi.runtime.connectors.sink import SinkRuntime
     from siddhi.runtime.connectors.source import SourceRuntime
     from siddhi.runtime.connectors.table import StoreRuntime
@@ -35,6 +37,9 @@ class Connectors:
         self.sources = dict(sources)
         self.sinks = dict(sinks)
         self.stores = dict(stores)
+        self._guard = Lock()
+        self._savers = 0
+        self._paused: list[Source] = []
 
     def connect_sinks(self) -> None:
         """Connect every sink and store, now or later.
@@ -59,13 +64,27 @@ class Connectors:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Let no source bring events in until the block ends; what was paused before stays so."""
-        pausing = [source.source for source in self._all_sources() if not source.source.is_paused]
-        # One that fails to pause or to resume holds up no other.
-        with ExitStack() as resuming:
-            for source in pausing:
-                resuming.callback(source.resume)
-                source.pause()
+        # Several may save at once: the first pauses, the last lets go on. Nobody waits here, for whoever saves may be the
+        # one that a source waits for.
+        with self._guard:
+            self._savers += 1
+            is_first = self._savers == 1
+        try:
+            if is_first:
+                for source in [source.source for source in self._all_sources() if not source.source.is_paused]:
+                    self._paused.append(source)
+                    source.pause()
             yield
+        finally:
+            with self._guard:
+                self._savers -= 1
+                going_on = self._paused if self._savers == 0 else []
+                if going_on:
+                    self._paused = []
+            # One that fails to resume holds up no other.
+            with ExitStack() as resuming:
+                for source in going_on:
+                    resuming.callback(source.resume)
 
     def stop_sources(self) -> None:
         """Disconnect sources for good, and let nobody wait for a sink or store any more."""
