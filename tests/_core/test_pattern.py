@@ -416,7 +416,7 @@ def test_at_the_limit_an_event_is_refused() -> None:
     send(runtime, "A1 A2 A3 B9 A4 B9")
     runtime.shutdown()
     assert rows == [(1,), (2,), (4,)]
-    assert failures == ["2 partial matches wait, and no more are allowed"]
+    assert failures == ["query 'q': 2 partial matches wait, and max.partial.matches allows no more"]
 
 
 def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> None:
@@ -442,7 +442,7 @@ def test_what_an_absence_begins_counts_as_well() -> None:
     send(runtime, "T@1000 T@4000 B7@4100 T@5100 B8@5200")
     runtime.shutdown()
     assert rows == [(7,), (7,), (8,)]
-    assert failures == ["2 partial matches wait, and no more are allowed"]
+    assert failures == ["query 'q': 2 partial matches wait, and max.partial.matches allows no more"]
 
     runtime = started(query, info="name='q', max.partial.matches='2', partial.matches.overflow='drop.oldest'")
     send(runtime, "T@1000 T@9000")

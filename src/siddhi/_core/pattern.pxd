@@ -80,6 +80,7 @@ cdef class Pattern(Processor):
     cdef Py_ssize_t n_begun
     cdef bint refused              # by a timer, as there are as many as may be
     cdef readonly long long dropped
+    cdef str query                 # its name, for messages
     cdef object on_drop            # fn(dropped): the oldest has been dropped, how many so far
     cdef Found found
     cdef RunC** runs               # [capacity] by partition slot; NULL: none

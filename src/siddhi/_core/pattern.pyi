@@ -21,6 +21,7 @@ class Pattern(Processor):
         within_ms: int,
         partitioned: bool,
         limit: int,
+        query: str,
         on_drop: Callable[[int], object] | None,
         next: Processor,
     ) -> None: ...

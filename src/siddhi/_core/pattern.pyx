@@ -43,6 +43,7 @@ cdef class Pattern(Processor):
         within_ms: how far the first event may be away; -1 for no limit.
         partitioned: it stands inside a partition, whose keys begin when they are met.
         limit: how many partial matches may have begun at a time, over all partition keys; 0 for any number.
+        query: its name, for messages.
         on_drop: at the limit the oldest one goes, and ``on_drop(dropped)`` is told how many have; None: the event that
             would begin another one fails with RuntimeError.
         next: the selection.
@@ -50,7 +51,7 @@ cdef class Pattern(Processor):
 
     def __init__(self, AppContext app not None, Matches matches not None, tuple states not None, streams,
                  PatternView view not None, bint is_sequence, bint every, int64_t within_ms, bint partitioned,
-                 Py_ssize_t limit, on_drop, Processor next not None):
+                 Py_ssize_t limit, str query not None, on_drop, Processor next not None):
         cdef int i, k
         cdef State first = states[0]
         self.app = app
@@ -68,6 +69,7 @@ cdef class Pattern(Processor):
         self.partitioned = partitioned
         self.limit = limit
         self.drops_oldest = on_drop is not None
+        self.query = query
         self.on_drop = on_drop
         self.next = next
         self.found = Found(app, matches, view, next)

@@ -61,7 +61,8 @@ cdef bint begin_by_time(Pattern pattern, RunC* run, PartialC* partial, int64_t w
 
 
 cdef object too_many(Pattern pattern):
-    return RuntimeError(f"{pattern.n_begun} partial matches wait, and no more are allowed")
+    return RuntimeError(
+        f"query '{pattern.query}': {pattern.n_begun} partial matches wait, and max.partial.matches allows no more")
 
 
 cdef bint expire_one(Pattern pattern, PartialC* partial) noexcept:

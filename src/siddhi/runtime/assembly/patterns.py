@@ -102,6 +102,7 @@ def build_pattern_query(
         -1 if input_.within_ms is None else input_.within_ms,
         site.partitioned,
         input_.max_partial_matches or 0,
+        plan.name,
         _warner(plan.name) if input_.overflow is OverflowPolicy.DROP_OLDEST else None,
         selection,
     )
