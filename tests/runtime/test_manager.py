@@ -118,6 +118,9 @@ def test_persist_and_restore_reach_every_app():
     store = InMemoryPersistenceStore()
     manager.set_persistence_store(store)
     other = manager.create_siddhi_app_runtime(APP.replace("'A'", "'B'"))
+    assert manager.persist() == {}  # nothing runs: what was saved before stays the newest
+    for runtime in manager.runtimes:
+        runtime.start()
     revisions = manager.persist()
     assert set(revisions) == {"A", "B"}
     assert revisions["B"].endswith("__B")
@@ -127,6 +130,7 @@ def test_persist_and_restore_reach_every_app():
     manager.set_persistence_store(None)
     with pytest.raises(NoPersistenceStoreError):
         manager.restore_last_state()
+    manager.shutdown()
 
 
 def test_run_is_the_one_line_form():

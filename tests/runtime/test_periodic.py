@@ -67,6 +67,9 @@ def test_the_manager_begins_and_ends_it():
     manager.set_persistence_store(InMemoryPersistenceStore())
     with pytest.raises(ValueError, match="1 ms or more, not 0"):
         manager.persist_every(0)
+    for interval in (1.5, True, "1000"):
+        with pytest.raises(TypeError, match="the interval is a number of ms"):
+            manager.persist_every(interval)
 
     def threads():
         return sum(thread.name == "siddhi-persistence" for thread in threading.enumerate())

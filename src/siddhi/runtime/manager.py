@@ -156,9 +156,12 @@ class SiddhiManager:
             interval_ms: from the end of one save to the beginning of the next.
 
         Raises:
+            TypeError: the interval is no int.
             ValueError: the interval is below 1 ms.
             NoPersistenceStoreError: there is no store.
         """
+        if interval_ms is not None and type(interval_ms) is not int:
+            raise TypeError(f"the interval is a number of ms, an int, not {interval_ms!r}")
         if interval_ms is not None and interval_ms < 1:
             raise ValueError(f"the interval must be 1 ms or more, not {interval_ms}")
         if interval_ms is not None and self._store() is None:
@@ -180,15 +183,19 @@ class SiddhiManager:
         self._config = config
 
     def persist(self) -> dict[str, str]:
-        """Save the state of every app; returns revisions by app name.
+        """Save the state of every running app; returns revisions by app name.
+
+        An app that has not been started has nothing to save that is newer than what was saved of it before.
 
         Raises:
             NoPersistenceStoreError: there is no store.
         """
-        return {runtime.name: runtime.persist() for runtime in self.runtimes}
+        return {runtime.name: runtime.persist() for runtime in self.runtimes if runtime.is_running}
 
     def restore_last_state(self) -> dict[str, str | None]:
         """Restore every app from its newest revision; returns revisions (None: there was none) by app name.
+
+        One app after the other: those before one that fails stay restored, those behind it are as they were.
 
         Raises:
             NoPersistenceStoreError: there is no store.
