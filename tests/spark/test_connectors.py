@@ -80,6 +80,13 @@ def test_the_command_line_explains_without_java(tmp_path):
         (["--shards", "3", "--input", "S=x.csv"], "--shards goes with --engine spark"),
         (["--engine", "spark", "--until", "5", "--input", "S=x.csv"], "--engine spark knows no --until"),
         (["--engine", "spark", "--input", "S=x.csv"], "--engine spark needs --timestamp"),
+        (["--engine", "spark", "--trigger", "5 seconds", "--input", "S=x.csv"], "--trigger goes with --checkpoint"),
+        (["--engine", "spark", "--checkpoint", "c", "--timestamp", "ts"], "--timestamp goes without --checkpoint"),
+        (
+            ["--engine", "spark", "--checkpoint", "c", "--emit-timestamp", "t"],
+            "--emit-timestamp goes without --checkpoint",
+        ),
+        (["--engine", "spark", "--output", "O=o.csv", "--output", "S=o.csv"], "is named by more than one --output"),
     ],
 )
 def test_options_that_do_not_go_together(tmp_path, arguments, message):

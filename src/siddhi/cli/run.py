@@ -93,6 +93,8 @@ def run(
     if engine == "spark":
         if until is not None or playback is False or on_bad_line != "fail":
             raise click.UsageError("--engine spark knows no --until, --no-playback and --on-bad-line")
+        _refuse_options_of_the_other_kind(context, streaming=checkpoint is not None)
+        _refuse_clashes(inputs, outputs)
         from .spark_run import SparkRun, run_on_spark
 
         wanted = SparkRun(
@@ -141,6 +143,13 @@ def _refuse_options_of_spark(context: click.Context) -> None:
     for name in ("master", "shards", "end_of_input", "checkpoint", "trigger", "explain"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name.replace('_', '-')} goes with --engine spark")
+
+
+def _refuse_options_of_the_other_kind(context: click.Context, *, streaming: bool) -> None:
+    """With a checkpoint an app runs as a stream, between the sources and sinks that it names itself."""
+    for name in ("timestamp", "emit_timestamp") if streaming else ("trigger",):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes {'without' if streaming else 'with'} --checkpoint")
 
 
 def _refuse_clashes(inputs: Sequence[Endpoint], outputs: Sequence[Endpoint]) -> None:
