@@ -280,14 +280,23 @@ def test_the_window_of_the_left_side_is_woken_first() -> None:
     assert rows == [(1, 10)]
 
 
-def test_ordering_by_what_is_not_selected_is_refused_with_its_place() -> None:
-    query = "from L#window.length(1) join R#window.length(1) on L.s == R.s select a order by R.b insert into O;"
-    with (
-        pytest.raises(SiddhiAppCreationError, match=r"ordering a join by 'b'.*not supported") as caught,
-        running(STREAMS + query),
-    ):
-        pass
-    assert caught.value.line == 1
+@pytest.mark.parametrize("limit", ["", "limit 2"])
+def test_matches_are_ordered_by_what_is_not_selected(limit: str) -> None:
+    query = f"""from L#window.length(1) unidirectional join R#window.length(4) on b >= a
+                select L.s as s, R.s as r order by R.b desc, L.a {limit} insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, *(("R", 1000, (f"r{b}", b)) for b in (2, 4, 1, 3)), ("L", 1100, ("x", 2)), ("L", 1200, ("y", 4)))
+    assert rows == [("x", "r4"), ("x", "r3"), ("x", "r2")][: 2 if limit else 3] + [("y", "r4")]
+
+
+def test_groups_of_a_join_are_ordered_by_what_their_last_match_had() -> None:
+    query = """from L#window.length(1) unidirectional join R#window.length(6) on b >= a
+               select R.s as r, count() as n group by R.s order by R.b insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, *(("R", 1000, (r, b)) for r, b in (("p", 9), ("q", 5), ("p", 1), ("q", 7))), ("L", 1100, ("x", 0)))
+    assert rows == [("p", 2), ("q", 2)]
 
 
 LEAVE_NOTHING = {

@@ -254,23 +254,14 @@ def _build_projection(
 
 
 def _order_by_output(plan: QueryPlan) -> QueryPlan:
-    """Let ``order by`` read the output: an input attribute is as good as the column that shows it.
-
-    Raises:
-        SiddhiAppCreationError: it is not among the columns.
-    """
+    """Let ``order by`` read the output where it can: an input attribute is as good as the column that shows it."""
     keys: list[OrderPlan] = []
     columns = plan.selector.columns
     for order in plan.selector.order_by:
         if order.key.slot >= 0:
             position = next((i for i, column in enumerate(columns) if column.expression == order.key), None)
-            if position is None:
-                raise not_supported(
-                    f"ordering a join by '{order.key.name}', which it does not select, is",
-                    plan.span,
-                    f"select '{order.key.name}' as well",
-                )
-            order = replace(order, key=replace(order.key, slot=OUTPUT_SLOT, position=position))
+            if position is not None:
+                order = replace(order, key=replace(order.key, slot=OUTPUT_SLOT, position=position))
         keys.append(order)
     return replace(plan, selector=replace(plan.selector, order_by=tuple(keys)))
 
