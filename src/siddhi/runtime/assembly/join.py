@@ -20,6 +20,7 @@ from siddhi._core.projection import Projection
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
 from siddhi._core.searchable import NothingHeld, Searchable
 from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
+from siddhi._core.searchable_range import RangeProbe
 from siddhi._core.searchable_window import WindowScan
 from siddhi._core.window import Window
 from siddhi._core.window_batch import BatchWindow
@@ -36,7 +37,7 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
-from siddhi.planner.join_access import equality_lookup, holds_what_came_out, triggers
+from siddhi.planner.join_access import EqualityLookup, plan_lookup, triggers
 from siddhi.planner.nodes import (
     FilterPlan,
     HandlerPlan,
@@ -378,18 +379,30 @@ def _search(
         return side.source.content.search(on, side.slot, builder)
     if side.window is None:
         return NothingHeld(side.slot)
-    lookup = equality_lookup(on, side.slot) if holds_what_came_out(side.plan.window) else None
-    if lookup is None:
-        condition = None if on is None else builder.build(on)
-        python = on is not None and (calls_python(on) or has_aggregate(on))
-        tells = isinstance(side.window, BatchWindow)
-        return WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
-    index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
-    side.held = HeldEvents(side.window, isinstance(side.window, BatchWindow))
+    tells = isinstance(side.window, BatchWindow)
+    lookup = plan_lookup(on, side.slot, side.plan.window, side.site.partitioned)
+    if isinstance(lookup, EqualityLookup):
+        index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
+        side.held = HeldEvents(side.window, tells)
+        side.held.add_index(index)
+        rest, python = _condition(lookup.rest, builder)
+        return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest, python)
+    condition, python = _condition(on, builder)
+    scan = WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
+    if lookup is None or condition is None:
+        return scan
+    index = EventIndex((builder.build(lookup.key),), side.slot, False)
+    side.held = HeldEvents(side.window, tells)
     side.held.add_index(index)
-    rest = None if lookup.rest is None else builder.build(lookup.rest)
-    python = lookup.rest is not None and (calls_python(lookup.rest) or has_aggregate(lookup.rest))
-    return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest, python)
+    bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)
+    return RangeProbe(side.held, index, bounds, side.slot, condition, scan, python)
+
+
+def _condition(on: TypedExpression | None, builder: ExpressionBuilder) -> tuple[Executor | None, bool]:
+    """What is tested on each event found, and whether that runs Python."""
+    if on is None:
+        return None, False
+    return builder.build(on), calls_python(on) or has_aggregate(on)
 
 
 def _entry(plan: QueryPlan, input_: JoinPlan, side: _Side) -> QueryEntry | None:
