@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from siddhi.io.connector import Connector
 from siddhi.io.options import OptionHolder
@@ -54,7 +54,12 @@ class RecordTable(Connector):
 
     ``condition`` is what :meth:`compile_condition` gave; None: every row matches. ``sets`` are positions of attributes
     with what :meth:`compile_value` gave for them; all of them read the row as it was before. Names of parameters are unique in a condition and its assignments.
+
+    Attributes:
+        keeps_objects: whether attributes may be of type object. An app with a table that needs them is refused otherwise.
     """
+
+    keeps_objects: ClassVar[bool] = True
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
         """Take the options; nothing is connected yet.
