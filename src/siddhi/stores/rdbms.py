@@ -50,7 +50,7 @@ class RdbmsTable(QueryableRecordTable):
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
         self._context = context
-        self._engine = make_engine(options)
+        self._engine = make_engine(options, context.app if context.is_named else None)
         keys = context.primary_key
         self._table = sa.Table(
             options.static("table.name", context.table),

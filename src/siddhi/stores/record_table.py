@@ -26,6 +26,7 @@ class TableContext:
 
     Attributes:
         app: name of the app.
+        is_named: whether the app was given that name, which is then the same in its next run.
         table: name of the table.
         attributes: names and types of its attributes.
         primary_key: positions of the key's attributes; empty without one.
@@ -41,6 +42,7 @@ class TableContext:
     indexes: tuple[tuple[int, ...], ...]
     refuse: Callable[[Record, str], None]
     config: Mapping[str, str] = field(default_factory=dict)
+    is_named: bool = True
 
 
 class RecordTable(Connector):

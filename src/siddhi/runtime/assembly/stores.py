@@ -445,6 +445,7 @@ def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callab
         indexes=plan.store_indexes,
         refuse=refuse,
         config=store.config,
+        is_named=store.app_is_named,
     )
     options = OptionHolder(
         f"store '{store.store.full_name}'",
