@@ -274,7 +274,9 @@ class Assembly:
             for _, receiver in built:
                 junction.subscribe(receiver)
             sinks[stream.id] = [sink for sink, _ in built]
-        return Connectors(sources, sinks, {id_: table.runtime for id_, table in self.tables.stores.items()})
+        stores = {id_: table.runtime for id_, table in self.tables.stores.items()}
+        context = self.context
+        return Connectors(sources, sinks, stores, lambda: context.lock.is_mine)
 
     def _connect_faults(self) -> None:
         for stream in self.plan.streams.values():
