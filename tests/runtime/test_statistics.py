@@ -12,8 +12,8 @@ import pytest
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.io import InMemoryBroker
-from siddhi.runtime.statistics_memory import StateSizes
 from siddhi.runtime.statistics import StatisticsLevel
+from siddhi.runtime.statistics_memory import StateSizes
 
 APP = """
     @app:name('measured')
