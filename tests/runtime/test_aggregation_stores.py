@@ -317,5 +317,10 @@ def test_sets_can_not_be_kept_in_a_database() -> None:
         "define stream S (v int); @store(type = 'rdbms', url = 'sqlite://') define aggregation A from S "
         "select distinctCount(v) as n aggregate every sec, min;"
     )
-    with pytest.raises(SiddhiAppCreationError, match="keeps no objects"), running(text):
-        pass
+    with pytest.raises(
+        SiddhiAppCreationError, match="the values that 'distinctCount' has met in aggregation 'A'"
+    ) as caught:
+        running(text).__enter__()
+    span = caught.value.span
+    assert span is not None
+    assert (span.line, span.column) == (1, text.index("distinctCount"))

@@ -28,7 +28,7 @@ cdef class AggregationSearch(Searchable):
         slot: where the condition reads an answer.
         condition: over the answer and other slots, or None.
         within: (start, end) in ms; or the executors of one or two values, of which ``range_of`` makes them.
-        range_of: fn(first, second or None) -> (start, end).
+        range_of: fn(one value or two) -> (start, end).
         per: index of the level; or the executor of a text, of which ``level_of`` makes it.
         level_of: fn(text) -> index.
         gates: (number of an attribute of the group, executor of a plain value of the same type): for every answer for
@@ -94,8 +94,10 @@ cdef class AggregationSearch(Searchable):
         cdef EventPool pool = self.aggregation.fold.answers
         within = self.range
         if within is None:
-            second = None if self.second is None else evaluate_to_python(self.second, event, frame)
-            within = self.range_of(evaluate_to_python(self.first, event, frame), second)
+            within = (evaluate_to_python(self.first, event, frame),)
+            if self.second is not None:
+                within += (evaluate_to_python(self.second, event, frame),)
+            within = self.range_of(*within)
         if at < 0:
             at = self.level_of(evaluate_to_python(self.per, event, frame))
         chunk_clear(&made)

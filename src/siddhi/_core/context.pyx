@@ -138,6 +138,13 @@ cdef class AppContext:
                     latest = timer.when
         return latest if any_awaited else None
 
+    def awaited_targets(self):
+        """Whose timers something waits for."""
+        cdef Py_ssize_t i
+        with self.lock:
+            return [<object> self.timers[i].target for i in range(self.n_timers)
+                    if not (<Timed> self.timers[i].target).is_idle(self.timers[i].partition)]
+
     def restore_clock(self, int64_t timestamp):
         """Playback: set the clock, forward or back, without firing anything."""
         with self.lock:

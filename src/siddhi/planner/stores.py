@@ -39,6 +39,7 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
         on_error=_on_error(annotation, at),
         cache=_cache(annotation, definition, at),
         config=catalog.extension_config(metadata),
+        app_is_named=catalog.app_is_named,
         span=at.span,
     )
 

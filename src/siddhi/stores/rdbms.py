@@ -46,17 +46,12 @@ class _Value:
 class RdbmsTable(QueryableRecordTable):
     """One table of a database. It is made where it does not exist; what it holds outlives the app."""
 
+    keeps_objects = False
+
     def init(self, options: OptionHolder, context: TableContext) -> None:
         self._context = context
-        self._engine = make_engine(options)
+        self._engine = make_engine(options, context.app if context.is_named else None)
         keys = context.primary_key
-        for name, type_ in context.attributes:
-            if type_ is AttributeType.OBJECT:
-                raise SiddhiAppCreationError(
-                    f"a database keeps no objects, such as '{name}' of table '{context.table}'",
-                    code="E326",
-                    hint="leave it out, or keep the table in memory",
-                )
         self._table = sa.Table(
             options.static("table.name", context.table),
             sa.MetaData(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
@@ -20,15 +21,25 @@ _AWAY = ("08", "40", "53", "55", "57")
 _SQLITE_AWAY = ("locked", "unable to open", "disk i/o", "readonly", "disk is full", "busy")
 
 
-def make_engine(options: OptionHolder) -> sa.Engine:
+_OF_A_SERVER = ("username", "password", "jdbc.url", "jndi.resource", "datasource")
+"""Options that mean some other database than a file of the app's own."""
+
+
+def make_engine(options: OptionHolder, app: str | None) -> sa.Engine:
     """The engine of ``url``, ``username`` and ``password``; nothing is connected yet.
 
+    Args:
+        options: of the store.
+        app: name of the app, by which a file in the working directory is called where no url is given; None: it has none.
+
     Raises:
-        SiddhiAppCreationError: the url is none, or the driver it names is not installed.
+        SiddhiAppCreationError: the url is none, or needed and not given, or the driver it names is not installed.
     """
-    text = options.static("url")
+    given = options.static("url") if "url" in options else None
+    if given is None:
+        _check_may_be_a_file(options, app)
     try:
-        url = sa.make_url(text)
+        url = sa.URL.create("sqlite", database=_file_of(app or "")) if given is None else sa.make_url(given)
         if "username" in options:
             url = url.set(username=options.static("username"))
         if "password" in options:
@@ -48,6 +59,27 @@ def make_engine(options: OptionHolder) -> sa.Engine:
     if engine.dialect.name == "sqlite":
         _begin_as_told(engine)
     return engine
+
+
+def _check_may_be_a_file(options: OptionHolder, app: str | None) -> None:
+    meant = next((name for name in _OF_A_SERVER if name in options), None)
+    if meant is not None:
+        raise SiddhiAppCreationError(
+            f"store 'rdbms' has '{meant}' but no 'url'",
+            code="E326",
+            hint="as in url = 'postgresql+psycopg://user@host/name'",
+        )
+    if app is None:
+        raise SiddhiAppCreationError(
+            "store 'rdbms' has no 'url', and the app no name by which the file could be found again",
+            code="E326",
+            hint="write @app:name('...') for a file of this name, or a url such as sqlite:///trades.db",
+        )
+
+
+def _file_of(app: str) -> str:
+    """The app's database: no file system takes its name for a path or a hidden file."""
+    return f"{quote(app, safe=' ').replace('.', '%2E')}.db"
 
 
 @contextmanager
