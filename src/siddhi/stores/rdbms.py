@@ -48,7 +48,7 @@ class RdbmsTable(QueryableRecordTable):
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
         self._context = context
-        self._engine = make_engine(options)
+        self._engine, self._silence = make_engine(options)
         keys = context.primary_key
         for name, type_ in context.attributes:
             if type_ is AttributeType.OBJECT:
@@ -82,7 +82,7 @@ class RdbmsTable(QueryableRecordTable):
 
     def connect(self) -> None:
         self._engine.dispose()  # connections that broke are not used again
-        with reachable():
+        with self._silence.kept(), reachable():
             self._table.metadata.create_all(self._engine)
             found = {column["name"] for column in sa.inspect(self._engine).get_columns(self._table.name)}
         missing = [column.name for column in self._columns if column.name not in found]
@@ -94,7 +94,11 @@ class RdbmsTable(QueryableRecordTable):
                 hint="name another table with table.name = '...'",
             )
 
+    def hurry(self) -> None:
+        self._silence.hurry()
+
     def disconnect(self) -> None:
+        self._silence.end()
         self._engine.dispose()
 
     # --- compiling
@@ -300,7 +304,7 @@ class RdbmsTable(QueryableRecordTable):
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with reachable(), self._engine.begin() as connection:
+        with self._silence.kept(), reachable(), self._engine.begin() as connection:
             yield connection
 
     # --- statements
