@@ -73,7 +73,7 @@ class RdbmsTable(QueryableRecordTable):
         while any(column.name.startswith(prefix) for column in self._columns):
             prefix += "_"
         self._prefix = prefix
-        self._expressions = SqlExpressions(self._columns, prefix)
+        self._expressions = SqlExpressions(self._columns, prefix, self._engine.dialect.name)
         self._everything = _Condition(None, None)
         self._insert = sa.insert(self._table)
         self._copy = copier(self._engine, self._table)

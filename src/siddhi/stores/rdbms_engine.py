@@ -12,6 +12,7 @@ from sqlalchemy.pool import StaticPool
 
 from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
 from siddhi.io.options import OptionHolder
+from siddhi.stores.rdbms_numbers import add_functions
 from siddhi.stores.rdbms_silence import TIME_LIMIT, SilenceLimit, seconds_of
 
 __all__ = ["driver_limits", "make_engine", "reachable"]
@@ -145,6 +146,7 @@ def _begin_as_told(engine: sa.Engine) -> None:
 
     def connect(connection: Any, record: Any) -> None:  # noqa: ARG001 - called by position
         connection.isolation_level = None
+        add_functions(connection)
         # Who reads does not wait for who writes, and a transaction is one write to the disk. Kept in the file.
         connection.execute("PRAGMA journal_mode = WAL").close()
 
