@@ -3,13 +3,36 @@
 cimport cython
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.context cimport AppContext
+from siddhi._core.event cimport release
 from siddhi._core.group cimport end_chunk
 from siddhi._core.selector cimport EACH, LAST, LAST_PER_GROUP
+
+
+@cython.final
+cdef class PairOrder(ChunkOrder):
+    """Sorts by what the output does not show: the keys are read when a pair is selected, while it is at hand."""
+
+    def __init__(self, AppContext app not None, tuple keys not None, tuple descending not None):
+        ChunkOrder.__init__(self, app, keys, descending)
+        self.kept = {}
+
+    cdef int note(self, EventC* pair, EventC* out) except -1:
+        self.app.frame.output = out
+        self.kept[<size_t> out] = self.read(pair)
+        return 0
+
+    cdef tuple values(self, EventC* event):
+        return self.kept[<size_t> event]
 
 
 @cython.no_gc_clear
 cdef class JoinSelector(Selector):
     """A selector that is told where the matches of one event end."""
+
+    def __init__(self, *arguments):
+        Selector.__init__(self, *arguments)
+        self.pairs = self.ordering if isinstance(self.ordering, PairOrder) else None
 
     def __dealloc__(self):
         if self.pool is not None:
@@ -18,6 +41,19 @@ cdef class JoinSelector(Selector):
     cdef void abort(self) noexcept:
         Selector.abort(self)
         chunk_release(&self.done, self.pool)
+
+    cdef EventC* select(self, EventC* event) except? NULL:
+        cdef EventC* out = Selector.select(self, event)
+        cdef bint noted = False
+        if self.pairs is None or out is NULL:
+            return out
+        try:
+            self.pairs.note(event, out)
+            noted = True
+        finally:
+            if not noted:
+                release(self.pool, out)
+        return out
 
     cdef int end_part(self) except -1:
         """Reduce what came since the last part to what the query puts out of it."""
@@ -38,6 +74,9 @@ cdef class JoinSelector(Selector):
         chunk_clear(&self.out)
         if self.ordering is not None or self.limit >= 0 or self.offset > 0:
             self.arrange(&part)
+            if self.pairs is not None:
+                # Other events will have these addresses.
+                self.pairs.kept.clear()
             if part.head is NULL:
                 return 0
         if self.done.tail is NULL:

@@ -10,3 +10,4 @@ cdef class ChunkOrder:
     cdef tuple descending
     cdef int sort(self, EventChunk* chunk) except -1
     cdef tuple values(self, EventC* event)
+    cdef tuple read(self, EventC* event)

@@ -45,9 +45,13 @@ cdef class ChunkOrder:
         return 0
 
     cdef tuple values(self, EventC* event):
+        """The keys of an output event."""
+        self.app.frame.output = event
+        return self.read(event)
+
+    cdef tuple read(self, EventC* event):
         cdef Executor key
         cdef list found = []
-        self.app.frame.output = event
         for key in self.keys:
             value = evaluate_to_python(key, event, &self.app.frame)
             # Objects need not have an order: as in Siddhi it is that of their hashes.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from siddhi._core.aggregator_sum import SumAggregator
 from siddhi._core.event import EventPool
 from siddhi._core.group import GroupBy
-from siddhi._core.join_selector import JoinSelector
+from siddhi._core.join_selector import JoinSelector, PairOrder
 from siddhi._core.order import ChunkOrder
 from siddhi._core.output import OutputStage
 from siddhi._core.projection import Projection
@@ -59,7 +59,9 @@ def build_selector(
     ordering = None
     if selection.order_by:
         keys = builder.build_all([order.key for order in selection.order_by])
-        ordering = ChunkOrder(site.context, keys, tuple(order.order is Order.DESC for order in selection.order_by))
+        shown = not issubclass(kind, JoinSelector) or all(order.key.slot == OUTPUT_SLOT for order in selection.order_by)
+        sort = ChunkOrder if shown else PairOrder
+        ordering = sort(site.context, keys, tuple(order.order is Order.DESC for order in selection.order_by))
     if issubclass(kind, JoinSelector):
         for aggregator in builder.aggregators:
             if isinstance(aggregator, SumAggregator):
