@@ -300,6 +300,44 @@ def test_groups_of_a_join_are_ordered_by_what_their_last_match_had() -> None:
     assert rows == [("p", 2), ("q", 2)]
 
 
+def test_pairs_are_ordered_by_what_is_not_selected() -> None:
+    query = """from L#window.length(1) as l join R#window.length(4) as r on l.s == r.s
+               select r.b + l.a as t order by r.s desc, r.b desc limit 2 offset 1 insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, *(("R", 1000, ("x", b)) for b in (2, 9, 4, 7)), ("L", 1100, ("x", 100)), ("L", 1200, ("x", 200)))
+    assert rows == [(107,), (104,), (207,), (204,)]
+
+
+def test_each_group_is_ordered_by_its_last_pair() -> None:
+    query = """from L#window.length(1) as l join R#window.length(4) as r
+               select r.s as s, sum(r.b) as t group by r.s order by r.b insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, *(("R", 1000, row) for row in (("x", 1), ("y", 5), ("x", 7), ("y", 3))), ("L", 1100, ("z", 0)))
+    assert rows == [("y", 8), ("x", 8)]
+
+
+def test_a_key_that_fails_costs_the_pair_alone() -> None:
+    query = """@OnError(action='stream') define stream Q (s string, a int);
+               from Q join R#window.length(4) as r select r.b as b, 1 / (r.b - 2) as inverse order by Q.a, r.s insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, ("R", 1000, ("y", 5)), ("R", 1000, ("x", 4)), ("Q", 1100, ("z", 0)))
+    assert rows == [(4, 0), (5, 0)]
+
+
+def test_ordering_snapshots_by_what_they_do_not_show_is_refused_with_its_place() -> None:
+    query = """from L#window.length(1) join R#window.length(1) on L.s == R.s select a order by R.b
+               output snapshot every 1 sec insert into O;"""
+    with (
+        pytest.raises(SiddhiAppCreationError, match=r"ordering snapshots of a join by 'b'.*not supported") as caught,
+        running(STREAMS + query),
+    ):
+        pass
+    assert caught.value.line == 1
+
+
 LEAVE_NOTHING = {
     "length": "from L#window.length(3) as l join R#window.length(4) as r on l.s == r.s select a, b insert into O;",
     "scan": "from L#window.length(3) full outer join R#window.lengthBatch(4) on a < b select a, b insert all events into O;",

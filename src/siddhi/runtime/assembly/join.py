@@ -50,7 +50,7 @@ from siddhi.planner.nodes import (
 )
 from siddhi.planner.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.input import JoinType
-from siddhi.query_api.selection import OutputEventType
+from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import BuiltQuery, Site
@@ -255,7 +255,11 @@ def _build_projection(
 
 
 def _order_by_output(plan: QueryPlan) -> QueryPlan:
-    """Let ``order by`` read the output where it can: an input attribute is as good as the column that shows it."""
+    """Let ``order by`` read the output where it can: an input attribute is as good as the column that shows it.
+
+    Raises:
+        SiddhiAppCreationError: a picture of the query is to be ordered by what it does not show.
+    """
     keys: list[OrderPlan] = []
     columns = plan.selector.columns
     for order in plan.selector.order_by:
@@ -263,6 +267,13 @@ def _order_by_output(plan: QueryPlan) -> QueryPlan:
             position = next((i for i, column in enumerate(columns) if column.expression == order.key), None)
             if position is not None:
                 order = replace(order, key=replace(order.key, slot=OUTPUT_SLOT, position=position))
+            elif isinstance(plan.rate, SnapshotRate):
+                # The pairs are gone when a picture is shown.
+                raise not_supported(
+                    f"ordering snapshots of a join by '{order.key.name}', which it does not select, is",
+                    plan.span,
+                    f"select '{order.key.name}' as well",
+                )
         keys.append(order)
     return replace(plan, selector=replace(plan.selector, order_by=tuple(keys)))
 
