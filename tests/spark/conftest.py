@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from siddhi.errors import SparkSetupError
-from siddhi.spark import local_session
+from tests.spark.small_session import small_session
 
 
 @pytest.fixture(scope="session")
 def spark():
     try:
-        session = local_session("local[2]", app_name="siddhi-tests", settings={"spark.driver.memory": "1g"})
+        session = small_session("siddhi-tests")
     except SparkSetupError as error:
         pytest.skip(str(error))
     yield session
