@@ -57,9 +57,7 @@ def part(number: int, longest: int | None = None) -> tuple[list[str], list[OneAp
         if runs_through(case) and (longest is None or shifted(case)[-1][1] < SHIFT + longest)
     ]
     assert len(chosen) > 250
-    return [case["id"] for case in chosen], [
-        OneApp(case["app"], shifted(case), outputs_of(case)) for case in chosen
-    ]
+    return [case["id"] for case in chosen], [OneApp(case["app"], shifted(case), outputs_of(case)) for case in chosen]
 
 
 def compare(ids: list[str], apps: list[OneApp], found: list[Found], until: int | None) -> None:
