@@ -1,4 +1,4 @@
-"""Streams that come from several places, streams over which queries go in circles; needs no Java."""
+"""Streams that come from several places, circles and chains of queries; needs no Java."""
 
 from __future__ import annotations
 
@@ -51,3 +51,13 @@ def test_two_sources_of_native_queries_are_one_operator():
     made, layout = laid_out("from S select a insert into O;", bound={"S"})
     starter = Starter(None, made, layout, {"S": bindings["S"]}, Settings(), "drop")
     assert starter._checked({"O": None}).programs == ()
+
+
+def test_no_island_of_a_stream_reads_what_another_puts_out():
+    text = """from S select UUID() as id, a insert into F;
+    from M#window.length(3) select sum(a) as n insert into O; from F#window.length(2) select id, sum(a) as n insert into P;"""
+    _, layout = laid_out(text, bound={"S", "M"}, streaming=True)
+    (island,) = layout.islands
+    assert (island.names, island.inputs) == (("query_1", "query_2", "query_3"), ("S", "M"))
+    _, layout = laid_out(text, bound={"S", "M"}, streaming=False)
+    assert [one.inputs for one in layout.islands] == [("S",), ("M", "F")]

@@ -153,6 +153,8 @@ def cut(
             for element in group
         }
         _place(steps, group, why, streaming=streaming, whole=whole)
+    if streaming:
+        _join_chains(steps, whole)
     return Layout(tuple(steps), read_only, streaming, whole.bound)
 
 
@@ -238,6 +240,21 @@ def _place(
         steps[at:] = [*early, joined, *rest]
         return
     steps.append(new)
+
+
+def _join_chains(steps: list[NativeStep | Island], whole: _Whole) -> None:
+    """Make one of islands of which one reads what the other puts out; no native step stands between them in a stream."""
+    while True:
+        islands = [step for step in steps if isinstance(step, Island)]
+        chains = ((a, b) for b in islands for a in islands if a is not b and set(a.produced).intersection(b.inputs))
+        chain = next(chains, None)
+        if chain is None:
+            return
+        first, second = chain
+        joined = _island([*first.elements, *second.elements], [], {**first.why, **second.why}, whole)
+        places = sorted((steps.index(first), steps.index(second)))
+        steps[places[1]] = joined
+        del steps[places[0]]
 
 
 def _must_join(
