@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from siddhi._version import __version__
@@ -62,13 +63,16 @@ class IslandProcessor(StatefulProcessor):
         self._programs = programs
         self._shards = shards
         self._ordering = ordering
-        self._run = run
+        self._run = self._query = run
         self._late = late
         self._last_clock = last_clock
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
         self._handle = handle
+        context = TaskContext.get()
+        if context is not None:  # a DataFrame may be started more than once
+            self._query = f"{self._run} {context.getLocalProperty('sql.streaming.queryId')}"
         self._meta = handle.getValueState(
             "meta", "format int, plan string, engine string, version bigint, clock bigint"
         )
@@ -135,7 +139,7 @@ class IslandProcessor(StatefulProcessor):
             first = sum(len(p.outputs) for p in self._programs[: shard_number // self._shards])
             yield _released(first + number, shard_number, batch.num_rows, packed(batch))
         self._store(kept, program, version, watermark)
-        _keep((self._run, shard_number), version + 1, kept)
+        _keep((self._query, shard_number), version + 1, kept)
         due = shard.next_due
         nexts = [] if due is None else [due + 1]
         if rest is not None:
@@ -194,7 +198,7 @@ class IslandProcessor(StatefulProcessor):
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
             )
-        cached = _cache.get((self._run, number))
+        cached = _cache.get((self._query, number))
         if cached is not None and cached[0] == version:
             return cached[1], version
         kept = KeptState(Shard(program))
