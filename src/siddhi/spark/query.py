@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import SparkRunError
 from siddhi.spark.frames import Base, frame_of
+from siddhi.spark.last_times import LastTimes, times_of_batch
 from siddhi.spark.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.stateful import LATE
 from siddhi.spark.streaming import Streaming
@@ -36,6 +38,7 @@ class SparkQuery:
     query: Any
     late_rows: int = 0
     written: dict[str, int] = field(default_factory=dict)
+    _begun: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the end, at most so many seconds; whether it has come.
@@ -114,6 +117,7 @@ def start_query(
     trigger: Mapping[str, Any],
     partitions: int,
     name: str | None = None,
+    times: LastTimes | None = None,
 ) -> SparkQuery:
     """Start the one query of an app.
 
@@ -121,10 +125,11 @@ def start_query(
         sinks: by stream.
         trigger: Spark's, as ``{"availableNow": True}``.
         partitions: of the stateful operator.
+        times: takes the last event times before each batch is committed.
     """
     started = SparkQuery(streaming.plan.name, None)
     if streaming.streaming.programs:
-        frame, take = streaming.released(spark), _taking(streaming, sinks, started)
+        frame, take = streaming.released(spark), _taking(streaming, sinks, started, times)
     else:
         ((source, base),) = streaming.bases(spark).items()
         frame, take = base.frame, _plain(streaming, source, base, sinks, started)
@@ -142,6 +147,7 @@ def start_query(
         if trigger:
             writer = writer.trigger(**trigger)
         started.query = writer.start()
+        started._begun.set()
     return started
 
 
@@ -167,7 +173,9 @@ def _plain(
     return take
 
 
-def _taking(streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery) -> Callable[[DataFrame, int], None]:
+def _taking(
+    streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery, times: LastTimes | None
+) -> Callable[[DataFrame, int], None]:
     """The function for ``foreachBatch``: deals what the operator put out to the sinks."""
     counted_islands = _first_islands(streaming)
 
@@ -177,6 +185,8 @@ def _taking(streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery
             counts: Counter[int] = Counter()
             for row in frame.select("out", "n").collect():  # a row per shard and output: fewer than a shuffle is worth
                 counts[row["out"]] += row["n"]
+            if times is not None and started._begun.wait(60):
+                times.note(times_of_batch(started.query))
             for out, n in counts.items():
                 if out >= LATE and out - LATE in counted_islands:
                     started.late_rows += n

@@ -17,17 +17,18 @@ from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
 from siddhi.spark.aggregations import aggregated, duration_of
 from siddhi.spark.bindings import Binding, check_columns, event_time
-from siddhi.spark.connectors import connectors_of, read_source, without_connectors
+from siddhi.spark.connectors import connectors_of, foreign_of, read_source, refuse_foreign, without_connectors
 from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import frame_of
+from siddhi.spark.inspection import CheckpointState
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
 from siddhi.spark.native_forms import native_aggregation
 from siddhi.spark.query import Sink, SparkQuery, run_errors
 from siddhi.spark.refusals import refuse, warnings_of
-from siddhi.spark.sinks import declared_sinks
+from siddhi.spark.sinks import DeclaredSink, declared_sinks
 from siddhi.spark.starting import Starter
 
 __all__ = ["SparkRuntime"]
@@ -80,6 +81,8 @@ class SparkRuntime:
         self._late = late
         model = parse(app)
         self._connectors = connectors_of(model)
+        self._foreign = foreign_of(model)
+        self._model = model
         self._plan = plan(without_connectors(model))
         self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush")
         self._strict = strict
@@ -90,6 +93,7 @@ class SparkRuntime:
             warnings.warn(text, stacklevel=2)
         self._tables: dict[str, DataFrame] = {}
         self._asked: set[str] = set()
+        self._checkpoint: str | None = None
 
     @property
     def name(self) -> str:
@@ -127,6 +131,7 @@ class SparkRuntime:
         timestamp: str,
         watermark: str | None = None,
         sequence: Sequence[str] = (),
+        max_idle: str | None = None,
     ) -> None:
         """Give a stream its rows.
 
@@ -136,6 +141,8 @@ class SparkRuntime:
             timestamp: the column of event time: a timestamp (floored to ms), or a bigint of ms.
             watermark: of a streaming DataFrame, how late rows may come (``'10 seconds'``).
             sequence: whole-number columns that order rows of the same ms; else a hash of the row does.
+            max_idle: of a streaming DataFrame, how long it may bring no rows (``'1 minute'`` by the wall clock) before time
+                goes on without it: rows that it brings later are late if the other streams are ahead of them.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
@@ -150,7 +157,7 @@ class SparkRuntime:
         others = [binding.frame.isStreaming for binding in self._bindings.values()]
         if others and others[0] != frame.isStreaming:
             raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
-        self._bindings[stream] = Binding(stream, frame, timestamp, watermark, tuple(sequence))
+        self._bindings[stream] = Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle)
 
     def bind_table(self, table: str, frame: DataFrame) -> None:
         """Give a table that no query writes its rows.
@@ -273,6 +280,8 @@ class SparkRuntime:
         *,
         trigger: Mapping[str, Any] | None = None,
         name: str | None = None,
+        evolve: bool = False,
+        reopen: bool = False,
     ) -> SparkQuery:
         """Start the app over streaming DataFrames: one query for all outputs.
 
@@ -283,15 +292,21 @@ class SparkRuntime:
                 None: those of the app's annotations.
             trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``.
             name: of the query, as Spark shows it.
+            evolve: whether elements that hold state may have come or gone since the checkpoint was written: new ones begin
+                empty, the state of those that are gone is left behind. What changed otherwise is refused in any case.
+            reopen: whether to go on with a stream that :meth:`finish` closed; not after ``end_of_input='flush'``.
 
         Raises:
             SparkLoweringError: the app can't run over streams.
-            SparkRunError: the checkpoint is of another app, or closed.
+            SparkRunError: the checkpoint is of another app, of another form of it, or closed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
         """
-        return self._starter().start(
-            checkpoint, self._sinks(sinks), self._streamed_tables(), trigger=trigger, name=name
+        starter, found = self._starter(), self._sinks(sinks)
+        query = starter.start(
+            checkpoint, found, self._streamed_tables(), trigger=trigger, name=name, evolve=evolve, reopen=reopen
         )
+        self._checkpoint = checkpoint
+        return query
 
     def finish(self, checkpoint: str, sinks: Mapping[str, Sink] | None = None) -> SparkQuery:
         """Take what there is to read, release what is held back, and close the checkpoint.
@@ -307,13 +322,50 @@ class SparkRuntime:
         """
         return self._starter().finish(checkpoint, self._sinks(sinks), self._streamed_tables())
 
+    def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
+        """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
+
+        Args:
+            stream: that is bound to a streaming DataFrame.
+            clock: event time in ms.
+            checkpoint: of the stream; None: that of the last :meth:`start`.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+            ValueError: it is not bound to a streaming DataFrame, or nothing was started.
+            SparkRunError: the checkpoint is closed, or not there.
+        """
+        self._require_stream(stream)
+        where = self._checkpoint if checkpoint is None else checkpoint
+        if where is None:
+            raise ValueError("nothing was started: give checkpoint=...")
+        if stream not in self._bindings or not self._is_streaming:
+            raise ValueError(f"stream '{stream}' is not bound to a streaming DataFrame")
+        self._starter().punctuate(where, stream, clock)
+
+    def state(self, checkpoint: str, *, batch: int | None = None) -> CheckpointState:
+        """Look into a checkpoint; its query may be at work.
+
+        Args:
+            checkpoint: that of :meth:`start`.
+            batch: after which to look, of those that Spark still keeps; None: the last one that was committed.
+
+        Raises:
+            SparkRunError: it is no checkpoint of an app.
+        """
+        return CheckpointState(self._spark, checkpoint, batch)
+
     def _starter(self) -> Starter:
         self._bind_declared(streaming=True)
         layout = self._layout(streaming=True)
         return Starter(self._spark, self._plan, layout, self._bindings, self._settings, self._late)
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
-        return declared_sinks(self.name, self._connectors) if sinks is None else sinks
+        return self._declared_sinks() if sinks is None else sinks
+
+    def _declared_sinks(self) -> dict[str, DeclaredSink]:
+        refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
+        return declared_sinks(self.name, self._connectors)
 
     def write(self) -> list[str]:
         """Batch: compute the streams that the app's annotations give a sink, and write them.
@@ -325,7 +377,7 @@ class SparkRuntime:
             ValueError: there is no such sink, or nothing is bound.
             SparkRunError: the app failed.
         """
-        sinks = declared_sinks(self.name, self._connectors)
+        sinks = self._declared_sinks()
         if not sinks:
             raise ValueError(f"app '{self.name}' has no sink that Spark serves: take outputs instead")
         with run_errors():
@@ -335,6 +387,8 @@ class SparkRuntime:
 
     def _bind_declared(self, *, streaming: bool) -> None:
         """Bind the streams that have a source in the app, and none of the user's."""
+        unread = [c for c in self._foreign if c.direction == "source" and c.stream not in self._bindings]
+        refuse_foreign(unread, self._model)
         for connector in self._connectors:
             if connector.direction == "source" and connector.stream not in self._bindings:
                 frame = read_source(self._spark, connector, self._plan.streams[connector.stream], streaming=streaming)
