@@ -36,7 +36,7 @@ __all__ = [
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
 """What ``@map(type=...)`` of a file may say."""
 _SERVED = {"source": ("file", "kafka", "rate"), "sink": ("file", "kafka", "log")}
-_OWN = ("type", "file.uri", "timestamp", "watermark", "sequence")
+_OWN = ("type", "file.uri", "timestamp", "watermark", "sequence", "max.idle")
 _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from siddhi.spark.pack import packed, unpacked
 from siddhi.spark.shard import Shard
 
-__all__ = ["KeptState", "pieces_of"]
+__all__ = ["KeptState", "base_entry", "pieces_of"]
 
 _FORMAT = 1
 _BASE = ""
@@ -82,7 +82,12 @@ def pieces_of(parts: Mapping[str, bytes]) -> dict[bytes, bytes]:
     return pieces
 
 
-def _joined(pieces: dict[bytes, bytes | None]) -> bytes:
+def base_entry(pieces: Mapping[bytes, bytes]) -> tuple[tuple[str, int], bytes]:
+    """Key and format of a base in the store, and what it holds."""
+    return (_BASE, _FORMAT), _joined(pieces)
+
+
+def _joined(pieces: Mapping[bytes, bytes | None]) -> bytes:
     names = pa.array(list(pieces), pa.binary())
     return packed(
         pa.RecordBatch.from_arrays([names, pa.array(list(pieces.values()), pa.binary())], names=["name", "data"])

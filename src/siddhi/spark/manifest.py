@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -17,7 +16,7 @@ from siddhi.spark._compat import spark_version
 from siddhi.spark.evolution import Slot, fitted
 from siddhi.spark.stateful import LAYOUT_VERSION
 
-__all__ = ["Manifest", "agreed", "mark_closed", "open_again", "read_manifest"]
+__all__ = ["Manifest", "agreed", "mark_closed", "open_again", "read_manifest", "write_manifest"]
 
 _FORMAT = 2
 
@@ -34,7 +33,7 @@ class Manifest:
         shards: of an island.
         partitions: of the stateful operator.
         late: what happens to late rows.
-        id: of the checkpoint; nothing else has it.
+        first_batch: what sinks are told of Spark's batch 0.
     """
 
     app: str
@@ -44,7 +43,7 @@ class Manifest:
     shards: int
     partitions: int
     late: str
-    id: str = ""
+    first_batch: int = 0
     layout: int = LAYOUT_VERSION
     format: int = _FORMAT
     engine: str = __version__
@@ -113,7 +112,6 @@ def agreed(
     """
     now = replace(now, spark=".".join(map(str, spark_version())))
     if before is None:
-        now = replace(now, id=uuid.uuid4().hex)
         write_manifest(spark, checkpoint, now)
         return now, list(range(len(now.slots)))
     differ = [
@@ -134,7 +132,7 @@ def agreed(
             f"checkpoint {checkpoint} was written for another form of app '{now.app}': {'; '.join(fit.changed)}. "
             "The rest of its state fits: start with evolve=True if that is meant"
         )
-    made = replace(now, slots=fit.slots, id=before.id)
+    made = replace(now, slots=fit.slots, first_batch=before.first_batch)
     if made.to_json() != before.to_json():
         write_manifest(spark, checkpoint, made)
     return made, fit.places

@@ -20,7 +20,17 @@ from siddhi.spark.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.stateful import LATE
 from siddhi.spark.streaming import Streaming
 
-__all__ = ["STATE_STORE", "Sink", "SparkQuery", "new_run", "run_error", "run_errors", "start_query"]
+__all__ = [
+    "STATE_STORE",
+    "Sink",
+    "SparkQuery",
+    "new_run",
+    "query_settings",
+    "run_error",
+    "run_errors",
+    "start_query",
+    "with_settings",
+]
 
 Sink = Callable[[DataFrame, int], object]
 """Takes the rows of an output of one micro-batch and the batch's number; may be called again for the same batch."""
@@ -93,7 +103,7 @@ def run_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """The session with other settings until the block ends; a query keeps those it was started with."""
     before = {name: spark.conf.get(name, None) for name in settings}
     for name, value in settings.items():
@@ -108,6 +118,17 @@ def _settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None
                 spark.conf.set(name, value)
 
 
+def query_settings(partitions: int) -> dict[str, str]:
+    """What a query is started with; ``partitions``: of the stateful operator."""
+    return {
+        "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.streaming.multipleWatermarkPolicy": "min",
+    }
+
+
 def start_query(
     spark: SparkSession,
     streaming: Streaming,
@@ -118,6 +139,7 @@ def start_query(
     partitions: int,
     name: str | None = None,
     times: LastTimes | None = None,
+    first_batch: int = 0,
 ) -> SparkQuery:
     """Start the one query of an app.
 
@@ -125,6 +147,7 @@ def start_query(
         sinks: by stream.
         trigger: Spark's, as ``{"availableNow": True}``.
         partitions: of the stateful operator.
+        first_batch: the number that sinks are told of Spark's batch 0.
         times: takes the last event times before each batch is committed.
     """
     started = SparkQuery(streaming.plan.name, None)
@@ -133,15 +156,11 @@ def start_query(
     else:
         ((source, base),) = streaming.bases(spark).items()
         frame, take = base.frame, _plain(streaming, source, base, sinks, started)
-    settings = {
-        "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-        "spark.sql.shuffle.partitions": str(partitions),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-        "spark.sql.streaming.multipleWatermarkPolicy": "min",
-    }
-    with _settings(spark, settings), run_errors():
-        writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{checkpoint}").outputMode("append")
+    numbered = take if not first_batch else lambda rows, batch: take(rows, batch + first_batch)
+    with with_settings(spark, query_settings(partitions)), run_errors():
+        writer = (
+            frame.writeStream.foreachBatch(numbered).option("checkpointLocation", f"{checkpoint}").outputMode("append")
+        )
         if name is not None:
             writer = writer.queryName(name)
         if trigger:

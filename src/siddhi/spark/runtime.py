@@ -27,7 +27,8 @@ from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
 from siddhi.spark.native_forms import native_aggregation
 from siddhi.spark.query import Sink, SparkQuery, run_errors
-from siddhi.spark.refusals import refuse, warnings_of
+from siddhi.spark.refusals import refuse, require_batches, require_jvm, warnings_of
+from siddhi.spark.resharding import migrate
 from siddhi.spark.sinks import DeclaredSink, declared_sinks
 from siddhi.spark.starting import Starter
 
@@ -89,7 +90,7 @@ class SparkRuntime:
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._bindings: dict[str, Binding] = {}
         refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
-        for text in warnings_of(self._layout(streaming=False), strict=strict, app=self._plan.app):
+        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict):
             warnings.warn(text, stacklevel=2)
         self._tables: dict[str, DataFrame] = {}
         self._asked: set[str] = set()
@@ -290,7 +291,8 @@ class SparkRuntime:
             sinks: by stream (``<Stream>__late`` for late rows), what takes the rows of each micro-batch:
                 ``sink(frame, batch)`` with the stream's attributes and ``_timestamp``. A batch may come again after a failure.
                 None: those of the app's annotations.
-            trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``.
+            trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``; not ``continuous`` and
+                ``realTime``, which know no micro-batches.
             name: of the query, as Spark shows it.
             evolve: whether elements that hold state may have come or gone since the checkpoint was written: new ones begin
                 empty, the state of those that are gone is left behind. What changed otherwise is refused in any case.
@@ -301,6 +303,8 @@ class SparkRuntime:
             SparkRunError: the checkpoint is of another app, of another form of it, or closed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
         """
+        require_batches(trigger or {})
+        require_jvm(self._spark, "start")
         starter, found = self._starter(), self._sinks(sinks)
         query = starter.start(
             checkpoint, found, self._streamed_tables(), trigger=trigger, name=name, evolve=evolve, reopen=reopen
@@ -320,6 +324,7 @@ class SparkRuntime:
         Raises:
             SparkRunError: the app failed; the checkpoint stays open.
         """
+        require_jvm(self._spark, "finish")
         return self._starter().finish(checkpoint, self._sinks(sinks), self._streamed_tables())
 
     def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
@@ -343,6 +348,28 @@ class SparkRuntime:
             raise ValueError(f"stream '{stream}' is not bound to a streaming DataFrame")
         self._starter().punctuate(where, stream, clock)
 
+    def migrate(self, old: str, new: str, *, partitions: int | None = None) -> None:
+        """Make a checkpoint with the shards of this runtime out of one that has fewer; the old one stays as it is.
+
+        Each shard is split, so the new number is a multiple of the old one. The stream must stand still, with its last batch
+        committed, as after ``trigger={"availableNow": True}``. State passes through this process, shard by shard.
+
+        Args:
+            old: the checkpoint of this app.
+            new: a folder that is empty or not there.
+            partitions: how many tasks take the shards; None: as many as the session has cores, at most one per shard.
+
+        Raises:
+            ValueError: the number of shards is no multiple.
+            SparkRunError: the old one is closed, of another form of the app, at work on a batch, or holds state that can't be
+                split.
+        """
+        require_jvm(self._spark, "migrate")
+        settings = self._settings
+        migrate(
+            self._spark, self._plan, old, new, shards=settings.shards, partitions=partitions, prefer=settings.prefer
+        )
+
     def state(self, checkpoint: str, *, batch: int | None = None) -> CheckpointState:
         """Look into a checkpoint; its query may be at work.
 
@@ -353,6 +380,7 @@ class SparkRuntime:
         Raises:
             SparkRunError: it is no checkpoint of an app.
         """
+        require_jvm(self._spark, "state")
         return CheckpointState(self._spark, checkpoint, batch)
 
     def _starter(self) -> Starter:
@@ -399,6 +427,7 @@ class SparkRuntime:
                     timestamp=options["timestamp"],
                     watermark=options.get("watermark", "0 seconds") if streaming else None,
                     sequence=("partition", "offset") if connector.type == "kafka" else (),
+                    max_idle=options.get("max.idle") if streaming else None,
                 )
 
     @property

@@ -89,6 +89,7 @@ class Starter:
             partitions=partitions,
             name=name,
             times=times,
+            first_batch=manifest.first_batch,
         )
         if streaming_plan.programs:
             self._watch(query, checkpoint)
