@@ -136,6 +136,7 @@ def start_query(
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,  # else every row is asked how large the batch is by now
         "spark.sql.streaming.multipleWatermarkPolicy": "min",
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # what is kept for the sinks is compressed already
     }
     with _settings(spark, settings), run_errors():
         writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{checkpoint}").outputMode("append")
