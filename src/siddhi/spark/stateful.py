@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor"]
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Of the state variables; a checkpoint with another one is refused."""
 LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
