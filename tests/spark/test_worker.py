@@ -102,7 +102,13 @@ def test_what_all_rows_share_is_not_sent_but_is_in_the_parcels():
     layout = RowLayout(doors=((0, 1),), order=(None, 3, None, 0), island=0)
     batches = [
         pa.RecordBatch.from_arrays(
-            [pa.array(shards, pa.int32()), pa.array(times), pa.array(times), pa.array(list("abc")), pa.array([1, 2, 3])],
+            [
+                pa.array(shards, pa.int32()),
+                pa.array(times),
+                pa.array(times),
+                pa.array(list("abc")),
+                pa.array([1, 2, 3]),
+            ],
             names=["shard", "t", "s", "d0", "d1"],
         )
         for shards, times in (([70_000, 0, 70_000], [5, 6, 7]), ([0, 0, 1], [8, 9, 10]))
