@@ -118,7 +118,7 @@ def test_a_slot_survives_being_written():
 def evolved(before: FakeStream, app: str) -> FakeStream:
     """The stream gone on with another form of its app."""
     old = slots_of(before)
-    now = FakeStream(app, bound={"S"}, shards=before.shards, grace=before.grace, forget=True)
+    now = FakeStream(app, bound={"S"}, shards=before.shards, grace=before.grace, forget=before.forget)
     fit = fitted(old, slots_of(now))
     assert fit.refused == []
     now.ranges = [ShardRange(fit.slots[place].first, fit.slots[place].accepted) for place in fit.places]
@@ -134,9 +134,10 @@ def slots_of(stream: FakeStream) -> list[Slot]:
     ]
 
 
-def test_a_stream_goes_on_with_its_state_and_new_queries():
+@pytest.mark.parametrize("forget", [True, False])
+def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
     rows = [(n, "S", 10_000 + n, (f"k{n % 7}", n)) for n in range(60)]
-    first = FakeStream(STREAMS + LENGTH + COUNT, bound={"S"}, shards=3, grace=5, forget=True)
+    first = FakeStream(STREAMS + LENGTH + COUNT, bound={"S"}, shards=3, grace=5, forget=forget)
     for start in (0, 15):
         first.batch(rows[start : start + 15])
     second = evolved(first, STREAMS + COUNT + SUM)
@@ -149,4 +150,7 @@ def test_a_stream_goes_on_with_its_state_and_new_queries():
     later = oracle(STREAMS + SUM, [row[1:] for row in rows[24:]], ["Sums"])["Sums"]
     assert sorted(second.found["Sums"]) == sorted(later)
     retired = [handle for shard, handle in second.handles.items() if shard < 3]
-    assert all(handle.values["meta"].held is None and not handle.timers for handle in retired)
+    assert retired
+    for handle in retired:
+        assert [value.held for value in handle.values.values()] == [None, None]
+        assert not any((handle.maps["engine"].held, handle.lists["pending"].held, handle.timers))
