@@ -52,3 +52,30 @@ def test_files_go_in_and_out(masters, tmp_path, monkeypatch):
         assert (got[0], sorted(got)) == (want[0], sorted(want))
         assert [line.split(",")[0] for line in got] == [line.split(",")[0] for line in want]
     assert f"Rises: {len((tmp_path / 'rises.csv').read_text().splitlines()) - 1} events out to rises.csv" in told
+
+
+def test_a_stream_of_files_goes_on_where_it_was(masters, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "app.siddhi").write_text(
+        f"""@app:name('Dear')
+        @source(type = 'file', file.uri = '{tmp_path}/in', timestamp = 'ts', watermark = '1 second', @map(type = 'csv'))
+        define stream Trades (ts long, price double);
+        @sink(type = 'file', file.uri = '{tmp_path}/out', @map(type = 'csv'))
+        define stream Dear (price double);
+        from Trades[price > 2.0] select price insert into Dear;"""
+    )
+    arguments = [
+        "app.siddhi",
+        "--engine",
+        "spark",
+        "--master",
+        "local[2]",
+        "--checkpoint",
+        str(tmp_path / "checkpoint"),
+    ]
+    for n, text in enumerate(["1000,1.5\n2000,2.5\n", "3000,3.5\n"]):
+        (tmp_path / "in" / f"{n}.csv").write_text(f"ts,price\n{text}")
+        assert "0 late rows" in run(*arguments)
+    rows = [line for path in (tmp_path / "out").rglob("*.csv") for line in path.read_text().splitlines()]
+    assert sorted(line.split(",")[0] for line in rows) == ["2.5", "3.5"]
