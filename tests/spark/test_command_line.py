@@ -1,4 +1,4 @@
-"""``siddhi run --engine spark`` on a session: the rows of the same command without Spark."""
+"""``siddhi run --engine spark --bind``."""
 
 from __future__ import annotations
 
@@ -6,76 +6,83 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from click.testing import CliRunner
 
 from siddhi.cli.command import siddhi
+from siddhi.cli.failures import BadInput
+from siddhi.cli.spark_binds import Bind, bind_all, read_binds
 
-pytestmark = pytest.mark.spark
-APP = """define stream Trades (ts long, symbol string, price double, n int);
-from Trades[price > 2.0] select symbol, n insert into Dear;
-partition with (symbol of Trades) begin
-    from every a=Trades, b=Trades[price > a.price] select a.symbol as symbol, a.n as first, b.n as last insert into Rises;
-end;
-"""
+APP = """define stream Trades (symbol string, price double);
+from Trades[price > 2.0] select symbol, price insert into Dear;"""
+
+
+def test_a_bind_as_people_type_it():
+    text = "Trades=csv:/data/*.csv?timestamp=ts&watermark=10 seconds&sequence=a,b&max_idle=1 minute&sep=%3B"
+    (bind,) = read_binds(None, None, (text,))
+    assert bind == Bind("Trades", "csv", "/data/*.csv", "ts", "10 seconds", ("a", "b"), "1 minute", {"sep": ";"})
+    (bind,) = read_binds(None, None, ("Trades=parquet:s3://bucket/trades?timestamp=ts",))
+    assert (bind.path, bind.watermark, bind.options) == ("s3://bucket/trades", None, {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--engine", "spark", "--bind", "Trades=/data"], "is not of the form Stream=format:path?timestamp=column"),
+        (["--engine", "spark", "--bind", "T=parquets:/data?timestamp=t"], "not 'parquets'; did you mean 'parquet'?"),
+        (["--engine", "spark", "--bind", "T=kafka:topic?timestamp=t"], "for Kafka write @source(type='kafka', ...)"),
+        (["--engine", "spark", "--bind", "T=parquet:/data"], "does not say which column is the event time"),
+        (["--bind", "T=parquet:/data?timestamp=t"], "--bind goes with --engine spark"),
+    ],
+)
+def test_binds_that_make_no_sense(tmp_path, arguments, message):
+    path = tmp_path / "app.siddhi"
+    path.write_text(APP)
+    result = CliRunner().invoke(siddhi, ["run", str(path), *arguments])
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.replace("│", " ").split())
 
 
 @pytest.fixture
-def masters(spark, monkeypatch):
-    """The masters asked for; the session is the one of all tests, which nobody stops."""
-    found = []
-    monkeypatch.setattr("siddhi.spark.local_session", lambda master: found.append(master) or spark, raising=False)
-    monkeypatch.setattr(type(spark), "stop", lambda self: found.append("stopped"))
-    return found
-
-
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(siddhi, ["run", *arguments])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
-def test_files_go_in_and_out(masters, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "app.siddhi").write_text(APP)
-    lines = [f"{1000 + 100 * n},{'AB'[n % 3 == 0]},{n * 7 % 5}.5,{n}" for n in range(40)]
-    (tmp_path / "trades.csv").write_text("\n".join(["ts,symbol,price,n", *lines, "6000,A,,41"]) + "\n")
-    common = ["app.siddhi", "--input", f"Trades={tmp_path}/trades.csv", "--timestamp", "ts", "--emit-timestamp", "at"]
-    run(*common, "--output", "Rises=want-rises.csv", "--output", "Dear=want-dear.jsonl")
-    spark = ["--engine", "spark", "--master", "local[2]", "--shards", "3"]
-    told = run(*common, *spark, "--output", "Rises=rises.csv", "--output", "Dear=dear.jsonl")
-    assert masters == ["local[2]", "stopped"]
-    for name in ("rises.csv", "dear.jsonl"):
-        want, got = ((tmp_path / file).read_text().splitlines() for file in (f"want-{name}", name))
-        assert len(want) > 10
-        assert (got[0], sorted(got)) == (want[0], sorted(want))
-        assert [line.split(",")[0] for line in got] == [line.split(",")[0] for line in want]
-    assert f"Rises: {len((tmp_path / 'rises.csv').read_text().splitlines()) - 1} events out to rises.csv" in told
-
-
-def test_a_stream_of_files_goes_on_where_it_was(masters, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "in").mkdir()
-    (tmp_path / "app.siddhi").write_text(
-        f"""@app:name('Dear')
-        @source(type = 'file', file.uri = '{tmp_path}/in', timestamp = 'ts', watermark = '1 second', @map(type = 'csv'))
-        define stream Trades (ts long, price double);
-        @sink(type = 'file', file.uri = '{tmp_path}/out', @map(type = 'csv'))
-        define stream Dear (price double);
-        from Trades[price > 2.0] select price insert into Dear;"""
+def folder(tmp_path):
+    for name in ("parquet", "csv", "json"):
+        (tmp_path / name).mkdir()
+    table = pa.table({"ts": [1000, 2000, 3000], "symbol": ["A", "B", None], "price": [1.0, 2.5, 3.5]})
+    pq.write_table(table, tmp_path / "parquet" / "0.parquet")
+    (tmp_path / "csv" / "0.csv").write_text("price,ts,symbol\n1.0,1000,A\n2.5,1970-01-01 00:00:02,B\n3.5,3000,\n")
+    (tmp_path / "json" / "0.json").write_text(
+        '{"ts": 1000, "symbol": "A", "price": 1.0}\n{"symbol": "B", "price": 2.5, "ts": "1970-01-01T00:00:02Z"}\n'
+        '{"ts": 3000, "price": 3.5}\n'
     )
-    arguments = [
-        "app.siddhi",
-        "--engine",
-        "spark",
-        "--master",
-        "local[2]",
-        "--checkpoint",
-        str(tmp_path / "checkpoint"),
-    ]
-    for n, text in enumerate(["1000,1.5\n2000,2.5\n", "3000,3.5\n"]):
-        (tmp_path / "in" / f"{n}.csv").write_text(f"ts,price\n{text}")
-        assert "0 late rows" in run(*arguments)
-    rows = [line for path in (tmp_path / "out").rglob("*.csv") for line in path.read_text().splitlines()]
-    assert sorted(line.split(",")[0] for line in rows) == ["2.5", "3.5"]
+    return tmp_path
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("format_", ["parquet", "csv", "json"])
+def test_files_of_each_kind_at_once_and_as_they_come(spark, folder, format_):
+    from siddhi.spark import MemorySink, SparkRuntime
+
+    bind = Bind("Trades", format_, str(folder / format_), "ts")
+    batch, stream = SparkRuntime(APP, spark), SparkRuntime(APP, spark)
+    bind_all(batch, spark, [bind], streaming=False)
+    want = [("B", 2.5, 2000), (None, 3.5, 3000)]
+    assert sorted(map(tuple, batch.output("Dear", meta=True).collect()), key=lambda row: row[2]) == want
+    bind_all(stream, spark, [bind], streaming=True)
+    sink = MemorySink()
+    now = {"availableNow": True}
+    stream.start(str(folder / "checkpoint"), {"Dear": sink}, trigger=now).await_termination()
+    assert sorted(sink.rows, key=lambda row: row[2]) == want
+
+
+@pytest.mark.spark
+def test_files_that_are_not_what_a_stream_needs(spark, folder):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(APP, spark)
+    for bind, message in (
+        (Bind("Trades", "parquet", str(folder / "parquet"), "tss"), r"has no column 'tss'; did you mean 'ts'\?"),
+        (Bind("Trades", "parquet", str(folder / "nowhere"), "ts"), r"nowhere can't be read: .*PATH_NOT_FOUND"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            bind_all(runtime, spark, [bind], streaming=False)

@@ -126,8 +126,8 @@ def test_a_checkpoint_of_another_form_is_refused(spark, tmp_path):
     with pytest.raises(SparkRunError) as caught:
         runtime.start(checkpoint, {"Rises": MemorySink()})
     told = str(caught.value)
-    assert "shards 2, now 3" in told
-    assert '"1 second", "n"]}, now {"Trades": ["ts", "2 seconds", "n"]}' in told
+    assert "shards is 3, and was 2" in told
+    assert "(time, watermark, sequence) are Trades: ts 2 seconds n, and was Trades: ts 1 second n" in told
 
 
 def test_late_rows_may_end_the_query(spark, tmp_path):

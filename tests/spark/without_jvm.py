@@ -15,7 +15,7 @@ from siddhi.spark.keys import IslandKey
 from siddhi.spark.pack import packed, unpacked
 from siddhi.spark.program import DOOR, write_program
 from siddhi.spark.shard import ARROW_TYPES
-from siddhi.spark.stateful import IslandProcessor
+from siddhi.spark.stateful import IslandProcessor, ShardRange
 
 LAST_CLOCK = 221_845_392_000_000
 
@@ -55,6 +55,9 @@ class Mapped:
 
     def iterator(self):
         return iter(list(self.held.items()))
+
+    def clear(self):
+        self.held = {}
 
     def exists(self):
         return bool(self.held)
@@ -136,6 +139,7 @@ class FakeStream:
         self.handles: dict[int, Handle] = {}
         self.watermark, self.latest, self.late = 0, 0, 0
         self.run = f"{id(self)}"
+        self.ranges = [ShardRange(n * shards) for n in range(len(self.programs))]
         self.found: dict[str, list] = {}
 
     def _leaving(self, island):
@@ -177,7 +181,7 @@ class FakeStream:
         for number, stream, time, values in rows:
             for at, (island, program) in enumerate(zip(self.layout.islands, self.programs)):
                 if program.ticks:
-                    per_shard.setdefault(at * self.shards, []).append(
+                    per_shard.setdefault(self.ranges[at].first, []).append(
                         (time, places[stream], number, -1, -1, *(None for _ in program.columns[1:]))
                     )
                 for place, (name, slots) in enumerate(program.inputs):
@@ -189,10 +193,11 @@ class FakeStream:
                     for slot, value in zip(slots, values):
                         door[slot] = value
                     for shard in self.shards_of(island, stream, values):
-                        key = at * self.shards + shard
+                        key = self.ranges[at].first + shard
                         per_shard.setdefault(key, []).append((time, places[stream], number, place, *door))
         for key, found in per_shard.items():
-            program = self.programs[key // self.shards]
+            at = next(n for n, held in enumerate(self.ranges) if 0 <= key - held.first < self.shards)
+            program = self.programs[at]
             types = [pa.int64(), pa.int32(), pa.int64(), pa.int32(), *(ARROW_TYPES[kind] for kind in program.kinds)]
             names = ["o0", "o1", "o2", "o3", *program.columns]
             columns = [pa.array([row[n] for row in found], type_) for n, type_ in enumerate(types)]
@@ -210,7 +215,7 @@ class FakeStream:
     def _processor(self, key) -> IslandProcessor:
         run = f"{self.run}-{random.random()}" if self.forget else self.run
         last = LAST_CLOCK
-        made = IslandProcessor(self.programs, self.shards, 4, run, "drop", last)
+        made = IslandProcessor(self.programs, self.shards, 4, run, "drop", last, self.ranges)
         made.init(self.handles.setdefault(key, Handle()))
         return made
 

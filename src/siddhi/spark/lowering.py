@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -63,6 +64,7 @@ class BatchLowering:
         self._tables = tables
         self._table_rows = table_rows
         self._wanted = frozenset(wanted)
+        self._name = uuid.uuid4().hex
         self._places = {execution.name: n for n, execution in enumerate(plan.executions)}
         self._queries = {e.name: e for e in plan.executions if isinstance(e, QueryPlan)}
         self._sequence = max((len(binding.sequence) for binding in bindings.values()), default=1) or 1
@@ -163,7 +165,6 @@ class BatchLowering:
         return write_program(self._plan, island, self.outputs_of(island))
 
     def _run(self, island: Island, number: int) -> DataFrame:
-        del number
         program = self.program(island)
         feeds = tuple(
             TableFeed(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
@@ -193,7 +194,7 @@ class BatchLowering:
             *door,
         ]
         if island.stateless:
-            out = rows.select(*sent).mapInArrow(unsorted_rows(program), schema)
+            out = rows.select(*sent).mapInArrow(unsorted_rows(program, f"{self._name} {number}"), schema)
         else:
             order = [
                 F.col(TIME),
@@ -206,7 +207,7 @@ class BatchLowering:
                 rows.repartition(partitions, F.col("shard"))
                 .sortWithinPartitions(F.col("shard"), *order)
                 .select(*sent)
-                .mapInArrow(sorted_rows(program, EndOfInput(self._settings.flush)), schema)
+                .mapInArrow(sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}"), schema)
             )
         if self._sequence > 1:
             out = out.select("*", *(F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}") for n in range(1, self._sequence)))
