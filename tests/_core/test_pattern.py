@@ -526,3 +526,65 @@ def test_what_is_complete_makes_room_for_what_begins(
     assert pattern_of(runtime).dropped == 0
     runtime.shutdown()
     assert rows == expected
+
+
+def refusing(query: str, most: int) -> tuple[SiddhiAppRuntime, list[tuple[object, ...]], list[int]]:
+    """An app with at most so many partial matches, its rows, and the values of the events that failed."""
+    runtime = started(f"from {query}", info=f"name='q', max.partial.matches='{most}'")
+    rows: list[tuple[object, ...]] = []
+    failed: list[int] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    runtime.handle_exception_with(lambda _error, _stream, events: failed.extend(event.data[0] for event in events))
+    return runtime, rows, failed
+
+
+def test_a_refused_event_of_a_chunk_leaves_the_others_alone() -> None:
+    runtime, rows, failed = refusing("every e1=A -> e2=A[x == e1.x + 1] select e1.x as x, e2.x as y", 2)
+    runtime.input_handler("A").send_events([Event(1000 + i, (x,)) for i, x in enumerate((1, 5, 2, 9, 3, 6))])
+    assert rows == [(1, 2), (2, 3), (5, 6)]
+    assert failed == [9]
+    runtime.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("query", "most", "events", "expected", "refused"),
+    [
+        # The older count takes an event or nothing does.
+        ("every e1=A<2:3> -> e2=B select e1.x as x", 1, "A1 A2 A3 B9", [([1, 2],)], [3]),
+        ("every e1=A<2:4> -> e2=B select e1.x as x", 1, "A1 A2 A3 B9 A4 A5 B8", [([1, 2],), ([4, 5],)], [3]),
+        # One event moves on, another begins: together or not at all.
+        ("every e1=A -> e2=A -> e3=B select e1.x as x, e2.x as y", 1, "A1 A2 B9", [], [2]),
+        ("every e1=A -> e2=A -> e3=B select e1.x as x, e2.x as y", 2, "A1 A2 A3 B9", [(1, 2)], [3]),
+        # A group starts again, and what it came from is complete.
+        ("e1=A -> every e2=B select e1.x as x, e2.x as y", 1, "A1 B2 B3", [(1, 2), (1, 3)], []),
+        ("e1=A -> every e2=B -> e3=C select e2.x as x", 2, "A1 B2 B3 C9", [(2,)], [3]),
+        # What was skipped begins with a later event.
+        ("every e1=A<0:2> -> e2=B -> e3=C select e2.x as x", 1, "B1 B2 C9 B3 C9", [(1,), (3,)], [2]),
+        # A sequence in progress outlives an event that is refused.
+        ("every e1=A, e2=A, e3=B select e1.x as x, e2.x as y", 2, "A1 A2 A3 B9", [(1, 2)], [3]),
+        ("every e1=A, e2=A, e3=B select e1.x as x, e2.x as y", 1, "A1 A2 B8", [], [2]),
+    ],
+)
+def test_a_refused_event_has_not_come(
+    query: str, most: int, events: str, expected: list[tuple[object, ...]], refused: list[int]
+) -> None:
+    runtime, rows, failed = refusing(query, most)
+    send(runtime, events)
+    assert rows == expected
+    assert failed == refused
+    runtime.shutdown()
+
+
+def test_the_limit_is_one_for_all_keys() -> None:
+    query = "@info(name='q', max.partial.matches='2') from every e1=A<1:2> -> e2=B select e1.x as xs insert into O;"
+    app = f"@app:playback {STREAMS} partition with (x of A, x of B) begin {query} end;"
+    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    rows: list[tuple[object, ...]] = []
+    failed: list[int] = []
+    runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
+    runtime.handle_exception_with(lambda _error, _stream, events: failed.extend(event.data[0] for event in events))
+    runtime.start()
+    send(runtime, "A1 A2 A3 A1 B1 A3 B3 B2")
+    assert failed == [3, 1]
+    assert rows == [([1],), ([3],), ([2],)]
+    runtime.shutdown()

@@ -138,6 +138,9 @@ def test_nodes_that_share_an_aggregation_are_told_apart() -> None:
     assert plan(app).aggregations["A"].shard is None
     with pytest.raises(SiddhiAppError, match="'shardId', is not given"):
         plan(app, properties={"partitionById": "true"})
+    alone = parse(f"{STREAM} @PartitionById(enable = 'false') {definition}")
+    assert plan(alone, properties={"shardId": "one"}).aggregations["A"].shard is None
+    assert plan(alone, properties={"partitionById": "true", "shardId": "one"}).aggregations["A"].shard == "one"
 
 
 # --- purging
@@ -295,7 +298,7 @@ def ms(*parts: int) -> int:
     ],
 )
 def test_ranges_with_wildcards(text: str, start: int, end: int) -> None:
-    assert time_range(text, None) == (start, end)
+    assert time_range(text) == (start, end)
 
 
 @pytest.mark.parametrize(
@@ -314,11 +317,20 @@ def test_ranges_with_wildcards(text: str, start: int, end: int) -> None:
 )
 def test_what_is_no_range(text: str) -> None:
     with pytest.raises(ValueError, match="behind 'within'"):
-        time_range(text, None)
+        time_range(text)
 
 
-@given(st.text(max_size=30), st.none() | st.text(max_size=30) | st.integers())
-def test_any_text_is_a_range_or_an_error(first: str, second: str | int | None) -> None:
+@pytest.mark.parametrize(
+    ("values", "which"),
+    [(("2016-02-29 23:59:59", None), "second "), ((None, 1), "first "), ((None, None), "first "), ((None,), "")],
+)
+def test_a_null_is_no_end_of_a_range(values: tuple[object, ...], which: str) -> None:
+    with pytest.raises(ValueError, match=f"the {which}value behind 'within' is null"):
+        time_range(*values)
+
+
+@given(st.text(max_size=30), st.just(()) | st.tuples(st.none() | st.text(max_size=30) | st.integers()))
+def test_any_text_is_a_range_or_an_error(first: str, others: tuple[str | int | None, ...]) -> None:
     with suppress(ValueError):
-        start, end = time_range(first, second)
+        start, end = time_range(first, *others)
         assert start < end

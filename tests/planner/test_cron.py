@@ -43,7 +43,7 @@ def after(text: str, moment: datetime) -> datetime | None:
         ("0 0 0 1 JAN-MAR/2 ?", "2024-03-01 00:00:00"),
         ("0 0 0 29 2 ? 2025-2032", "2028-02-29 00:00:00"),
         ("0 0 0 1 1 ? 2000", None),
-        ("0 0 0 30 2 ?", None),
+        ("0 0 0 29 2 ? 2016", None),
     ],
 )
 def test_the_next_time(text: str, expected: str | None) -> None:
@@ -57,6 +57,7 @@ def test_the_next_time(text: str, expected: str | None) -> None:
         "not a cron", "", "* * * * *", "* * * * * * * *", "* * * * * *", "0 0 12 ? * ?", "60 * * * * ?", "* * 24 * * ?",
         "0 0 0 0 * ?", "0 0 0 32 * ?", "0 0 0 1 13 ?", "0 0 0 ? * 8", "0 0 0 ? * 6#6", "*/0 * * * * ?", "5/x * * * * ?",
         "a * * * * ?", "1- * * * * ?", "0 0 0 1 FOO ?", ", * * * * ?", "0 0 0 xW * ?", "* * * * * ? 1960",
+        "0 0 0 30 2 ?", "0 0 0 31 4,6,9,11 ?", "0 0 0 29 FEB ? 2023",
     ],
 )  # fmt: skip
 def test_texts_that_name_no_times(text: str) -> None:

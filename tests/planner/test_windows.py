@@ -27,7 +27,7 @@ def test_arguments_a_window_takes(window: str) -> None:
 
 
 REFUSED = [
-    ("batch(-1)", "E305"), ("batch('x')", "E303"), ("cron('not a cron')", "E323"), ("cron(s)", "E304"), ("delay()", "E303"),
+    ("batch(-1)", "E305"), ("batch('x')", "E303"), ("cron('not a cron')", "E323"), ("cron('0 0 0 31 2 ?')", "E323"), ("cron(s)", "E304"), ("delay()", "E303"),
     ("expression(i)", "E303"), ("expression('i')", "E311"), ("expression('i >')", "E322"), ("expression('zz > 1')", "E203"),
     ("expression('middle.i > 1')", "E202"), ("expressionBatch('b', i)", "E303"), ("expressionBatch('b', true, b)", "E304"),
     ("externalTime(i, 1 sec)", "E303"), ("externalTime(l + 1L, 1 sec)", "E306"), ("externalTime(l)", "E303"),

@@ -292,7 +292,7 @@ def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
         asks.send(("x", 5, 6, "sec"), timestamp=BASE)
     assert seen == [
         "the range behind 'within' is empty: 5 is not before 5: the end is not part of it",
-        "only text can stand alone behind 'within': write two times, or a text such as '2017-06-** **:**:**'",
+        "the second value behind 'within' is null: leave such events out with a filter",
         "'fortnight' behind 'per' is no bucket length: write 'sec', 'min', 'hour', 'day', 'month' or 'year'",
     ]
 

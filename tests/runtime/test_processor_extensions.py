@@ -296,6 +296,51 @@ def test_batches_give_what_rows_give(manager):
             assert out == [row for chunk in want for row in chunk]
 
 
+@extension.stream_processor("t:clockwork", args=(TIME,), registry=OWN)
+class Clockwork:
+    """Wakes itself again and again."""
+
+    def __init__(self, context: extension.ProcessorContext) -> None:
+        self.context = context
+
+    def process(self, event: Event, period: int) -> Event:
+        self.period = period
+        self.context.schedule(self.context.now + period)
+        return event
+
+    def on_timer(self, time: int) -> Event:
+        self.context.schedule(time + self.period)
+        return Event(time, ("tick", 0))
+
+
+@pytest.mark.parametrize("timers", ["jump", "exact"])
+def test_a_processor_that_wakes_itself_for_ever_has_no_end(manager, timers):
+    manager.set_extension("t:clockwork", Clockwork)
+    app = f"@app:name('A') @app:playback(timers = '{timers}') {STREAM} @info(name = 'q') from S#t:clockwork(10) select k insert into Out;"
+    with running(app, manager=manager) as runtime:
+        ticks = collect(runtime, "Out")
+        runtime.input_handler("S").send(("a", 1), 1000)
+        with pytest.raises(
+            ValueError, match=r"'A' does not come to rest: at 1050, after 5 rounds, query 'q' still waits"
+        ):
+            runtime.advance_to_end(most_rounds=5)
+        assert ticks == [("a",)] + [("tick",)] * 5
+
+
+def test_a_processor_can_not_wake_itself_while_time_stands(manager):
+    manager.set_extension("t:clockwork", Clockwork)
+    app = f"@app:playback {STREAM} from S#t:clockwork(0) select k insert into Out;"
+    errors: list[str] = []
+    with running(app, manager=manager) as runtime:
+        runtime.handle_exception_with(lambda error, *_: errors.append(str(error)))
+        runtime.input_handler("S").send(("a", 1), 1000)
+        runtime.advance_clock(2000)
+        runtime.advance_to_end()
+    assert errors == [
+        "stream processor 't:clockwork' failed in on_timer: ValueError: on_timer(1000) can't ask for 1000: time must go on in between"
+    ]
+
+
 def test_live_timers_wake_a_processor(manager):
     from threading import Event as Signal
 

@@ -13,6 +13,7 @@ from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.io import InMemoryBroker
 from siddhi.runtime.statistics import StatisticsLevel
+from siddhi.runtime.statistics_memory import StateSizes
 
 APP = """
     @app:name('measured')
@@ -90,6 +91,33 @@ def test_detail_tells_the_size_of_states(runtime: SiddhiAppRuntime) -> None:
     after = runtime.statistics.memory
     for owner in [("Queries", "sums"), ("Tables", "T"), ("Windows", "W"), ("Partitions", "partition_0")]:
         assert after[owner] > before[owner]
+
+
+def test_a_state_that_takes_long_to_measure_is_measured_seldom(runtime: SiddhiAppRuntime) -> None:
+    now = 0.0
+    each = 0.2  # seconds that measuring takes, by a clock that only moves then
+
+    def clock() -> float:
+        return now
+
+    sizes = StateSizes(runtime._assembly, clock)
+    measured = sizes._measured
+
+    def slowly() -> dict[tuple[str, str], int]:
+        nonlocal now
+        now += each
+        return measured()
+
+    sizes._measured = slowly  # type: ignore[method-assign]
+    before = sizes.read()
+    send(runtime)
+    now = 20.1
+    assert sizes.read() is before
+    now = 20.3
+    after = sizes.read()
+    assert after["Queries", "sums"] > before["Queries", "sums"]
+    each, now = 0.001, 50.0
+    assert sizes.read() is not sizes.read()
 
 
 def test_a_state_of_objects_that_are_no_data_has_no_size_and_the_others_have(manager: SiddhiManager) -> None:
@@ -355,14 +383,16 @@ def test_operations_on_tables_windows_and_aggregations_are_measured(manager: Sid
         runtime.input_handler("S").send(("a", v))
     runtime.query("from T select a")
     runtime.query("from W select a")
+    runtime.query("select 'c' as a, 7 as v insert into T")
+    runtime.query("delete T on T.a == 'c'")
     read = runtime.statistics
     assert {key: measured.operations for key, measured in read.operations.items()} == {
         ("Aggregations", "G", "find"): 5,
         ("Aggregations", "G", "insert"): 5,
         ("Tables", "T", "contains"): 5,
-        ("Tables", "T", "delete"): 1,
+        ("Tables", "T", "delete"): 2,
         ("Tables", "T", "find"): 6,
-        ("Tables", "T", "insert"): 1,
+        ("Tables", "T", "insert"): 2,
         ("Tables", "T", "update"): 1,
         ("Tables", "T", "updateOrInsert"): 2,
         ("Windows", "W", "find"): 6,
@@ -378,5 +408,6 @@ def test_operations_on_tables_windows_and_aggregations_are_measured(manager: Sid
     runtime.enable_statistics("off")
     assert dict(runtime.statistics.operations) == {}
     runtime.input_handler("S").send(("a", 1))
+    runtime.query("select 'c' as a, 7 as v insert into T")
     runtime.enable_statistics("basic")
     assert not any(measured.operations for measured in runtime.statistics.operations.values())

@@ -53,10 +53,10 @@ def read(folder: Path) -> list[tuple]:
 
 
 def run(folder: Path) -> subprocess.Popen:
-    here = Path(__file__).parent
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, str(here / "stream_run.py"), str(folder)],
+            [sys.executable, "-m", "tests.spark.stream_run", str(folder)],
+            cwd=Path(__file__).parents[2],
             start_new_session=True,
             stdout=subprocess.DEVNULL,
             stderr=log,

@@ -8,8 +8,10 @@ import zlib
 import pyarrow as pa
 
 from siddhi.planner import Plan, plan
+from siddhi.planner.separability import KeyExpression
 from siddhi.query_compiler import parse
 from siddhi.spark.islands import cut
+from siddhi.spark.keys import IslandKey
 from siddhi.spark.pack import packed, unpacked
 from siddhi.spark.program import DOOR, write_program
 from siddhi.spark.shard import ARROW_TYPES
@@ -111,12 +113,27 @@ class Clock:
 class FakeStream:
     """An app over a stream: rows in micro-batches, a watermark that trails by ``grace``.
 
-    ``forget``: engines are not kept between batches, so that every batch restores them from their state.
+    ``forget``: engines are not kept between batches, so that every batch restores them from their state. ``force``: an
+    attribute by which islands are spread that have no key.
     """
 
-    def __init__(self, app: str, *, bound, shards: int, grace: int, forget: bool = False, flush: bool = False):
+    def __init__(
+        self,
+        app: str,
+        *,
+        bound,
+        shards: int,
+        grace: int,
+        forget: bool = False,
+        flush: bool = False,
+        force: str | None = None,
+    ):
         self.plan: Plan = plan(parse(app))
         self.layout = cut(self.plan, streaming=True, prefer="engine", bound=bound)
+        for island in self.layout.islands if force is not None else ():
+            if island.is_single:
+                key = KeyExpression(force, force)
+                island.key = IslandKey(dict.fromkeys(island.inputs, (key,)))
         self.shards, self.grace, self.forget, self.flush = shards, grace, forget, flush
         self.programs = tuple(write_program(self.plan, i, self._leaving(i)) for i in self.layout.islands)
         self.handles: dict[int, Handle] = {}

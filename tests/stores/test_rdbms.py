@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -218,7 +219,9 @@ def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
 @pytest.mark.parametrize(
     ("options", "attributes", "message"),
     [
-        ("", "s string", "lacks the option 'url'"),
+        ("", "s string", "no 'url', and the app no name"),
+        (", username = 'ann', password = 'secret'", "s string", "has 'username' but no 'url'"),
+        (", jdbc.url = 'jdbc:mysql://x:secret@y'", "s string", "has 'jdbc.url' but no 'url'"),
         (", url = 'nonsense'", "s string", "names no database"),
         (", url = 'nodb://x:secret@y/z'", "s string", "names no database"),
         (", url = 'mysql+nodriver://x'", "s string", "names no database"),
@@ -231,6 +234,22 @@ def test_what_can_not_be_is_refused(manager, options, attributes, message):
     assert caught.value.code == "E326"
     assert caught.value.line == 1
     assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize(("name", "called"), [("trades", "trades.db"), ("../a b?c.d", "%2E%2E%2Fa b%3Fc%2Ed.db")])
+def test_without_a_url_it_is_a_file_called_as_the_app(manager, tmp_path, monkeypatch, name, called):
+    monkeypatch.chdir(tmp_path)
+    text = (
+        f"@app:name('{name}') define stream I (s string, v int);"
+        "@store(type = 'rdbms') define table T (s string, v int); from I insert into T;"
+    )
+    for value in (1, 2):
+        with manager.create_siddhi_app_runtime(text) as runtime:
+            runtime.input_handler("I").send(("a", value))
+            assert len(runtime.query("from T select v")) == value
+    assert [file.name for file in tmp_path.glob("*.db")] == [called]
+    with closing(sqlite3.connect(tmp_path / called)) as connection:
+        assert connection.execute("select s, v from T order by v").fetchall() == [("a", 1), ("a", 2)]
 
 
 def test_without_sqlalchemy_it_is_said_what_to_install(manager, monkeypatch):

@@ -14,7 +14,7 @@ class AggregationSearch(Searchable):
         slot: int,
         condition: Executor | None,
         within: tuple[int, int] | tuple[Executor, ...],
-        range_of: Callable[[object, object | None], tuple[int, int]],
+        range_of: Callable[..., tuple[int, int]],
         per: int | Executor,
         level_of: Callable[[object], int],
         gates: Sequence[tuple[int, Executor]] = (),

@@ -24,8 +24,8 @@
 # Cost: what expires is found at the old end of a list by start time; what a state's filter wants to be equal is found
 # by key (pattern_index); what the filter says of the event alone is decided once per event.
 #
-# Bound: a limit on the partial matches that have begun is checked where one begins or forks. Where it is reached, the
-# event is refused with an error, or the oldest one goes once the event is done.
+# Bound: where an event would leave more partial matches waiting than may be, it is refused with an error as if it had not
+# come (pattern_limit), or the oldest one goes once the event is done.
 #
 # Absences end by timers. One timer per state is on its way, for the first of them; it fires with the app's clock, and
 # the partial match goes on with the time it was due: so long after the last event it has taken, which a count in front
@@ -33,6 +33,7 @@
 
 from libc.stdint cimport int64_t
 
+from siddhi._core.context cimport FaultSink
 from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport FrameC
 from siddhi._core.pattern_found cimport Found
@@ -57,7 +58,7 @@ cdef struct RunC:                  # what one partition key holds
     EntryC** stopped               # [n_states] entries of counting states that collect no more, linked by bucket_next
     int64_t deadline               # of a leading absence, NO_TIME: it waits for nothing
     StartsC starts
-    StartsC waited                 # those that an absence began: counted where there is a limit, older by its end
+    StartsC waited                 # begun by no event of the first state: counted where there is a limit
     bint begun                     # the first partial match has been made
     bint renew                     # see `renews`
 
@@ -71,6 +72,8 @@ cdef class Pattern(Processor):
     cdef bint is_sequence
     cdef bint every                # the first state is in an `every` group
     cdef bint implicit             # the first state takes each event that fits it; no partial match waits there
+    cdef bint plain                # a pattern of single events, in which no group behind the first state starts again
+    cdef bint forks                # a group behind the first state starts again
     cdef bint renews               # a sequence that may begin with no event begins anew behind its second state
     cdef bint begins_by_clock      # a leading absence with a time: the first instant counts
     cdef bint partitioned
@@ -90,8 +93,9 @@ cdef class Pattern(Processor):
     cdef int64_t now               # ms; of the event or timer at work
 
     cdef int take_one(self, int stream, EventC* event) except -1
-    cdef int take_chunk(self, int stream, EventC* event) except -1
-    cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1
+    cdef int take_chunk(self, int stream, EventC* event, FaultSink source) except -1
+    cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1       # 1: it is refused, nothing has happened
+    cdef int apply(self, RunC* run, StreamC* stream, EventC* event) except -1
     cdef int begin(self, RunC* run, int64_t now) except -1
     cdef int update(self, RunC* run, int number) except -1
     cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1

@@ -5,11 +5,13 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
-from siddhi._core.context cimport AppContext
+from siddhi._core.context cimport AppContext, FaultSink
 from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
 from siddhi._core.fetch cimport WORTH_FETCHING
 from siddhi._core.pattern_expiry cimport REARMED, expire, make_room, too_many
+from siddhi._core.pattern_found cimport goes_on
+from siddhi._core.pattern_limit cimport deliver_but, has_room, note_refused, refuse_one, take_if_room
 from siddhi._core.pattern_match cimport (
     NEW,
     leave_starts,
@@ -65,6 +67,8 @@ cdef class Pattern(Processor):
         self.begins_by_clock = first.waits
         # Each event may begin a match: that one is made when it does, not before.
         self.implicit = first.kind == STREAM and first.again == 0 and (<Operand> first.operands[0]).n_conditions == 0
+        self.forks = any([(<State> state).again > 0 for state in states])
+        self.plain = not is_sequence and not self.forks and all([(<State> state).kind == STREAM for state in states])
         self.renews = is_sequence and every and first.kind == COUNT and first.min == 0
         self.partitioned = partitioned
         self.limit = limit
@@ -217,27 +221,30 @@ cdef class Pattern(Processor):
         self.busy = True
         status = take_unchecked(self, self.runs[self.frame.partition], &self.streams[stream], event)
         self.busy = False
-        if status == -1:
-            return -1
+        if status:
+            return -1 if status == -1 else refuse_one(self)
         return self.found.deliver() if self.found.size else 0
 
-    cdef int take_chunk(self, int stream, EventC* event) except -1:
+    cdef int take_chunk(self, int stream, EventC* event, FaultSink source) except -1:
         cdef int status = 0
+        cdef list refused = None
         if self.busy:
             raise RuntimeError("a filter of a pattern must not send events to the pattern")
         self.busy = True
         while event is not NULL and status != -1:
             if event.type == CURRENT or event.type == EXPIRED:
                 status = take_unchecked(self, self.runs[self.frame.partition], &self.streams[stream], event)
+                if status == 1:
+                    refused = note_refused(self, refused, event)
             event = event.next
         self.busy = False
         if status == -1:
             return -1
+        if refused is not None:
+            return deliver_but(self, refused, source)
         return self.found.deliver() if self.found.size else 0
 
     cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1:
-        cdef int i
-        cdef Py_ssize_t before
         cdef int64_t now = event.timestamp
         if not run.begun:
             self.begin(run, now_ms(self.frame) if self.frame.clock or not self.frame.playback else now)
@@ -245,6 +252,17 @@ cdef class Pattern(Processor):
         if self.within >= 0 and run.starts.oldest is not NULL and (
                 run.starts.oldest.start < now - self.within or run.starts.latest > now + self.within):
             expire(self, run, now)
+        if self.limit == 0:
+            return self.apply(run, stream, event)
+        if not self.drops_oldest:
+            return self.apply(run, stream, event) if has_room(self, run) else take_if_room(self, run, stream, event)
+        self.apply(run, stream, event)
+        return make_room(self, run) if self.n_begun > self.limit else 0
+
+    cdef int apply(self, RunC* run, StreamC* stream, EventC* event) except -1:
+        """Let an event do what it does."""
+        cdef int i
+        cdef Py_ssize_t before
         if self.is_sequence:
             step(self, run)
         else:
@@ -259,7 +277,7 @@ cdef class Pattern(Processor):
             self.offer(run, &stream.inlets[i], event)
             if self.found.size != before and not self.found.apart:
                 self.found.push(NULL)
-        return make_room(self, run) if self.drops_oldest and self.n_begun > self.limit else 0
+        return 0
 
     cdef int update(self, RunC* run, int number) except -1:
         """Make what came in usable: behind what is pending, by time, those that have no event yet last."""
@@ -342,9 +360,6 @@ cdef class Pattern(Processor):
     cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
                   EventC** kept) except -1:
         """Put an event into its slot. All partial matches that take it share one record."""
-        if self.limit and not self.drops_oldest and self.n_begun >= self.limit and (
-                partial.starts is NULL if number == 0 else (<State> self.state[number]).again > 0):
-            raise too_many(self)
         if kept[0] is NULL:
             kept[0] = operand.copier.copy(event)
         kept[0].refs += 1
@@ -362,6 +377,8 @@ cdef class Pattern(Processor):
         if number == 0 and (self.within >= 0 or self.limit) and (
                 not self.matches.counting[operand.slot] or partial.starts is NULL):
             start_at(&run.starts, partial, event.timestamp)
+        elif number > 0 and self.limit and partial.starts is NULL:
+            start_at(&run.waited, partial, event.timestamp)    # it has skipped what `within` counts from
         return 0
 
     # --- from state to state
@@ -379,7 +396,7 @@ cdef class Pattern(Processor):
             self.add_again(run, state.again, partial)
             if state.again == 0 and partial.unarmed == -1:
                 partial.unarmed = REARMED
-        if state.next < 0 and partial.entries is NULL:
+        if state.next < 0 and not goes_on(partial):
             leave_starts(partial)  # it waits for nothing any longer
         return 0
 

@@ -70,22 +70,23 @@ cdef int receive_checked(PatternEntry entry, EventChunk* chunk) except -1:
         else:
             status = one_unchecked(entry.pattern, entry.stream, chunk.head)
     else:
-        status = chunk_unchecked(entry.pattern, entry.stream, chunk.head)
+        status = chunk_unchecked(entry.pattern, entry.stream, chunk.head, entry.source)
     if status == -1:
         entry.pattern.abort()
     return status
 
 
 ctypedef int (*event_fn)(Pattern pattern, int stream, EventC* event) noexcept
+ctypedef int (*chunk_fn)(Pattern pattern, int stream, EventC* event, FaultSink source) noexcept
 
 
 cdef int one_checked(Pattern pattern, int stream, EventC* event) except -1:
     return pattern.take_one(stream, event)
 
 
-cdef int chunk_checked(Pattern pattern, int stream, EventC* event) except -1:
-    return pattern.take_chunk(stream, event)
+cdef int chunk_checked(Pattern pattern, int stream, EventC* event, FaultSink source) except -1:
+    return pattern.take_chunk(stream, event, source)
 
 
 cdef event_fn one_unchecked = <event_fn> one_checked
-cdef event_fn chunk_unchecked = <event_fn> chunk_checked
+cdef chunk_fn chunk_unchecked = <chunk_fn> chunk_checked

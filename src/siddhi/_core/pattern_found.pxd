@@ -2,7 +2,7 @@
 
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport FrameC
-from siddhi._core.pattern_match cimport Matches, PartialC
+from siddhi._core.pattern_match cimport EntryC, Matches, PartialC
 from siddhi._core.pattern_view cimport PatternView
 from siddhi._core.processor cimport Processor
 
@@ -21,4 +21,14 @@ cdef class Found:
     cdef int push(self, PartialC* partial) except -1
     cdef int deliver(self) except -1
     cdef int put_out(self, PartialC* partial, bint alone) except -1
+    cdef void cut(self, Py_ssize_t size) noexcept
     cdef void clear(self) noexcept
+
+cdef inline bint goes_on(const PartialC* partial) noexcept:
+    """Whether a count before may yet change a match that is complete."""
+    cdef EntryC* entry = partial.entries
+    while entry is not NULL:
+        if not entry.broken:
+            return True
+        entry = entry.sibling
+    return False

@@ -5,17 +5,6 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport Layout, acquire, release
-from siddhi._core.pattern_match cimport EntryC
-
-
-cdef inline bint goes_on(const PartialC* partial) noexcept:
-    """Whether a count before may yet change a match that is complete."""
-    cdef EntryC* entry = partial.entries
-    while entry is not NULL:
-        if not entry.broken:
-            return True
-        entry = entry.sibling
-    return False
 
 
 @cython.final
@@ -112,9 +101,12 @@ cdef class Found:
         self.moment.group = 0
         return self.next.process_one(self.moment) if alone else self.next.process(self.moment)
 
+    cdef void cut(self, Py_ssize_t size) noexcept:
+        """Forget all but the first matches."""
+        while self.size > size:
+            self.size -= 1
+            if self.items[self.size] is not NULL:
+                self.matches.drop(self.items[self.size])
+
     cdef void clear(self) noexcept:
-        cdef Py_ssize_t i
-        for i in range(self.size):
-            if self.items[i] is not NULL:
-                self.matches.drop(self.items[i])
-        self.size = 0
+        self.cut(0)

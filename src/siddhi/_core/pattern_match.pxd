@@ -61,7 +61,7 @@ cdef struct PartialC:
     int64_t latest
     uint32_t refs
     int32_t front                  # last state that has taken an event, -1: none
-    int32_t unarmed                # state whose group starts again once a later state takes this, -1: none
+    int32_t unarmed                # state whose group starts again once a later state takes this, -1: none, -2: it has
     EventC* slots[1]
 
 cdef class BlockPool:              # blocks of one size; grows by slabs

@@ -18,6 +18,8 @@ cdef class ProcessorContext:
     cdef readonly tuple attributes
     cdef set pending               # due times of the timers on their way
     cdef bint dropped              # the key is gone
+    cdef bint firing               # on_timer(fired) is at work
+    cdef int64_t fired
 
 cdef class PythonKey:
     cdef ProcessorContext context

@@ -40,10 +40,13 @@ cdef class ProcessorContext:
 
         Raises:
             EventError: the time is no integer.
+            ValueError: ``on_timer`` asks for a time that is not after the one it was called for: that would have no end.
         """
         cdef int64_t due = read_timestamp(when)
         cdef AppLock lock = self.app.lock
         with lock:
+            if self.firing and due <= self.fired:
+                raise ValueError(f"on_timer({self.fired}) can't ask for {due}: time must go on in between")
             if not self.dropped and due not in self.pending:
                 self.pending.add(due)
                 self.app.schedule(self.step, due, self.partition)
@@ -138,7 +141,12 @@ cdef class PythonStep:
         if when not in key.context.pending:
             return False  # of a key that was dropped, its slot perhaps used again
         key.context.pending.remove(when)
-        return self.put_out(self.answer(key, "on_timer", (when,)), NULL, None, next)
+        key.context.firing, key.context.fired = True, when
+        try:
+            answer = self.answer(key, "on_timer", (when,))
+        finally:
+            key.context.firing = False
+        return self.put_out(answer, NULL, None, next)
 
     cdef bint end_chunk(self, PythonKey key, Processor next) except -1:
         """The chunk is over; whether anything went on."""

@@ -151,18 +151,23 @@ cdef class OnDemandChange(OnDemand):
 
     Args:
         app: the app's context.
-        selector: the selection; its output acts on the table.
+        selector: the selection.
+        output: of it; acts on the table.
     """
 
     cdef EventPool pool
+    cdef OutputStage output
 
-    def __init__(self, AppContext app not None, Processor selector not None):
+    def __init__(self, AppContext app not None, Processor selector not None, OutputStage output not None):
         self.app = app
         self.selector = selector
+        self.output = output
         self.pool = EventPool(Layout((), ()))
 
     cdef object answer(self):
         cdef EventC* event = acquire(self.pool)
+        if self.output.meter is not None and self.output.meter.on != self.output.counting:
+            self.output.set_counting(self.output.meter.on)     # statistics were switched since the last time
         event.timestamp = NO_TIMESTAMP
         event.body[0] = 0
         try:

@@ -56,7 +56,10 @@ class ProcessorContext(Protocol):
     def now(self) -> int: ...
 
     def schedule(self, when: int) -> None:
-        """Have ``on_timer(when)`` called when the app's clock reaches a time (ms); once, however often it is asked for."""
+        """Have ``on_timer(when)`` called when the app's clock reaches a time (ms); once, however often it is asked for.
+
+        A time that ``on_timer`` asks for is after the one it was called for.
+        """
 
 
 class Reset:

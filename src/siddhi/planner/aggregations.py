@@ -27,7 +27,7 @@ from siddhi.planner.walk import has_aggregate
 from siddhi.query_api.definition import AggregationDefinition, Attribute, Duration
 from siddhi.query_api.expression import FunctionCall, Variable
 from siddhi.query_api.selection import OutputAttribute
-from siddhi.query_api.span import Node
+from siddhi.query_api.span import Node, Span
 from siddhi.types import AttributeType
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
             owner=definition.id,
             store=stores.get(table),
             store_indexes=tuple((position,) for position in times) if stores else (),
+            objects=tuple(stored.objects),
             span=definition.span,
         )
     catalog.aggregations[definition.id] = AggregationPlan(
@@ -184,6 +185,7 @@ class _Stored:
             self._add(Attribute(attr.name, attr.type), definition)
         self.base_values: list[BaseValue] = []
         self.outputs: list[OutputValue] = []
+        self.objects: list[tuple[str, str, Span | None]] = []
         self.last: int | None = None
         self._known: dict[tuple[BaseKind, TypedExpression | None], int] = {}
         selected = definition.selector.attributes or tuple(
@@ -258,6 +260,8 @@ class _Stored:
             )
         position = self._add(Attribute(name, typed.type), at)
         self.base_values.append(BaseValue(BaseKind.LATEST, typed, position))
+        if typed.type is AttributeType.OBJECT:
+            self.objects.append((name, f"'{name}'", at.span))
         self._output(name, typed.type, OutputKind.STORED, position)
 
     def _output(self, name: str, type_: AttributeType, kind: OutputKind, position: int, count: int = 0) -> None:
@@ -286,6 +290,7 @@ class _Stored:
             self._output(name, type_, OutputKind.STORED, position)
         elif kind == "distinctCount":
             values = Attribute(f"AGG_SET_{argument.name}", AttributeType.OBJECT)
+            self.objects.append((values.name, f"the values that '{kind}' has met", place.span))
             self._output(name, long, OutputKind.SIZE, self._base(BaseKind.DISTINCT, argument, (values,), at))
         elif kind == "stdDev":
             cells = (

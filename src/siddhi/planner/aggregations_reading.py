@@ -65,7 +65,7 @@ def plan_reading(
     if all(isinstance(end, Const) for end in ends):
         values = [end.value for end in ends if isinstance(end, Const)]
         try:
-            known = time_range(values[0], values[1] if len(values) > 1 else None)
+            known = time_range(*values)
         except ValueError as error:
             raise _explained(error, within[0] if within[0].span is not None else at) from error
     return AggregationReadPlan(ends, length, known, duration)

@@ -69,18 +69,23 @@ def kept_duration(duration: Duration, kept: tuple[Duration, ...], aggregation: s
     return kept.index(duration)
 
 
-def time_range(first: object, second: object | None) -> tuple[int, int]:
+def time_range(*values: object) -> tuple[int, int]:
     """The range [start, end) in ms that one text with wildcards, or two times (ms or text) behind ``within`` mean.
 
     Raises:
         ValueError: they mean none; the second argument is a hint.
     """
-    if second is None:
+    first = values[0]
+    for value, place in zip(values, ("first ", "second ") if len(values) > 1 else ("",), strict=True):
+        if value is None:
+            raise _MisreadError(f"the {place}value behind 'within' is null", "leave such events out with a filter")
+    if len(values) == 1:
         if not isinstance(first, str):
             raise _MisreadError(
                 "only text can stand alone behind 'within'", "write two times, or a text such as '2017-06-** **:**:**'"
             )
         return _covered(first)
+    second = values[1]
     start, end = _instant(first), _instant(second)
     if start >= end:
         raise _MisreadError(

@@ -60,6 +60,7 @@ def _plan(
 ) -> Plan:
     settings = plan_app_annotations(app)
     catalog = Catalog(registry, _filled(app), properties, config)
+    catalog.app_is_named = settings.name is not None
     catalog.partial_matches = app_limit(app.annotations, app)
     plan_definitions(app, catalog)
     names = _Names(app)

@@ -75,6 +75,8 @@ class Catalog:
         self.functions: dict[str, FunctionDefinition] = {}
         self.inner: dict[str, StreamPlan] | None = None
         """Inner streams of the partition being planned; None outside of partitions."""
+        self.app_is_named = False
+        """Whether the app says its name; another one is made up, anew each time."""
         self.partial_matches = PartialMatches()
         """How many partial matches a pattern may hold where it does not say itself."""
         self.warnings: list[str] = []

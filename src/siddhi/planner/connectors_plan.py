@@ -134,4 +134,5 @@ class StorePlan:
     on_error: StoreErrorAction = StoreErrorAction.RETRY
     cache: CachePlan | None = None
     config: Mapping[str, str] = field(default_factory=dict)
+    app_is_named: bool = True  # else its name is made up, anew each time
     span: Span | None = None

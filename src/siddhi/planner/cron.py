@@ -75,6 +75,10 @@ class CronSchedule:
                         return found
         return None
 
+    def has_days(self) -> bool:
+        """Whether there is any day, past or to come, on which it fires."""
+        return any(self._days_of(year, month) for year in self.years for month in self.months)
+
     def _on_day(self, day: datetime, start: datetime | None, time_ms: int) -> int | None:
         """The first time of a day that is after ``time_ms``; ``start`` bounds it on the first day."""
         least = (0, 0, 0) if start is None else (start.hour, start.minute, start.second)
@@ -119,7 +123,7 @@ def parse_cron(text: str) -> CronSchedule:
         )
     special = _day_rule(day_text) or _weekday_rule(weekday_text)
     plain = special is None
-    return CronSchedule(
+    schedule = CronSchedule(
         seconds=_values(_SECONDS, parts[0]),
         minutes=_values(_MINUTES, parts[1]),
         hours=_values(_HOURS, parts[2]),
@@ -129,6 +133,12 @@ def parse_cron(text: str) -> CronSchedule:
         years=_values(_YEARS, parts[6] if len(parts) == 7 else "*"),
         special=special,
     )
+    if not schedule.has_days():
+        raise ValueError(
+            f"no calendar has a day that the cron text '{text}' names, so that it would never fire",
+            "February has 29 days at the most; April, June, September and November have 30",
+        )
+    return schedule
 
 
 def _values(field: _Field, text: str) -> tuple[int, ...]:

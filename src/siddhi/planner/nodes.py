@@ -88,7 +88,8 @@ class StreamPlan:
 class TablePlan:
     """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the aggregation that alone writes it.
 
-    Where there is a ``store``, the indexes are its own, ``store_indexes``, and may be of several attributes.
+    Where there is a ``store``, the indexes are its own, ``store_indexes``, and may be of several attributes. ``objects``
+    says of attributes that nobody wrote what they hold, and what needs them: name, words, place.
     """
 
     id: str
@@ -98,6 +99,7 @@ class TablePlan:
     owner: str | None = None
     store: StorePlan | None = None
     store_indexes: tuple[tuple[int, ...], ...] = ()
+    objects: tuple[tuple[str, str, Span | None], ...] = ()
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 

@@ -236,6 +236,12 @@ class InputBuilder(ExpressionBuilder):
         self.without_window(state.input)
         if 0 <= high < low:
             raise self.error(f"the count <{low}:{high}> is empty", code="E110")
+        if high == 0:
+            raise self.error(
+                f"the count <{low}:{high}> takes no event",
+                code="E110",
+                hint="allow at least one, as in <0:1>, or leave the element out; 'not ... for' waits for an absence",
+            )
         return Counted(CountState(state, low, high, span=self.here), is_sign)
 
     def zero_or_more(self) -> tuple[int, int, bool]:

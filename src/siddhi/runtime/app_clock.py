@@ -65,6 +65,9 @@ class AppClock:
         self._heartbeat_settings = (idle_time, increment) if enabled and idle_time and increment else None
         if self._context.running:
             self._start_heartbeat()
+            if not enabled:
+                # Timers that events were to bring about may be due, or will be, by the system's clock.
+                self._context.wake()
 
     def advance_clock(self, timestamp: int) -> None:
         """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would. It never goes back.
@@ -75,14 +78,18 @@ class AppClock:
         self._require_playback()
         self._context.advance_clock(timestamp)
 
-    def advance_to_end(self) -> None:
+    def advance_to_end(self, *, most_rounds: int = 1_000_000) -> None:
         """Playback: the input has ended; let time pass until nothing held waits for it any more.
 
         Windows of time run empty, batches and sessions end, absences are noticed, rate limits hand out what they hold.
         The clock stays at the last timer that had something to do.
 
+        Args:
+            most_rounds: how often time may pass until the last timer that is awaited then; what has been put out by the last
+                round has been put out.
+
         Raises:
-            ValueError: the app is not in playback, or it never comes to rest: the message names what goes on for ever.
+            ValueError: the app is not in playback, or it does not come to rest: the message names what goes on.
         """
         self._require_playback()
         endless = endless_parts(self._assembly.plan)
@@ -91,9 +98,24 @@ class AppClock:
                 f"app '{self._context.name}' never comes to rest: {'; '.join(part.reason for part in endless)}"
             )
         latest = self._context.latest_awaited()
+        rounds = 0
         while latest is not None:
+            if rounds == most_rounds:
+                raise ValueError(
+                    f"app '{self._context.name}' does not come to rest: at {self.now}, after {rounds} rounds, "
+                    f"{self._waiting()} still waits for time to pass"
+                )
+            rounds += 1
             self._context.advance_clock(latest)
             latest = self._context.latest_awaited()
+
+    def _waiting(self) -> str:
+        """A query whose timers are awaited."""
+        targets = {id(target) for target in self._context.awaited_targets()}
+        for name, query in self._assembly.queries.items():
+            if any(id(step) in targets for step in query.stateful.values()):
+                return f"query '{name}'"
+        return "a part of it"
 
     @property
     def now(self) -> int:

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 
 from siddhi._core.pattern import Pattern
 from siddhi._core.probe import LatencyProbe, Stopwatch
-from siddhi._core.snapshot import SnapshotWriter
+from siddhi.runtime.statistics_memory import StateSizes
 
 if TYPE_CHECKING:
-    from siddhi._core.processor import Processor
     from siddhi.query_api.annotation import Annotation
     from siddhi.runtime.assembly.app import Assembly
 
@@ -156,7 +155,7 @@ class Statistics:
         queries: by name; those of partitions as ``partition/query``.
         connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second one on.
         memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are no data,
-            so that no snapshot could be taken, is left out.
+            so that no snapshot could be taken, is left out. A state that takes long to measure is as it was some time ago.
         operations: by kind ("Tables", "Windows" or "Aggregations"), name and operation.
     """
 
@@ -217,6 +216,7 @@ class StatisticsService:
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
+        self._sizes = StateSizes(assembly)
         self._level = StatisticsLevel.OFF
         self._since = 0.0
         self._before: dict[tuple[str, str], int] = {}
@@ -273,7 +273,7 @@ class StatisticsService:
                 seconds,
                 MappingProxyType(self._streams(seconds)),
                 MappingProxyType(self._queries(seconds)),
-                MappingProxyType(self._memory() if self._level is StatisticsLevel.DETAIL else {}),
+                self._sizes.read() if self._level is StatisticsLevel.DETAIL else MappingProxyType({}),
                 MappingProxyType(self._connectors(seconds)),
                 MappingProxyType(self._operations(seconds)),
             )
@@ -342,27 +342,6 @@ class StatisticsService:
             key: OperationStatistics(number, number / seconds, nanoseconds / 1e9, slowest / 1e9)
             for key, number, nanoseconds, slowest in sorted(measured)
         }
-
-    def _memory(self) -> dict[tuple[str, str], int]:
-        sizes: dict[tuple[str, str], int] = {}
-        unknown: set[tuple[str, str]] = set()
-        for owner, step in self._assembly.owned_steps():
-            size = _size(step)
-            if size is None:
-                unknown.add(owner)
-            else:
-                sizes[owner] = sizes.get(owner, 0) + size
-        return {owner: size for owner, size in sizes.items() if owner not in unknown}
-
-
-def _size(step: Processor) -> int | None:
-    """Bytes of a step's state; None where it holds what no snapshot can."""
-    writer = SnapshotWriter()
-    try:
-        step.save(writer)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return len(writer.getvalue())
 
 
 def _is_on(annotation: Annotation) -> bool:

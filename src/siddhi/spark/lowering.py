@@ -84,9 +84,15 @@ class BatchLowering:
             self._branches[stream] = self._made(stream)
         return self._branches[stream]
 
-    def _made(self, stream: str) -> list[Branch]:
+    def _into(self, island: Island) -> Callable[[str], list[Branch]]:
+        """The rows of a stream on their way into an island, which may add to the stream itself."""
+        return lambda stream: self._made(stream, island) if stream in island.produced else self.branches(stream)
+
+    def _made(self, stream: str, besides: Island | None = None) -> list[Branch]:
         found: list[Branch] = []
         for step in self._layout.steps:
+            if step is besides:
+                continue
             if isinstance(step, Island) and stream in step.produced:
                 if stream in step.inputs:
                     return self._from_island(step, stream)  # all of it went through the island
@@ -165,7 +171,14 @@ class BatchLowering:
         )
         program = replace(program, tables=feeds)
         rows = island_rows(
-            island, program, self._plan, self.branches, self._sequence, self._places, self._settings.shards, self._bound
+            island,
+            program,
+            self._plan,
+            self._into(island),
+            self._sequence,
+            self._places,
+            self._settings.shards,
+            self._bound,
         )
         door = [F.col(f"d{n}") for n in range(len(program.columns))]
         schema = ", ".join(

@@ -235,7 +235,7 @@ class Starter:
                 raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
         refuse_chains(self.plan, self.layout)
         found = plan_streaming(self.plan, self.layout, list(sinks))
-        if not found.programs and len(sinks) > 1 and len(self.bindings) > 1:
+        if not found.programs and len(self.bindings) > 1:
             found = plan_streaming(self.plan, self.layout, list(sinks), always=True)
         return found
 

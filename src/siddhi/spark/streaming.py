@@ -69,7 +69,7 @@ def plan_streaming(plan: Plan, layout: Layout, wanted: Sequence[str], *, always:
             if streams.intersection(step.element.writes):
                 needed.append(step)
                 streams.update(step.element.reads)
-        islands.append(stateless_island([step.element for step in reversed(needed)]))
+        islands.append(stateless_island([step.element for step in reversed(needed)], layout.bound))
     programs = []
     outputs: list[tuple[str, int, int]] = []
     for number, island in enumerate(islands):
@@ -150,8 +150,8 @@ class Streaming:
     def _sequence(self) -> int:
         return max((len(binding.sequence) for binding in self.bindings.values()), default=1) or 1
 
-    def branches(self, bases: Mapping[str, Base], stream: str) -> list[Branch]:
-        """The rows of a stream that native steps fill."""
+    def branches(self, bases: Mapping[str, Base], stream: str, besides: Collection[str] = ()) -> list[Branch]:
+        """The rows of a stream that native steps fill, those that an island does itself aside."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         queries = {e.name: e for e in self.plan.executions if isinstance(e, QueryPlan)}
         found: list[Branch] = []
@@ -159,7 +159,7 @@ class Streaming:
             width = len(self.plan.streams[stream].attributes)
             found.append(Branch(bases[stream], tuple(attribute_column(n) for n in range(width))))
         for step in self.layout.native_steps:
-            if stream in step.element.writes:
+            if stream in step.element.writes and step.element.name not in besides:
                 (source,) = step.element.reads
                 query = queries[step.element.name]
                 found += [project(query, branch, places[query.name]) for branch in self.branches(bases, source)]
@@ -175,7 +175,7 @@ class Streaming:
         for at, (island, program) in enumerate(zip(self.streaming.islands, programs, strict=True)):
             for number, (stream, _) in enumerate(program.inputs):
                 first = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
-                for branch in self.branches(bases, stream):
+                for branch in self.branches(bases, stream, island.names):
                     origin = next(name for name, base in bases.items() if base is branch.base)
                     by_base[origin].append((at, number, branch, (*branch.path, first)))
             if program.ticks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from siddhi.io.connector import Connector
 from siddhi.io.options import OptionHolder
@@ -26,6 +26,7 @@ class TableContext:
 
     Attributes:
         app: name of the app.
+        is_named: whether the app was given that name, which is then the same in its next run.
         table: name of the table.
         attributes: names and types of its attributes.
         primary_key: positions of the key's attributes; empty without one.
@@ -41,6 +42,7 @@ class TableContext:
     indexes: tuple[tuple[int, ...], ...]
     refuse: Callable[[Record, str], None]
     config: Mapping[str, str] = field(default_factory=dict)
+    is_named: bool = True
 
 
 class RecordTable(Connector):
@@ -54,7 +56,12 @@ class RecordTable(Connector):
 
     ``condition`` is what :meth:`compile_condition` gave; None: every row matches. ``sets`` are positions of attributes
     with what :meth:`compile_value` gave for them; all of them read the row as it was before. Names of parameters are unique in a condition and its assignments.
+
+    Attributes:
+        keeps_objects: whether attributes may be of type object. An app with a table that needs them is refused otherwise.
     """
+
+    keeps_objects: ClassVar[bool] = True
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
         """Take the options; nothing is connected yet.
@@ -63,6 +70,12 @@ class RecordTable(Connector):
             SiddhiAppError: an option is missing or wrong; the app is refused.
         """
         raise NotImplementedError
+
+    def hurry(self) -> None:
+        """The app is being shut down: a call that waits for the outside, and those that follow, should fail soon.
+
+        Called by another thread, while such a call may be under way.
+        """
 
     def compile_condition(self, condition: Expression) -> Any:
         """Make of a condition what the store works with.

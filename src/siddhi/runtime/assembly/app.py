@@ -61,14 +61,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Assembly", "Plan"]
 
-_OPERATIONS = {
-    Action.INSERT: "insert",
-    Action.DELETE: "delete",
-    Action.UPDATE: "update",
-    Action.UPDATE_OR_INSERT: "updateOrInsert",
-}
-"""What statistics call that which a query does to a table."""
-
 
 class Assembly:
     """The operators of one app.
@@ -274,7 +266,9 @@ class Assembly:
             for _, receiver in built:
                 junction.subscribe(receiver)
             sinks[stream.id] = [sink for sink, _ in built]
-        return Connectors(sources, sinks, {id_: table.runtime for id_, table in self.tables.stores.items()})
+        stores = {id_: table.runtime for id_, table in self.tables.stores.items()}
+        context = self.context
+        return Connectors(sources, sinks, stores, lambda: context.lock.is_mine)
 
     def _connect_faults(self) -> None:
         for stream in self.plan.streams.values():
@@ -376,9 +370,7 @@ class Assembly:
         inner = {} if partition is None else partition.inner
         layout = layout_of([Attribute(column.name, column.expression.type) for column in plan.selector.columns])
         if plan.output.kind is SourceKind.TABLE:
-            output = build_table_output(plan.output, layout, self._site, self._pool, plan.span)
-            output.meter = self.context.meter("Tables", plan.output.target, _OPERATIONS[plan.output.action])
-            return output
+            return build_table_output(plan.output, layout, self._site, self._pool, plan.span)
         target = self._target(plan.output, inner, plan.span)
         if target is None:
             return OutputStage(self.context, self._pool(layout), layout, None)

@@ -51,7 +51,8 @@ def build_on_demand(
     if plan.output is not None:
         layout = _layout(plan.selector)
         output = build_table_output(plan.output, layout, site, pool_of, None)
-        return OnDemandChange(site.context, _build_selection(plan.selector, Cells(Layout((), ())), output, site))
+        selection = _build_selection(plan.selector, Cells(Layout((), ())), output, site)
+        return OnDemandChange(site.context, selection, output)
     if plan.kind is SourceKind.TABLE and plan.store in site.tables.stores:
         answer = build_store_answer(plan, site.tables.stores[plan.store], _layout(plan.selector), site)
         cache = site.tables.stores[plan.store].cache

@@ -115,7 +115,7 @@ class StoreTable:
             plan.size,
             self.runtime,
             tuple((attribute.name, attribute.type) for attribute in self.attributes),
-            lambda row: tuple([row[position] for position in key]),
+            (lambda row: tuple([row[position] for position in key])) if key else None,
             mirror,
             RowCache(plan.size, policy, plan.retention_ms, plan.purge_ms, lambda: context.now),
             plan.retention_ms,
@@ -419,6 +419,22 @@ def parameters_of(expressions: StoreExpressions, builder: ExpressionBuilder) -> 
     return Parameters(tuple(expressions.parameters), builder.build_all(tuple(expressions.parameters.values())))
 
 
+def _check_objects(plan: TablePlan, store: StorePlan) -> None:
+    for attribute in plan.attributes:
+        if attribute.type is not AttributeType.OBJECT:
+            continue
+        found = f"'{attribute.name}' of table '{plan.id}'", store.span
+        for name, words, span in plan.objects:
+            if name == attribute.name:
+                found = f"{words} in aggregation '{plan.owner}'", span or store.span
+        raise SiddhiAppCreationError(
+            f"store '{store.store.full_name}' keeps no objects, such as {found[0]}",
+            code="E326",
+            span=found[1],
+            hint="leave it out, or keep it in memory, without @store",
+        )
+
+
 def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callable[[Record, str], None]) -> RecordTable:
     """A store that has taken its options."""
     about = TableContext(
@@ -429,6 +445,7 @@ def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callab
         indexes=plan.store_indexes,
         refuse=refuse,
         config=store.config,
+        is_named=store.app_is_named,
     )
     options = OptionHolder(
         f"store '{store.store.full_name}'",
@@ -439,6 +456,8 @@ def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callab
     )
     try:
         made = make_store(store.store)
+        if not made.keeps_objects:
+            _check_objects(plan, store)
         made.init(options, about)
     except SiddhiAppError as error:
         raise error.located(span=store.span) from error.__cause__

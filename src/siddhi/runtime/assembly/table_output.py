@@ -29,6 +29,14 @@ from siddhi.runtime.assembly.tables import Tables
 
 __all__ = ["build_table_output"]
 
+_OPERATIONS = {
+    Action.INSERT: "insert",
+    Action.DELETE: "delete",
+    Action.UPDATE: "update",
+    Action.UPDATE_OR_INSERT: "updateOrInsert",
+}
+"""What statistics call that which is done to a table."""
+
 _EXACT = (TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.BOOL)
 
 
@@ -47,6 +55,14 @@ def build_table_output(
     Raises:
         SiddhiAppCreationError: it needs something that this engine does not run.
     """
+    output = _output(plan, layout, site, pool_of, span)
+    output.meter = site.context.meter("Tables", plan.target, _OPERATIONS[plan.action])
+    return output
+
+
+def _output(
+    plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
+) -> OutputStage:
     if plan.target in site.tables.stores:
         store = site.tables.stores[plan.target]
         return build_store_output(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from threading import Lock
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
 from siddhi.io.connector import Connector
+from siddhi.runtime.connectors.pauses import SourcePauses
 
 if TYPE_CHECKING:
-    from siddhi.io.source import Source
     from siddhi.runtime.connectors.sink import SinkRuntime
     from siddhi.runtime.connectors.source import SourceRuntime
     from siddhi.runtime.connectors.table import StoreRuntime
@@ -26,6 +25,7 @@ class Connectors:
         sources: by stream.
         sinks: by stream.
         stores: by table.
+        is_inside: whether the thread that asks is at work in the app.
     """
 
     def __init__(
@@ -33,13 +33,12 @@ class Connectors:
         sources: Mapping[str, Sequence[SourceRuntime]],
         sinks: Mapping[str, Sequence[SinkRuntime]],
         stores: Mapping[str, StoreRuntime],
+        is_inside: Callable[[], bool],
     ) -> None:
         self.sources = dict(sources)
         self.sinks = dict(sinks)
         self.stores = dict(stores)
-        self._guard = Lock()
-        self._savers = 0
-        self._paused: list[Source] = []
+        self._pauses = SourcePauses(lambda: [source.source for source in self._all_sources()], is_inside)
 
     def connect_sinks(self) -> None:
         """Connect every sink and store, now or later.
@@ -61,30 +60,9 @@ class Connectors:
         for source in self._all_sources():
             source.connect()
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> AbstractContextManager[None]:
         """Let no source bring events in until the block ends; what was paused before stays so."""
-        # Several may save at once: the first pauses, the last lets go on. Nobody waits here, for whoever saves may be the
-        # one that a source waits for.
-        with self._guard:
-            self._savers += 1
-            is_first = self._savers == 1
-        try:
-            if is_first:
-                for source in [source.source for source in self._all_sources() if not source.source.is_paused]:
-                    self._paused.append(source)
-                    source.pause()
-            yield
-        finally:
-            with self._guard:
-                self._savers -= 1
-                going_on = self._paused if self._savers == 0 else []
-                if going_on:
-                    self._paused = []
-            # One that fails to resume holds up no other.
-            with ExitStack() as resuming:
-                for source in going_on:
-                    resuming.callback(source.resume)
+        return self._pauses.held()
 
     def stop_sources(self) -> None:
         """Disconnect sources for good, and let nobody wait for a sink or store any more."""
