@@ -112,14 +112,22 @@ class SnapshotService:
                 left = self._put_back(before)
                 raise self._refusal(f"{error}{left}") from error
 
-    def shown(self, name: str) -> dict[str, list[object]]:
-        """The state of an element for a person to look at, by step; nothing where it has none."""
+    def shown(self, name: str, part: str = "") -> dict[str, list[object]]:
+        """The state of an element for a person to look at, by step; nothing where it has none.
+
+        Args:
+            name: of the element.
+            part: of it: the steps ``part/step``, and those that belong to no part; empty: all of it.
+        """
         found: dict[str, list[object]] = {}
         with self._context.lock:
             for step, stateful in self._elements[name].steps.items() if name in self._elements else ():
+                owner, inside, own = step.rpartition("/")
+                if part and inside and owner != part:
+                    continue
                 writer = SnapshotWriter(shows=True)
                 stateful.save(writer)
-                found[step] = writer.shown
+                found[own if part else step] = writer.shown
         return found
 
     def _load(self, payload: bytes, before: bytes) -> None:
