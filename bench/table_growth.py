@@ -105,7 +105,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--texts", type=int, default=1_000_000, help="rows of the largest table with texts as keys")
-    parser.add_argument("--factor", type=float, default=4.0)
+    parser.add_argument("--factor", type=float, default=3.0)
     parser.add_argument("--cpu", action="store_true", help="processor time instead of that of the clock")
     arguments = parser.parse_args()
     clock = process_time if arguments.cpu else perf_counter

@@ -18,7 +18,7 @@ import pytest
 from siddhi._core.evaluate import evaluate
 from siddhi._core.event import Layout
 from siddhi._core.executor import make_constant, make_variable
-from siddhi._core.executor_function import FUNCTIONS, make_function
+from siddhi._core.executor_function import FUNCTIONS, make_function, seed_uuids
 from siddhi._core.executor_python import make_python_function
 from siddhi.types import AttributeType
 from tests._core.expression_kit import (
@@ -358,6 +358,24 @@ print(evaluate(executor, layout, ()), flush=True)
 def test_a_forked_process_makes_uuids_of_its_own() -> None:
     printed = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=True).stdout.split()
     assert len(set(printed)) == 2
+
+
+def test_uuids_that_follow_from_a_seed_are_the_same_for_the_same_work() -> None:
+    layout = Layout((), ())
+    executor = make_function("UUID", (), STRING)
+
+    def made(seed: bytes | None) -> list[str]:
+        seed_uuids(seed)
+        return [str(evaluate(executor, layout, ())) for _ in range(600)]  # more than are made at a time
+
+    try:
+        one, again, other = made(b"one"), made(b"one"), made(b"other")
+    finally:
+        seed_uuids(None)
+    assert one == again
+    assert len({*one, *other}) == 1200
+    assert all(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", t) for t in one)
+    assert made(None) != made(None)
 
 
 def test_current_time_is_the_apps_clock() -> None:

@@ -11,7 +11,7 @@ import pytest
 from siddhi import SiddhiManager, extension
 from siddhi.config import ConfigManager, InMemoryConfigManager, YAMLConfigManager
 from siddhi.errors import ConfigError, SiddhiAppCreationError
-from siddhi.io import Sink, Source
+from siddhi.io import InMemoryBroker, Sink, Source
 from tests.stores.kit import App, Shelf, shelf_manager
 
 TEXT = """
@@ -100,6 +100,33 @@ def test_sources_and_sinks_by_reference(what):
         manager.set_extension("sink:probe", ProbeSink)
         manager.create_siddhi_app_runtime(f"@{what}(ref = 'p', @map(type = 'passThrough')) define stream S (v int);")
     assert seen == [("news", {"size": "9"})]
+
+
+def test_destinations_may_be_references_too():
+    references = {"out.type": "inMemory", "east.topic": "orders-east", "west.topic": "orders-west"}
+    app = """define stream S (v int);
+        @sink(ref = 'out', @map(type = 'passThrough'), @distribution(strategy = 'roundRobin',
+              @destination(ref = 'east'), @destination(ref = 'west')))
+        define stream Out (v int);
+        from S select v insert into Out;"""
+    east: list[object] = []
+    west: list[object] = []
+    with SiddhiManager() as manager:
+        manager.set_config_manager(InMemoryConfigManager(references=references))
+        InMemoryBroker.subscribe("orders-east", east.append)
+        InMemoryBroker.subscribe("orders-west", west.append)
+        try:
+            with manager.create_siddhi_app_runtime(app) as runtime:
+                for value in (1, 2, 3):
+                    runtime.input_handler("S").send((value,))
+        finally:
+            InMemoryBroker.unsubscribe("orders-east", east.append)
+            InMemoryBroker.unsubscribe("orders-west", west.append)
+        assert (len(east), len(west)) == (2, 1)
+        manager.set_config_manager(InMemoryConfigManager(references={"out.type": "inMemory", "east.topic": "e"}))
+        with pytest.raises(SiddhiAppCreationError, match="ref 'west' is not defined in the configuration") as caught:
+            manager.create_siddhi_app_runtime(app)
+    assert caught.value.line == 2
 
 
 @pytest.mark.parametrize("config", [None, InMemoryConfigManager()])

@@ -73,6 +73,49 @@ def test_a_file_of_somebody_else_is_left_alone(store: FileSystemPersistenceStore
     assert store.revisions("A") == ["notes", "3__A", "4__A", "5__A"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not ours",
+        b"\x89SIDREV\n",
+        ENVELOPE[:40],
+        ENVELOPE[:-1],
+        ENVELOPE + b"!",
+        put_into_envelope("B", "7__A", b"content"),
+        put_into_envelope("A", "8__A", b"content"),
+        None,
+    ],
+)
+def test_what_can_not_be_read_takes_no_place_from_good_revisions(tmp_path: Path, content: bytes | None) -> None:
+    store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=2)
+    for stamp in (1, 2, 3):
+        store.save("A", f"{stamp}__A", b"good")
+    for stamp in (4, 5, 7):
+        foreign = tmp_path / "A" / f"{stamp}__A.snapshot"
+        if content is None:
+            foreign.mkdir()
+        else:
+            foreign.write_bytes(content)
+    store.save("A", "6__A", b"good")
+    assert [revision for revision in store.revisions("A") if revision in ("1__A", "2__A", "3__A", "6__A")] == [
+        "3__A",
+        "6__A",
+    ]
+    for stamp in (8, 9, 10):
+        store.save("A", f"{stamp}__A", b"good")
+    assert store.revisions("A")[-2:] == ["9__A", "10__A"]
+    assert (content is None) == (tmp_path / "A" / "5__A.snapshot").exists()
+
+
+def test_a_file_of_another_version_counts_as_a_revision(tmp_path: Path) -> None:
+    store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=2)
+    store.save("A", "1__A", b"")
+    (tmp_path / "A" / "2__A.snapshot").write_bytes(ENVELOPE[:8] + struct.pack("<I", 7) + ENVELOPE[12:])
+    store.save("A", "3__A", b"")
+    assert store.revisions("A") == ["2__A", "3__A"]
+
+
 def test_a_folder_in_place_of_a_file_is_refused(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
     (tmp_path / "A" / "1__A.snapshot").mkdir(parents=True)
     with pytest.raises(DamagedSnapshotError, match="is a folder"):

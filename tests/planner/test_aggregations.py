@@ -138,6 +138,9 @@ def test_nodes_that_share_an_aggregation_are_told_apart() -> None:
     assert plan(app).aggregations["A"].shard is None
     with pytest.raises(SiddhiAppError, match="'shardId', is not given"):
         plan(app, properties={"partitionById": "true"})
+    alone = parse(f"{STREAM} @PartitionById(enable = 'false') {definition}")
+    assert plan(alone, properties={"shardId": "one"}).aggregations["A"].shard is None
+    assert plan(alone, properties={"partitionById": "true", "shardId": "one"}).aggregations["A"].shard == "one"
 
 
 # --- purging

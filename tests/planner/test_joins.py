@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from siddhi.planner import explain
 from siddhi.planner.nodes import JoinPlan, SourceKind
 from siddhi.query_api import JoinType, Trigger
-from tests.planner.planning import query, refused
+from tests.planner.planning import planned, query, refused
 
 DEFINITIONS = """
 define stream L (k string, x int, y int);
@@ -66,3 +67,30 @@ def test_unidirectional_marks_the_side_that_triggers() -> None:
 )
 def test_joins_that_cannot_work(text: str, code: str) -> None:
     assert refused(text, definitions=DEFINITIONS).code == code
+
+
+@pytest.mark.parametrize(
+    ("window", "on", "found"),
+    [
+        ("time(1 min)", "l.v > r.v - 2 and l.v < r.v + 2", "range of v"),
+        ("time(1 min)", "l.v > r.v and l.k == r.k", "index k"),
+        ("length(65)", "r.v <= l.v", "range of v"),
+        ("length(64)", "r.v <= l.v", "scan"),
+        ("time(1 min)", "l.v + 1 > r.v * 2", "scan"),
+        ("time(1 min)", "l.v > r.v or l.k == r.k", "scan"),
+        ("time(1 min)", "l.v > r.d", "scan"),
+        ("sort(100, v)", "l.v > r.v", "scan"),
+    ],
+)
+def test_explain_says_how_windows_are_searched(window: str, on: str, found: str) -> None:
+    streams = "define stream L (k string, v long); define stream R (k string, v long, d double);"
+    query = f"from L#window.{window} as l join R#window.length(1) as r on {on} select l.k as k insert into O;"
+    assert f"finds events of l by {found}" in explain(planned(streams + query))
+
+
+def test_keys_of_a_partition_are_looked_through() -> None:
+    text = """define stream L (k string, v long); define stream R (k string, v long);
+              partition with (k of L, k of R) begin
+              from L#window.time(1 min) as l join R#window.time(1 min) as r on l.v > r.v select l.k as k insert into O;
+              end;"""
+    assert "finds events of l by scan" in explain(planned(text))

@@ -171,6 +171,16 @@ CLOCK_WINDOWS = [
     "timeBatch(500)",
     "timeBatch(700, 100)",
     "timeBatch(600, 0, true)",
+    "delay(350)",
+]
+RATES = [
+    "all every 500 milliseconds",
+    "last every 700 milliseconds",
+    "first every 500 milliseconds",
+    "snapshot every 700 milliseconds",
+    "all every 3 events",
+    "last every 2 events",
+    "first every 2 events",
 ]
 PLAIN = [
     "t, i, d",
@@ -194,8 +204,8 @@ class Query:
 
 
 @st.composite
-def queries(draw: st.DrawFn, *, clock: bool = True, chunks: bool = True) -> Query:
-    """Filter, window, filter, select with or without aggregates and groups, having, order, event types."""
+def queries(draw: st.DrawFn, *, clock: bool = True, chunks: bool = True, rates: bool = False) -> Query:
+    """Filter, window, filter, select with or without aggregates and groups, having, order, rate, event types."""
     condition = draw(st.none() | st.sampled_from(CONDITIONS))
     window = draw(
         st.none()
@@ -203,6 +213,10 @@ def queries(draw: st.DrawFn, *, clock: bool = True, chunks: bool = True) -> Quer
     )
     behind = draw(st.none() | st.sampled_from(CONDITIONS)) if window else None
     aggregates = draw(st.booleans())
+    rate = draw(st.none() | st.sampled_from([rate for rate in RATES if clock or "sec" not in rate])) if rates else None
+    types = (
+        ["", "", "all events ", "expired events "] if rate is None or "snapshot" not in rate else ["", "all events "]
+    )
     parts = [
         "from {source}",
         f"[{condition}]" if condition else "",
@@ -213,26 +227,31 @@ def queries(draw: st.DrawFn, *, clock: bool = True, chunks: bool = True) -> Quer
         draw(st.sampled_from(["", " group by t", " group by t, b"])) if aggregates else "",
         draw(st.sampled_from(["", "", " having i > 1L"])),
         draw(st.sampled_from(["", "", " order by t desc", " order by t limit 2", " limit 1"])),
+        f" output {rate}" if rate else "",
         " insert ",
-        draw(st.sampled_from(["", "", "all events ", "expired events "])) if window else "",
+        draw(st.sampled_from(types)) if window else "",
         "into {target};",
     ]
-    return Query("".join(parts), window in CLOCK_WINDOWS)
+    return Query("".join(parts), window in CLOCK_WINDOWS or (rate is not None and "sec" in rate))
 
 
 @st.composite
-def apps(draw: st.DrawFn, *, playback: bool | None = None, chunks: bool = True) -> str:
+def apps(draw: st.DrawFn, *, playback: bool | None = None, chunks: bool = True, rates: bool = False) -> str:
     """An app over S: a few queries side by side and, sometimes, one behind another."""
     if playback is None:
         playback = draw(st.booleans())
     clock = draw(st.sampled_from(["@app:playback", "@app:playback(timers = 'exact')"])) if playback else ""
     lines = [clock, DEFINITION]
-    first = draw(st.lists(queries(clock=playback, chunks=chunks), min_size=1, max_size=3))
+    first = draw(st.lists(queries(clock=playback, chunks=chunks, rates=rates), min_size=1, max_size=3))
     lines += [query.text.format(source="S", target=f"Out{number}") for number, query in enumerate(first)]
     if draw(st.booleans()):
         lines.append(
             "from Out0[i > 0L]#window.length(2) select t, sum(i) as i, avg(d) as d insert all events into Behind;"
         )
+    if rates and playback and draw(st.booleans()):
+        # Periods that begin where others end.
+        lines.append("from Out0#window.timeBatch(500) select t, sum(i) as i insert into Batches;")
+        lines.append("from Out0#window.timeBatch(700) select t, i, d insert all events into Wholes;")
     if draw(st.booleans()):
         # Two queries into one stream: the rows of a batch meet there.
         lines.append("from S select t, i insert into Both;")

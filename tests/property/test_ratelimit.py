@@ -20,10 +20,12 @@ EVENTS = st.lists(st.tuples(st.integers(0, 700), st.sampled_from("ABC"), st.inte
 )
 
 
-def play(query: str, events: list[Event], restart: int | None = None) -> Chunks:
+def play(
+    query: str, events: list[Event], restart: int | None = None, *, timers: str = "", into: str = "into O"
+) -> Chunks:
     """What a query over ``S (a string, v int)`` inserts into O, chunk by chunk, under playback."""
     chunks: Chunks = []
-    app = f"@app:name('limited') @app:playback define stream S (a string, v int); {query} insert into O;"
+    app = f"@app:name('limited') @app:playback{timers} define stream S (a string, v int); {query} insert {into};"
     with SiddhiManager() as manager:
         runtime = manager.create_siddhi_app_runtime(app)
         runtime.add_callback("O", lambda events: chunks.append([event.data for event in events]))
@@ -125,6 +127,66 @@ def test_first_every_time(events: list[Event], period: int, grouped: bool, resta
     group = "group by a" if grouped else ""
     query = f"from S select a, v {group} output first every {period} milliseconds"
     assert play(query, events, restart) == first_by_time(events, period, grouped)
+
+
+# --- behind a window that lets go by the clock: its timers come before the limiter's ticks of the same instant, and a
+# limiter that had nothing to hand out for long is there like one that has ticked all the time
+
+WINDOWS = ["delay(700)", "delay(1 sec)", "time(700)", "timeBatch(700)", "timeBatch(1 sec)", "timeBatch(300)"]
+
+
+def releases(window: str, events: list[Event]) -> list[int]:
+    """When each event is let go, at the earliest."""
+    length = {"700": 700, "300": 300, "1 sec": 1000}[window[:-1].split("(")[1]]
+    start = events[0][0] if events else 0
+    batches = window.startswith("timeBatch")
+    return [start + ((time - start) // length + 1) * length if batches else time + length for time, _, _ in events]
+
+
+def behind_window(window: str, events: list[Event], kind: str, period: int, *, exact: bool) -> Chunks:
+    due = releases(window, events)
+    waiting: list[tuple[int, Row]] = []
+    held: list[Row] = []
+    chunks: Chunks = []
+    tick = events[0][0] + period if events else 0
+    for number, (time, key, value) in enumerate(events):
+        between = {*(instant for instant, _ in waiting), *range(tick, time, period)} if exact else set()
+        for instant in sorted({found for found in between if found < time} | {time}):
+            held += [row for release, row in waiting if release <= instant]
+            waiting = [(release, row) for release, row in waiting if release > instant]
+            while tick <= instant:
+                if held:
+                    chunks.append(held if kind == "all" else held[-1:])
+                held = []
+                tick += period
+        waiting.append((due[number], (key, value)))
+    return chunks
+
+
+@given(
+    EVENTS,
+    st.sampled_from(WINDOWS),
+    st.sampled_from(["all", "last"]),
+    st.sampled_from([100, 300, 350, 700, 1000]),
+    st.integers(1, 12),
+    st.booleans(),
+    RESTART,
+)
+def test_a_limiter_that_rests_is_there_like_one_that_ticks(
+    events: list[Event], window: str, kind: str, period: int, gap: int, exact: bool, restart: int | None
+) -> None:
+    # Gaps of several seconds, in which the limiter has nothing.
+    spread = [(1000 + (time - 1000) * gap, key, value) for time, key, value in events]
+    query = f"from S#window.{window} select a, v output {kind} every {period} milliseconds"
+    into = "expired events into O" if window.startswith("time(") else "into O"
+    timers = "(timers = 'exact')" if exact else ""
+    expected = behind_window(window, spread, kind, period, exact=exact)
+    assert play(query, spread, restart, timers=timers, into=into) == expected
+    query = f"partition with (a of S) begin {query}"
+    alone = [(time, "A", value) for time, _, value in spread]
+    assert play(query, alone, restart, timers=timers, into=f"{into}; end") == behind_window(
+        window, alone, kind, period, exact=exact
+    )
 
 
 # --- pictures: what a query over the last three events shows at a tick

@@ -11,7 +11,7 @@ from siddhi import SiddhiManager
 from tests.property.app_kit import Outputs, apps, run_rows, send_rows, timelines
 
 
-@given(app=apps(), events=timelines(), data=st.data())
+@given(app=apps(rates=True), events=timelines(), data=st.data())
 def test_a_restored_app_goes_on_where_it_was(app: str, events: list[Any], data: st.DataObject) -> None:
     middle = data.draw(st.integers(0, len(events)))
     outputs = Outputs()
@@ -27,7 +27,7 @@ def test_a_restored_app_goes_on_where_it_was(app: str, events: list[Any], data: 
     assert outputs == run_rows(app, events)
 
 
-@given(app=apps(), events=timelines(), data=st.data())
+@given(app=apps(rates=True), events=timelines(), data=st.data())
 def test_taking_a_snapshot_changes_nothing(app: str, events: list[Any], data: st.DataObject) -> None:
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         outputs = Outputs().watch(runtime)
@@ -37,7 +37,7 @@ def test_taking_a_snapshot_changes_nothing(app: str, events: list[Any], data: st
     assert outputs == run_rows(app, events)
 
 
-@given(app=apps(), events=timelines(), later=timelines(most=10), data=st.data())
+@given(app=apps(rates=True), events=timelines(), later=timelines(most=10), data=st.data())
 def test_restoring_takes_an_app_back(app: str, events: list[Any], later: list[Any], data: st.DataObject) -> None:
     with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
         send_rows(runtime, events)

@@ -132,6 +132,77 @@ def test_a_replay_takes_the_place_of_what_was_kept(tmp_path: Path) -> None:
         assert {word: answers(second, word) for word in WORDS} == expected
 
 
+@pytest.mark.parametrize("mode", ["@app:playback", "@app:playback(timers = 'exact')"])
+@pytest.mark.parametrize("asked", [False, True], ids=["unasked", "asked"])
+@pytest.mark.parametrize("by", ["", "by ts"])
+def test_what_was_stored_after_the_snapshot_stands_where_time_has_gone_on(
+    tmp_path: Path, by: str, asked: bool, mode: str
+) -> None:
+    text = app(sqlite(tmp_path), by=by).replace("@app:playback", mode)
+    with running(text) as first:
+        send(first, ROWS[:4])
+        saved = first.snapshot()
+        send(first, ROWS[4:8])
+        first.advance_clock(end_of_second(ROWS[7][0]))
+        expected = {word: answers(first, word) for word in WORDS}
+    with running(text) as second:
+        second.restore(saved)
+        if asked:
+            assert {word: answers(second, word) for word in WORDS} == expected
+            # What it has put aside is what it saves.
+            assert second.snapshot() == saved
+        send(second, ROWS[8:])
+        with running(app("", by=by)) as memory:
+            send(memory, ROWS)
+            assert {word: answers(second, word) for word in WORDS} == {word: answers(memory, word) for word in WORDS}
+
+
+def test_a_question_before_a_replay_changes_nothing(tmp_path: Path) -> None:
+    with running(app(sqlite(tmp_path))) as first:
+        send(first, ROWS[:4])
+        saved = first.snapshot()
+        send(first, ROWS[4:8])
+        expected = {word: answers(first, word) for word in WORDS}
+    with running(app(sqlite(tmp_path))) as second:
+        second.restore(saved)
+        # Every group of every second that was over when the first app ended.
+        assert len(answers(second, "sec")) == 6
+        send(second, ROWS[4:8])
+        assert {word: answers(second, word) for word in WORDS} == expected
+
+
+def test_a_purge_after_a_restart_comes_behind_taking_up_what_was_stored(tmp_path: Path) -> None:
+    text = app(sqlite(tmp_path), more="@purge(interval = '1 min')")
+    with running(text) as first:
+        send(first, [(0, "x", 1), (1_000, "x", 2), (2_000, "x", 4), (3_000, "x", 8)])
+    with running(text) as second:
+        send(second, [(300_000, "x", 16)])
+        # The second at work was lost with the app before.
+        assert [row[2] for row in answers(second, "hour")] == [23]
+        assert len(answers(second, "sec")) == 4
+        # Once the minute is stored, its seconds may go.
+        second.advance_clock(BASE + 420_000)
+        assert [row[2] for row in answers(second, "hour")] == [23]
+        assert [row[2] for row in answers(second, "sec")] == [16]
+
+
+def test_rows_of_a_node_that_is_away_are_in_every_answer(tmp_path: Path) -> None:
+    def node(name: str, more: str) -> str:
+        return app(f"@PartitionById(shardId = '{name}') " + sqlite(tmp_path), more=more)
+
+    for more in ("@purge(enable = 'false')", "@purge(interval = '1 min')"):
+        with running(node("one", more)) as one:
+            send(one, [(0, "x", 1), (1_000, "x", 2), (66_000, "x", 4), (67_000, "x", 8), (68_000, "x", 0)])
+        with running(node("two", more)) as two:
+            send(two, [(200_000, "x", 100)])
+            for time in (202_000, 260_000, 7_200_000):
+                two.advance_clock(BASE + time)
+                assert [row[2] for row in answers(two, "hour")] == [115]
+        with sa.create_engine(f"sqlite:///{tmp_path.as_posix()}/buckets.db").begin() as connection:
+            for name in ("SECONDS", "MINUTES", "HOURS"):
+                connection.execute(sa.text(f"delete from A_{name}"))
+
+
 def test_tables_can_be_read_and_joined_like_others(tmp_path: Path) -> None:
     text = app(sqlite(tmp_path)) + (
         "define stream Q (g string); from Q join A_SECONDS as t on Q.g == t.g select t.g as g, t.AGG_SUM_v as s insert into O;"

@@ -76,6 +76,16 @@ def test_playback_can_be_switched_on_and_off():
             runtime.enable_playback(idle_time=100)
 
 
+def test_timers_set_in_playback_fire_by_themselves_once_the_clock_is_the_system_s():
+    with running(f"{STREAM} from S#window.time(10) select v insert expired events into Gone;") as runtime:
+        gone = threading.Event()
+        runtime.add_callback("Gone", lambda events: gone.set())
+        runtime.enable_playback()
+        runtime.input_handler("S").send((1,), 1000)
+        runtime.enable_playback(False)
+        assert gone.wait(PATIENCE)
+
+
 def test_live_timers_fire_by_themselves():
     with running(f"{STREAM} from S#window.time(10) select v insert expired events into Gone;") as runtime:
         gone = threading.Event()

@@ -16,6 +16,10 @@ QUERIES = [
     "from S#window.timeBatch(1 sec, 0, true) select k, v insert all events into O;",
     "from S select k, v output all every 1 sec insert into O;",
     "from S select k, v group by k output last every 1 sec insert into O;",
+    "from S#window.timeBatch(1 sec) select k, v insert into M; from M#window.timeBatch(1 sec) select k, v insert into O;",
+    "from S#window.timeBatch(1 sec) select k, v insert into M; from M#window.timeBatch(1 sec) select sum(v) as n insert into O;",
+    "from S#window.timeBatch(1 sec) select k, v output all every 1 sec insert into O;",
+    "from S#window.delay(1 sec) select k, v output last every 1 sec insert into O;",
     "from S#window.length(1) select k, v output snapshot every 1 sec insert into O;",
 ]
 PLAYBACK = ["@app:playback", "@app:playback(timers = 'exact')"]
@@ -77,6 +81,52 @@ def test_a_gap_moves_no_period(query: str) -> None:
 def test_a_restart_moves_no_period(clock: str, query: str, restart: int) -> None:
     app = f"@app:name('idle') {clock} {STREAM} {query}"
     assert put_out(app, ROWS, 75_000, restart=restart) == put_out(app, ROWS, 75_000)
+
+
+@pytest.mark.parametrize("clock", PLAYBACK)
+@pytest.mark.parametrize("part", ["{}", "partition with (k of S) begin {} end;"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from S#window.timeBatch(1 sec) select k, sum(v) as n output {rate} every 1 sec insert into O;",
+        "from S#window.timeBatch(1 sec) select k, v output {rate} every 1 sec insert into O;",
+        "from S#window.delay(1 sec) select k, v output {rate} every 1 sec insert into O;",
+    ],
+)
+@pytest.mark.parametrize("rate", ["all", "last", "snapshot"])
+def test_what_has_rested_ticks_behind_the_window_that_wakes_it(clock: str, part: str, query: str, rate: str) -> None:
+    app = f"{clock} {STREAM} define stream Z (k string, v int); {part.format(query.format(rate=rate))}"
+    with running(app) as runtime:
+        times: list[tuple[int, list[object]]] = []
+        runtime.add_callback("O", lambda events: times.append((runtime.now, [event.data[1] for event in events])))
+        runtime.input_handler("S").send(("A", 1), 1_000)
+        for time in (2_000, 5_000):
+            runtime.advance_clock(time)
+        runtime.input_handler("S").send(("A", 2), 10_000)
+        for time in (11_000, 12_000):
+            runtime.advance_clock(time)
+    assert next(time for time, values in times if 1 in values) == 2_000
+    assert next(time for time, values in times if 2 in values) == 11_000
+
+
+@pytest.mark.parametrize("clock", PLAYBACK)
+def test_what_has_rested_does_not_tick_before_a_window_behind_it_in_the_text(clock: str) -> None:
+    limited = "from M select k, v output all every 1 sec insert into O;"
+    batches = "from S#window.timeBatch(1 sec) select k, v insert into M;"
+    found = {}
+    for text in (limited + batches, batches + limited):
+        with running(f"{clock} {STREAM} define stream M (k string, v int); {text}") as runtime:
+            times: list[int] = []
+            runtime.add_callback("O", lambda events, times=times: times.append(runtime.now))
+            runtime.input_handler("S").send(("A", 1), 1_000)
+            runtime.advance_clock(10_000)
+            runtime.input_handler("S").send(("A", 2), 10_000)
+            for time in (11_000, 12_000, 13_000):
+                runtime.advance_clock(time)
+            found[text] = times
+    # In front of it in the text its ticks at 11 s have been when the window lets go.
+    assert found[limited + batches][-1] == 12_000
+    assert found[batches + limited][-1] == 11_000
 
 
 @pytest.mark.parametrize("clock", PLAYBACK)

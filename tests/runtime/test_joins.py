@@ -9,7 +9,6 @@ import pytest
 
 from siddhi import Event, SiddhiAppRuntime
 from siddhi._core.event import live_events, live_pools
-from siddhi.errors import SiddhiAppCreationError
 from tests.runtime.running import collect, running
 
 STREAMS = "@app:playback define stream L (s string, a int); define stream R (s string, b int);"
@@ -280,10 +279,59 @@ def test_the_window_of_the_left_side_is_woken_first() -> None:
     assert rows == [(1, 10)]
 
 
-def test_ordering_by_what_is_not_selected_is_refused_with_its_place() -> None:
-    query = "from L#window.length(1) join R#window.length(1) on L.s == R.s select a order by R.b insert into O;"
+@pytest.mark.parametrize("limit", ["", "limit 2"])
+def test_matches_are_ordered_by_what_is_not_selected(limit: str) -> None:
+    query = f"""from L#window.length(1) unidirectional join R#window.length(4) on b >= a
+                select L.s as s, R.s as r order by R.b desc, L.a {limit} insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, *(("R", 1000, (f"r{b}", b)) for b in (2, 4, 1, 3)), ("L", 1100, ("x", 2)), ("L", 1200, ("y", 4)))
+    assert rows == [("x", "r4"), ("x", "r3"), *([] if limit else [("x", "r2")]), ("y", "r4")]
+
+
+def test_groups_of_a_join_are_ordered_by_what_their_last_match_had() -> None:
+    query = """from L#window.length(1) unidirectional join R#window.length(6) on b >= a
+               select R.s as r, count() as n group by R.s order by R.b insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(
+            runtime, *(("R", 1000, (r, b)) for r, b in (("p", 9), ("q", 5), ("p", 1), ("q", 7))), ("L", 1100, ("x", 0))
+        )
+    assert rows == [("p", 2), ("q", 2)]
+
+
+def test_pairs_are_ordered_by_what_is_not_selected() -> None:
+    query = """from L#window.length(1) as l join R#window.length(4) as r on l.s == r.s
+               select r.b + l.a as t order by r.s desc, r.b desc limit 2 offset 1 insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, *(("R", 1000, ("x", b)) for b in (2, 9, 4, 7)), ("L", 1100, ("x", 100)), ("L", 1200, ("x", 200)))
+    assert rows == [(107,), (104,), (207,), (204,)]
+
+
+def test_each_group_is_ordered_by_its_last_pair() -> None:
+    query = """from L#window.length(1) as l join R#window.length(4) as r
+               select r.s as s, sum(r.b) as t group by r.s order by r.b insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, *(("R", 1000, row) for row in (("x", 1), ("y", 5), ("x", 7), ("y", 3))), ("L", 1100, ("z", 0)))
+    assert rows == [("y", 8), ("x", 8)]
+
+
+def test_a_key_that_fails_costs_the_pair_alone() -> None:
+    query = """@OnError(action='stream') define stream Q (s string, a int);
+               from Q join R#window.length(4) as r select r.b as b, 1 / (r.b - 2) as inverse order by Q.a, r.s insert into O;"""
+    with running(STREAMS + query) as runtime:
+        rows = collect(runtime, "O")
+        play(runtime, ("R", 1000, ("y", 5)), ("R", 1000, ("x", 4)), ("Q", 1100, ("z", 0)))
+    assert rows == [(4, 0), (5, 0)]
+
+
+def test_ordering_snapshots_by_what_they_do_not_show_is_refused_with_its_place() -> None:
+    query = """from L#window.length(1) join R#window.length(1) on L.s == R.s select a order by R.b
+               output snapshot every 1 sec insert into O;"""
     with (
-        pytest.raises(SiddhiAppCreationError, match=r"ordering a join by 'b'.*not supported") as caught,
+        pytest.raises(SiddhiAppCreationError, match=r"ordering snapshots of a join by 'b'.*not supported") as caught,
         running(STREAMS + query),
     ):
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import NotRunningError, OnDemandQueryCreationError, SiddhiParserError
 from siddhi.runtime import on_demand
+from tests.runtime.running import running
 
 ROWS = [("a", 1, 1.5), ("b", 2, 2.5), ("a", 3, 3.5), ("c", 4, None)]
 
@@ -301,3 +303,18 @@ def test_an_app_that_does_not_run_answers_nothing() -> None:
             assert runtime.query("from T") == []
         with pytest.raises(NotRunningError, match="shut down"):
             runtime.query("from T")
+
+
+@pytest.mark.parametrize("type_", ["double", "float"])
+def test_nan_is_ordered_behind_all_numbers_and_null_behind_it(type_: str) -> None:
+    text = (
+        f"define stream S (v {type_}); define table T (v {type_}); from S insert into T; from S#window.lengthBatch(6) "
+    )
+    with running(text + "select v order by v desc insert into O;") as runtime:
+        out: list[str] = []
+        runtime.add_callback("O", lambda events: out.extend(str(event.data[0]) for event in events))
+        for value in (3.0, math.nan, 1.0, None, math.nan, -1.0):
+            runtime.input_handler("S").send((value,))
+        ascending = [str(event.data[0]) for event in runtime.query("from T select v order by v")]
+    assert out == ["nan", "nan", "3.0", "1.0", "-1.0", "None"]
+    assert ascending == ["-1.0", "1.0", "3.0", "nan", "nan", "None"]

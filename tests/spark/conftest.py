@@ -5,13 +5,21 @@ from __future__ import annotations
 import pytest
 
 from siddhi.errors import SparkSetupError
-from siddhi.spark import local_session
+from tests.spark.small_session import small_session
+
+
+def pytest_collection_modifyitems(items):
+    """PySpark 4.0 and 4.1 leave the sockets of results to the garbage collector."""
+    for item in items:
+        if item.get_closest_marker("spark") is not None:
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
 
 
 @pytest.fixture(scope="session")
 def spark():
     try:
-        session = local_session("local[2]", app_name="siddhi-tests", settings={"spark.driver.memory": "1g"})
+        session = small_session("siddhi-tests")
     except SparkSetupError as error:
         pytest.skip(str(error))
     yield session

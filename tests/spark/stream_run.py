@@ -1,4 +1,5 @@
-"""A stream in a process of its own, to be killed: ``python stream_run.py FOLDER``. Reads FOLDER/in, writes FOLDER/out."""
+"""A stream in a process of its own, to be killed: ``python -m tests.spark.stream_run FOLDER`` reads FOLDER/in, writes
+FOLDER/out."""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ SCHEMA = "ts bigint, symbol string, price double, n int"
 
 
 def main(folder: Path) -> None:
-    from siddhi.spark import SparkRuntime, local_session
+    from siddhi.spark import SparkRuntime
     from siddhi.spark.sinks import FileSink
+    from tests.spark.small_session import small_session
 
     warnings.simplefilter("ignore")
-    spark = local_session("local[2]", app_name="killed", settings={"spark.driver.memory": "1g"})
+    spark = small_session("killed")
     runtime = SparkRuntime(APP, spark, shards=4)
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
     runtime.bind("Trades", rows, timestamp="ts", watermark="3 seconds", sequence=["n"])

@@ -1,4 +1,8 @@
-"""Recorded cases on Spark: those that play events into an app and look at streams. The oracle is the embedded engine."""
+"""Recorded cases on Spark. The oracle is the embedded engine.
+
+All of them go through Spark in a few jobs, in batch and as streams (see :mod:`tests.spark.many_apps`), and some in jobs of
+their own, as users run them.
+"""
 
 from __future__ import annotations
 
@@ -9,54 +13,77 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.errors import SiddhiAppError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.islands import cut
-from siddhi.spark.refusals import refuse
-from siddhi.spark.testing import assert_parity
-from tests.conformance.play import CASES, load_cases
+from siddhi.spark.testing import assert_parity, differences, oracle
+from siddhi.types import AttributeType
+from tests.spark.cases import SHIFT, eligible, outputs_of, rows_of, runs_through, shifted
+from tests.spark.many_apps import Found, ManyApps, OneApp
 
 pytestmark = pytest.mark.spark
 EVERY = int(os.environ.get("SIDDHI_SPARK_CASES", "30"))
+JOBS = 2
+LONGEST = 30_000
+"""Of a case in a stream (ms): time is one there, and what repeats itself would do so until the end of the longest."""
 
 
-def eligible(every: int = EVERY) -> list:
-    found = []
-    for path in sorted(CASES.glob("*.jsonl")):
-        mine = [case for case in load_cases(path) if rows_of(case) and runs(case)]
-        found += [pytest.param(case, id=case["id"]) for case in mine[::every]]
-    return found
-
-
-def every_case() -> list:
-    return eligible(1)
-
-
-def rows_of(case) -> list:
-    rows = []
-    for step in case["steps"]:
-        ((verb, what),) = step.items()
-        if verb != "send" or what[1] is None:
-            return []
-        rows.append((what[0], what[1], tuple(what[2])))
-    return rows if case["streams"] and not case["tables"] and "error" not in case["expect"] else []
-
-
-def runs(case) -> bool:
-    try:
-        made = plan(parse(case["app"]))
-        refuse(made, cut(made), flush=False)
-    except SiddhiAppError:
-        return False
-    fed = {stream for stream, _, _ in rows_of(case)}
-    seen = [made.streams[name] for name in (*fed, *case["streams"]) if name in made.streams]
-    objects = any(str(attribute.type) == "object" for stream in seen for attribute in stream.attributes)
-    return not objects and all(name in made.streams and name not in fed for name in case["streams"]) and len(seen) > 1
-
-
-@pytest.mark.parametrize("case", eligible())
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case["id"]) for cases in eligible().values() for case in cases[::EVERY]]
+)
 def test_recorded_case(spark, case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a query runs on one shard
-        assert_parity(case["app"], rows_of(case), spark, outputs=[s for s in case["streams"] if not s.startswith("!")])
+        assert_parity(case["app"], rows_of(case), spark, outputs=outputs_of(case))
+
+
+@pytest.fixture
+def interpreted(spark):
+    """Expressions over the rows of hundreds of apps are more than the JVM takes in one method."""
+    names = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    before = {name: spark.conf.get(name) for name in names}
+    for name, value in names.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
+def part(number: int, longest: int | None = None) -> tuple[list[str], list[OneApp]]:
+    """Ids and apps of one of the jobs."""
+    cases = [case for group in eligible().values() for case in group]
+    chosen = [
+        case
+        for case in cases[number::JOBS]
+        if runs_through(case) and (longest is None or shifted(case)[-1][1] < SHIFT + longest)
+    ]
+    assert len(chosen) > 250
+    return [case["id"] for case in chosen], [OneApp(case["app"], shifted(case), outputs_of(case)) for case in chosen]
+
+
+def compare(ids: list[str], apps: list[OneApp], found: list[Found], until: int | None) -> None:
+    wrong = []
+    for id_, app, got in zip(ids, apps, found, strict=True):
+        want = oracle(app.text, app.rows, app.outputs, until=until)
+        streams = plan(parse(app.text)).streams
+        for name in app.outputs:
+            singles = [n for n, a in enumerate(streams[name].attributes, 1) if a.type is AttributeType.FLOAT]
+            told = differences(want[name], got[name], singles)
+            if told is not None:
+                wrong.append(f"{id_}, stream {name}: {told}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("number", range(JOBS))
+def test_all_recorded_cases_in_batch(interpreted, tmp_path, number):
+    ids, apps = part(number)
+    found = ManyApps(apps, shards=3, prefer="engine").in_batch(interpreted, tmp_path, seed=number)
+    compare(ids, apps, found, until=None)
+
+
+@pytest.mark.parametrize("number", range(JOBS))
+def test_all_recorded_cases_as_streams(interpreted, tmp_path, number):
+    ids, apps = part(number, LONGEST)
+    together = ManyApps(apps, shards=3, prefer="native")
+    found, late = together.streamed(interpreted, tmp_path, seed=number)
+    assert late == 0
+    compare(ids, apps, found, until=together.last)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 
 from siddhi.cli.command import siddhi
-from siddhi.errors import SparkSetupError
+from siddhi.errors import SparkLoweringError, SparkSetupError
 
 pytestmark = pytest.mark.spark
 
@@ -64,6 +64,38 @@ def test_kafka_names_its_package(spark):
         SparkSetupError, match=r"spark\.jars\.packages=org\.apache\.spark:spark-sql-kafka-0-10_2\.13:\d"
     ):
         SparkRuntime(text, spark).output("Out")
+
+
+FOREIGN = """define stream Here (a int);
+@source(type = 'tcp', context = 'there', @map(type = 'binary'))
+define stream There (a int);
+@sink(type = 'http', publisher.url = 'http://localhost', @map(type = 'json'))
+define stream Out (a int);
+from There select a insert into Out;"""
+
+
+def test_other_sources_are_refused_where_they_would_be_read():
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(FOREIGN, None)  # its user may bind the stream
+    assert "from There into Out" in runtime.explain()
+    with pytest.raises(SparkLoweringError) as caught:
+        runtime.output("Out")
+    assert str(caught.value).startswith("[E409] the tcp source of 'There' can't be read by Spark, which reads again ")
+    assert "line 2, column 0" in str(caught.value)
+    assert "hint: bind('There', frame, ...), or a source that keeps its events: kafka, file" in str(caught.value)
+
+
+def test_other_sinks_are_refused_where_they_would_be_written(spark):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(FOREIGN, spark)
+    runtime.bind("There", spark.createDataFrame([(1, 1000)], "a int, t bigint"), timestamp="t")
+    assert [tuple(row) for row in runtime.output("Out").collect()] == [(1,)]
+    with pytest.raises(
+        SparkLoweringError, match=r"\[E409\] the http sink of 'Out' is none of Spark's.*line 4, column 0"
+    ):
+        runtime.write()
 
 
 def test_the_command_line_explains_without_java(tmp_path):

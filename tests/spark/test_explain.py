@@ -9,8 +9,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.errors import SparkLoweringError
+from siddhi.errors import SparkLoweringError, SparkSetupError
 from siddhi.spark import SparkRuntime
+from siddhi.types import AttributeType
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "spark"
 TRADES = "define stream Trades (ts long, symbol string, price double, n int);"
@@ -96,3 +97,27 @@ from A select ts insert into O;"""
 def test_options(options, message):
     with pytest.raises(ValueError, match=message):
         SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
+
+
+def test_functions_that_give_something_else_each_time_are_told():
+    from siddhi.extension import function
+
+    @function("dice:throw", returns=AttributeType.INT, deterministic=False)
+    def throw() -> int:
+        return 4
+
+    app = "define stream S (a int); @info(name = 'thrown') from S select dice:throw() as n insert into O;"
+    with pytest.warns(UserWarning, match=r"^thrown calls dice:throw\(\), which is not deterministic"):
+        SparkRuntime(app, None)
+    with pytest.raises(SparkLoweringError, match=r"E410.*line 1"):
+        SparkRuntime(app, None, strict=True)
+
+
+def test_what_needs_micro_batches_or_this_process_is_refused_elsewhere():
+    connected = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    runtime = SparkRuntime("define stream S (a int); from S select a insert into O;", connected)
+    with pytest.raises(ValueError, match="trigger 'continuous' knows no micro-batches, in which engines run"):
+        runtime.start("checkpoint", {}, trigger={"continuous": "1 second"})
+    for call in (lambda: runtime.start("c", {}), lambda: runtime.state("c"), lambda: runtime.migrate("c", "d")):
+        with pytest.raises(SparkSetupError, match="does not run over Spark Connect yet"):
+            call()

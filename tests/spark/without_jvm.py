@@ -8,12 +8,14 @@ import zlib
 import pyarrow as pa
 
 from siddhi.planner import Plan, plan
+from siddhi.planner.separability import KeyExpression
 from siddhi.query_compiler import parse
 from siddhi.spark.islands import cut
+from siddhi.spark.keys import IslandKey
 from siddhi.spark.pack import packed, unpacked
 from siddhi.spark.program import DOOR, write_program
 from siddhi.spark.shard import ARROW_TYPES
-from siddhi.spark.stateful import IslandProcessor
+from siddhi.spark.stateful import IslandProcessor, ShardRange
 
 LAST_CLOCK = 221_845_392_000_000
 
@@ -53,6 +55,9 @@ class Mapped:
 
     def iterator(self):
         return iter(list(self.held.items()))
+
+    def clear(self):
+        self.held = {}
 
     def exists(self):
         return bool(self.held)
@@ -108,17 +113,33 @@ class Clock:
 class FakeStream:
     """An app over a stream: rows in micro-batches, a watermark that trails by ``grace``.
 
-    ``forget``: engines are not kept between batches, so that every batch restores them from their state.
+    ``forget``: engines are not kept between batches, so that every batch restores them from their state. ``force``: an
+    attribute by which islands are spread that have no key.
     """
 
-    def __init__(self, app: str, *, bound, shards: int, grace: int, forget: bool = False, flush: bool = False):
+    def __init__(
+        self,
+        app: str,
+        *,
+        bound,
+        shards: int,
+        grace: int,
+        forget: bool = False,
+        flush: bool = False,
+        force: str | None = None,
+    ):
         self.plan: Plan = plan(parse(app))
         self.layout = cut(self.plan, streaming=True, prefer="engine", bound=bound)
+        for island in self.layout.islands if force is not None else ():
+            if island.is_single:
+                key = KeyExpression(force, force)
+                island.key = IslandKey(dict.fromkeys(island.inputs, (key,)))
         self.shards, self.grace, self.forget, self.flush = shards, grace, forget, flush
         self.programs = tuple(write_program(self.plan, i, self._leaving(i)) for i in self.layout.islands)
         self.handles: dict[int, Handle] = {}
         self.watermark, self.latest, self.late = 0, 0, 0
         self.run = f"{id(self)}"
+        self.ranges = [ShardRange(n * shards) for n in range(len(self.programs))]
         self.found: dict[str, list] = {}
 
     def _leaving(self, island):
@@ -160,7 +181,7 @@ class FakeStream:
         for number, stream, time, values in rows:
             for at, (island, program) in enumerate(zip(self.layout.islands, self.programs)):
                 if program.ticks:
-                    per_shard.setdefault(at * self.shards, []).append(
+                    per_shard.setdefault(self.ranges[at].first, []).append(
                         (time, places[stream], number, -1, -1, *(None for _ in program.columns[1:]))
                     )
                 for place, (name, slots) in enumerate(program.inputs):
@@ -172,10 +193,11 @@ class FakeStream:
                     for slot, value in zip(slots, values):
                         door[slot] = value
                     for shard in self.shards_of(island, stream, values):
-                        key = at * self.shards + shard
+                        key = self.ranges[at].first + shard
                         per_shard.setdefault(key, []).append((time, places[stream], number, place, *door))
         for key, found in per_shard.items():
-            program = self.programs[key // self.shards]
+            at = next(n for n, held in enumerate(self.ranges) if 0 <= key - held.first < self.shards)
+            program = self.programs[at]
             types = [pa.int64(), pa.int32(), pa.int64(), pa.int32(), *(ARROW_TYPES[kind] for kind in program.kinds)]
             names = ["o0", "o1", "o2", "o3", *program.columns]
             columns = [pa.array([row[n] for row in found], type_) for n, type_ in enumerate(types)]
@@ -193,7 +215,7 @@ class FakeStream:
     def _processor(self, key) -> IslandProcessor:
         run = f"{self.run}-{random.random()}" if self.forget else self.run
         last = LAST_CLOCK
-        made = IslandProcessor(self.programs, self.shards, 4, run, "drop", last)
+        made = IslandProcessor(self.programs, self.shards, 4, run, "drop", last, self.ranges)
         made.init(self.handles.setdefault(key, Handle()))
         return made
 

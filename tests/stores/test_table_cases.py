@@ -209,6 +209,22 @@ def test_every_type_comes_back_as_it_went_in(start):
     assert app.ask("from T on c == 9223372036854775807L select a") == [("x",)]
 
 
+def test_a_nan_is_none(start, place):
+    app = start(
+        "from Wide select d delete T on T.d == d or T.d > d;",
+        more="define stream More (d double); define stream Wide (d double);",
+        fill="from More insert into T;",
+        table="(d double)",
+    )
+    app.send("More", (float("nan"),), (1.5,), (None,))
+    assert [str(row[0]) for row in app.rows()] == (["None"] if "sqlite" in place.store else ["nan"]) + ["1.5", "None"]
+    assert app.ask("from T on d > 0.0 select d") == [(1.5,)]
+    app.send("Wide", (float("nan"),), (2.5,))
+    assert len(app.rows()) == 3
+    app.send("Wide", (1.5,))
+    assert len(app.rows()) == 2
+
+
 def test_on_demand_changes(start):
     app = start()
     assert app.ask("select 'a' as s, 1 as v insert into T") == []

@@ -62,6 +62,9 @@ cdef class Aggregation(Processor):
     cdef bint retains                  # what a row gives up may run Python
     cdef bint shared                   # stores hold the rows of several nodes: what is read comes from there alone
     cdef bint unprepared               # the levels are still to be told what stores hold of their buckets
+    cdef bint resumed                  # they came from a snapshot, which what stores hold is still to be held against
+    cdef list stash                    # see aggregation_resume.pyx
+    cdef int64_t stored_end
     cdef int64_t due                   # when the timer is ordered for; NOT_ORDERED: it is not
     cdef uint32_t* hints               # [HINTS] slot of the finest level that such a key had last
     cdef int take(self, EventC* event, int64_t now) except -1
@@ -71,7 +74,6 @@ cdef class Aggregation(Processor):
     cdef int64_t bucket_of(self, Level level, int64_t time) except? -1
     cdef uint64_t key_of(self, const EventC* row, int64_t bucket, CellC* key) noexcept
     cdef int prepare(self) except -1
-    cdef int rebuild(self, int64_t now) except -1
     cdef int roll(self, int64_t now) except -1
     cdef int put_away(self, Level level) except -1
     cdef int flush(self, Level level, Level coarser) except -1

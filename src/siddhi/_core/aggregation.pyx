@@ -6,13 +6,11 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memset
 
+from siddhi._core.aggregation_resume cimport decide, rebuild, reconcile
 from siddhi._core.aggregation_time cimport time_of_text
 from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, event_to_tuple, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap_hash cimport GOLDEN
-from siddhi._core.period cimport restored_tick
-from siddhi._core.record cimport record_of
-from siddhi._core.table_index cimport NO_ROW
 
 cdef int64_t NOT_ORDERED = <int64_t> -9223372036854775807 - 1
 
@@ -180,7 +178,10 @@ cdef class Aggregation(Processor):
             computed = self.fold.computed(event, frame)
         try:
             time = now if self.by is None else self.time_of(event)
-            if now >= self.finest.end:
+            if now >= self.finest.end or self.resumed:
+                self.prepare()
+                if self.stash is not None:
+                    decide(self, now)
                 self.roll(now)
             bucket = self.bucket_of(self.finest, time)
             row = self.row_for(event, bucket)
@@ -275,8 +276,6 @@ cdef class Aggregation(Processor):
         """Hand on the rows of every bucket that is over, and open those that hold this time."""
         cdef Level level
         cdef int i, n = len(self.levels)
-        if self.unprepared:
-            self.rebuild(now)
         for i in range(n):
             level = <Level> self.levels[i]
             if level.table is not None and level.table.searching:
@@ -332,32 +331,11 @@ cdef class Aggregation(Processor):
         return 0
 
     cdef int prepare(self) except -1:
-        """Somebody wants to read."""
-        return self.rebuild(now_ms(&self.app.frame)) if self.unprepared else 0
-
-    cdef int rebuild(self, int64_t now) except -1:
-        """What stores hold of buckets that are not over becomes the running rows of their levels: an app before this one
-        has rolled it up that far."""
-        cdef Level level, finer
-        cdef EventC* row
-        cdef int i, first = self.fold.pool.layout.words
-        cdef int64_t since = 0, start, latest = now
-        for i in range(1, len(self.levels)):
-            level = <Level> self.levels[i]
-            finer = <Level> self.levels[i - 1]
-            newest = level.store.newest()
-            if newest is not None:
-                self.calendar.bounds(level.length, newest, &start, &since)
-            level.running.clear()
-            for record in finer.store.since(None if newest is None else since, True):
-                row = record_of(record, self.fold.pool, self.fold.pool.layout)
-                try:
-                    latest = (<CellC*> &row.body[first]).l
-                    self.merge_into(level.running, self.bucket_of(level, (<CellC*> &row.body[self.time_cell]).l), row)
-                finally:
-                    release(self.fold.pool, row)
-            self.calendar.bounds(level.length, latest, &level.start, &level.end)
-        self.unprepared = False
+        """Know what stores hold, before rows are read or rolled up."""
+        if self.unprepared:
+            rebuild(self, now_ms(&self.app.frame))
+        elif self.resumed:
+            reconcile(self, now_ms(&self.app.frame))
         return 0
 
     cdef uint64_t key_of(self, const EventC* row, int64_t bucket, CellC* key) noexcept:
@@ -412,6 +390,9 @@ cdef class Aggregation(Processor):
         if when != self.due:
             return 0
         self.due = NOT_ORDERED
+        self.prepare()
+        if self.stash is not None:
+            return 0
         self.roll(now_ms(&self.app.frame))
         return self.order()
 
@@ -423,12 +404,16 @@ cdef class Aggregation(Processor):
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef Level level
+        cdef Rows running
+        cdef int i
         if self.finest.store is not None:
             writer.put_bool(self.unprepared)
-        for level in self.levels:
-            writer.put_i64(level.start)
-            writer.put_i64(level.end)
-            writer.put_events(level.running.rows, level.running.keys.size, self.fold.pool.layout)
+        for i in range(len(self.levels)):
+            level = <Level> self.levels[i]
+            running, start, end = (level.running, level.start, level.end) if self.stash is None else self.stash[i]
+            writer.put_i64(start)
+            writer.put_i64(end)
+            writer.put_events(running.rows, running.keys.size, self.fold.pool.layout)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
@@ -439,6 +424,8 @@ cdef class Aggregation(Processor):
         self.due = NOT_ORDERED
         if self.finest.store is not None:
             self.unprepared = reader.get_bool()
+            self.resumed = not self.unprepared
+            self.stash = None
         for level in self.levels:
             start, end = reader.get_i64(), reader.get_i64()
             events = NULL
@@ -452,76 +439,7 @@ cdef class Aggregation(Processor):
                     release(self.fold.pool, events[i])
                 PyMem_Free(events)
             level.start, level.end = start, end
+        if self.resumed and self.finest.end == 0:
+            # Nothing had come in by then: what is at work is what stores say.
+            self.unprepared, self.resumed = True, False
         return self.order()
-
-
-@cython.final
-cdef class AggregationPurge(Processor):
-    """Deletes old rows from the tables of an aggregation, at a fixed interval of the app's clock.
-
-    Args:
-        aggregation: whose tables.
-        interval_ms: between two looks.
-        retention_ms: by level: age of the start of the oldest bucket that is kept; None: all are.
-    """
-
-    cdef readonly Aggregation aggregation
-    cdef int64_t interval
-    cdef tuple retention
-    cdef int64_t due
-
-    def __init__(self, Aggregation aggregation not None, int64_t interval_ms, retention_ms):
-        self.app = aggregation.app
-        self.aggregation = aggregation
-        self.interval = interval_ms
-        self.retention = tuple(retention_ms)
-        self.due = NOT_ORDERED
-
-    def start(self):
-        """Begin to count the interval, unless a snapshot said when it ends."""
-        if self.due == NOT_ORDERED:
-            self.order()
-
-    cdef int order(self) except -1:
-        self.due = now_ms(&self.app.frame) + self.interval
-        return self.app.schedule(self, self.due, 0)
-
-    cdef int on_timer(self, int64_t when) except -1:
-        cdef Level level
-        cdef int64_t now = now_ms(&self.app.frame)
-        if when != self.due:
-            return 0
-        self.order()
-        for level, retention in zip(self.aggregation.levels, self.retention):
-            # While a condition over the table is evaluated it must not change; next time will do.
-            if retention is None:
-                continue
-            if level.store is not None:
-                level.store.delete_before(now - <int64_t> retention)
-            elif not level.table.searching:
-                self.delete_before(level.table, now - <int64_t> retention)
-        return 0
-
-    cdef bint is_idle(self, uint32_t partition) noexcept:
-        return True
-
-    cdef int write(self, SnapshotWriter writer) except -1:
-        return writer.put_i64(self.due)
-
-    cdef int read(self, SnapshotReader reader) except -1:
-        cdef int64_t due = reader.get_i64()
-        self.due = NOT_ORDERED
-        if due == NOT_ORDERED:
-            # Taken before the app had started.
-            return self.order() if self.app.running else 0
-        self.due = restored_tick(self.app, due, self.interval)
-        return self.app.schedule(self, self.due, 0)
-
-    cdef int delete_before(self, Table table, int64_t oldest) except -1:
-        cdef uint32_t number = table.first, following
-        while number != NO_ROW:
-            following = table.rows[number].next
-            if (<CellC*> &table.rows[number].event.body[self.aggregation.time_cell]).l < oldest:
-                table.remove(number)
-            number = following
-        return 0

@@ -37,6 +37,7 @@ cdef class AggregationSearch(Searchable):
     cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
     cdef bint passes(self, const EventC* row) noexcept
     cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1
+    cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1
     cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1
 
 cdef class AggregationJoin(Processor):

@@ -8,7 +8,7 @@ from siddhi._core.aggregation cimport Level, Rows
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EXPIRED, LONG, STRING, CellC, EventPool, release
-from siddhi._core.executor cimport NULL_VALUE, TRUE, evaluate_condition, evaluate_to_python, now_ms
+from siddhi._core.executor cimport NULL_VALUE, TRUE, evaluate_condition, evaluate_to_python
 from siddhi._core.record cimport record_of
 from siddhi._core.searchable cimport FoundC, found_add
 from siddhi._core.table cimport Table
@@ -161,7 +161,7 @@ cdef class AggregationSearch(Searchable):
         cdef Level level
         cdef Table table = asked.table
         cdef Rows rows = Rows(aggregation.fold.pool, asked.running.keys.types)
-        cdef int64_t bucket, since, until
+        cdef int64_t bucket
         cdef uint32_t number = NO_ROW if table is None else table.first, slot
         cdef int i
         # Older rows first: of equal times, what came later is the latest.
@@ -172,13 +172,10 @@ cdef class AggregationSearch(Searchable):
             number = table.rows[number].next
         if asked.store is not None:
             aggregation.prepare()
-            self.merge_stored(rows, asked, asked.store.within(start, end), start, end)
-        for i in range(at - 1, -1 if aggregation.shared else at - 1, -1):
-            # What no node has rolled up yet.
-            level = <Level> aggregation.levels[i + 1]
-            aggregation.calendar.bounds(level.length, now_ms(&aggregation.app.frame), &since, &until)
-            level = <Level> aggregation.levels[i]
-            self.merge_stored(rows, asked, level.store.since(since, False), start, end)
+            if aggregation.shared:
+                self.gather_of_nodes(rows, at, start, end)
+            else:
+                self.merge_stored(rows, asked, asked.store.within(start, end), start, end)
         for i in range(at, at if aggregation.shared else -1, -1):
             level = <Level> aggregation.levels[i]
             for slot in range(level.running.keys.slots()):
@@ -190,6 +187,22 @@ cdef class AggregationSearch(Searchable):
         for slot in range(rows.keys.slots()):
             chunk_append(out, aggregation.fold.finish(
                 rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l))
+        return 0
+
+    cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1:
+        """The stored rows of all nodes: of the level, and of finer ones what the node it is of has not rolled up yet. What
+        nodes store in the meantime is left out, so that nothing is there twice."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef Level asked = <Level> aggregation.levels[at], level = asked
+        cdef int i, length
+        newest = asked.store.newest_of_nodes()
+        self.merge_stored(rows, asked, asked.store.within(start, end, newest), start, end)
+        for i in range(at - 1, -1, -1):
+            length = level.length
+            starts = {node: aggregation.calendar.bucket(length, time)[1] for node, time in newest.items()}
+            level = <Level> aggregation.levels[i]
+            newest = level.store.newest_of_nodes()
+            self.merge_stored(rows, asked, level.store.between(starts, newest), start, end)
         return 0
 
     cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1:

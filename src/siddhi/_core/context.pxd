@@ -40,6 +40,12 @@ cdef struct TimerC:
     void* target                   # a Timed, owned
     uint32_t partition
 
+cdef struct FrontC:                # how far those timers have come that one move of the playback clock makes due
+    int64_t since                  # the clock before the move
+    unsigned long long rank        # of the step furthest behind of those that had a turn, 0: none had
+    int64_t when                   # its timer furthest behind: due time and partition slot
+    uint32_t partition
+
 cdef class AppContext:
     cdef FrameC frame
     cdef readonly AppLock lock
@@ -51,6 +57,7 @@ cdef class AppContext:
     cdef Py_ssize_t n_timers
     cdef Py_ssize_t timer_capacity
     cdef uint64_t timer_order
+    cdef FrontC front
     cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the event behind it
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
     cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
@@ -67,7 +74,10 @@ cdef class AppContext:
     cdef bint passes_on(self, object error) except -1       # it is not for this send to handle it
     cdef int surface(self) except -1
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
-    cdef int fire(self, int64_t now) except -1
+    # Up to which time a step at the partition slot at work had its turn with timers, had it set any.
+    cdef int64_t had_turns(self, Timed step) noexcept
+    cdef void take_turn(self, const TimerC* timer) noexcept
+    cdef int fire(self, int64_t now, int64_t since) except -1
     cdef int advance_over(self, int64_t timestamp) except -1
     cdef int advance_exactly(self, int64_t timestamp) except -1
     cdef bint several_due(self, int64_t now) noexcept

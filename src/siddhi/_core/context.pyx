@@ -5,7 +5,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from heapq import heappop, heappush
 
-from siddhi._core.executor cimport system_ms
+from siddhi._core.executor cimport now_ms, system_ms
 from siddhi._core.meter import OperationMeter
 
 cdef extern from "siddhi/stack.h":
@@ -156,7 +156,7 @@ cdef class AppContext:
         cdef int64_t now
         with self.lock:
             now = self.frame.clock if self.frame.playback else system_ms()
-            self.fire(now)
+            self.fire(now, now)
 
     def close(self):
         """The app was shut down: forget all timers, and take no new ones."""
@@ -205,34 +205,68 @@ cdef class AppContext:
         """Playback: the clock moves to a time, and timers are due by then."""
         if self.exact:
             return self.advance_exactly(timestamp)
-        if timestamp > self.frame.clock:
+        cdef int64_t since = self.frame.clock
+        if timestamp > since:
             self.frame.clock = timestamp
-        return self.fire(self.frame.clock)
+        return self.fire(self.frame.clock, since)
 
     cdef int advance_exactly(self, int64_t timestamp) except -1:
         """Each timer runs at its own time; what it makes due before the end has its turn in time order, too."""
         cdef int64_t due
-        while self.n_timers and (self.timers[0].when <= timestamp or self.timers[0].when <= self.frame.clock):
-            due = self.timers[0].when
-            if due <= FIRST_INSTANT and self.frame.clock == 0:
-                due = timestamp            # time begins with the first event
-            if due > self.frame.clock:
-                self.frame.clock = due
-            self.run(self.take_first())
+        cdef FrontC front = self.front
+        self.front.rank = 0
+        try:
+            while self.n_timers and (self.timers[0].when <= timestamp or self.timers[0].when <= self.frame.clock):
+                due = self.timers[0].when
+                if due <= FIRST_INSTANT and self.frame.clock == 0:
+                    due = timestamp            # time begins with the first event
+                if due > self.frame.clock:
+                    self.frame.clock = due
+                    self.front.rank = 0
+                if due == self.frame.clock:    # what was ordered too late has no place in the order
+                    self.take_turn(&self.timers[0])
+                self.run(self.take_first())
+        finally:
+            self.front = front
         if timestamp > self.frame.clock:
             self.frame.clock = timestamp
         return 0
 
-    cdef int fire(self, int64_t now) except -1:
+    cdef int fire(self, int64_t now, int64_t since) except -1:
         # A timer's consequences may move the clock (a callback that sends): the outer loop goes on with what is due.
-        while self.n_timers and self.timers[0].when <= now:
-            if self.frame.playback and self.several_due(now):
-                self.fire_by_step(now)
-            else:
-                self.run(self.take_first())
-            if self.frame.playback and self.frame.clock > now:
-                now = self.frame.clock
+        cdef FrontC front = self.front
+        self.front.rank = 0
+        self.front.since = since
+        try:
+            while self.n_timers and self.timers[0].when <= now:
+                if self.frame.playback and self.several_due(now):
+                    self.fire_by_step(now)
+                else:
+                    self.take_turn(&self.timers[0])
+                    self.run(self.take_first())
+                if self.frame.playback and self.frame.clock > now:
+                    now = self.frame.clock
+        finally:
+            self.front = front
         return 0
+
+    cdef void take_turn(self, const TimerC* timer) noexcept:
+        cdef FrontC* front = &self.front
+        cdef unsigned long long rank = (<Timed> timer.target).rank
+        if rank > front.rank or (rank == front.rank and (
+                timer.when > front.when or (timer.when == front.when and timer.partition > front.partition))):
+            front.rank = rank
+            front.when = timer.when
+            front.partition = timer.partition
+
+    cdef int64_t had_turns(self, Timed step) noexcept:
+        cdef int64_t now = now_ms(&self.frame)
+        if not self.frame.playback or step.rank < self.front.rank or self.front.rank == 0:
+            return now
+        if step.rank > self.front.rank:
+            return now - 1 if self.exact else self.front.since
+        # Its own timers are at it: keys that are due at one time come in the order of their slots.
+        return self.front.when if self.frame.partition <= self.front.partition else self.front.when - 1
 
     cdef bint several_due(self, int64_t now) noexcept:
         return ((self.n_timers > 1 and self.timers[1].when <= now)
@@ -268,6 +302,7 @@ cdef class AppContext:
                 timer.when = entry[1]
                 timer.partition = entry[2]
                 Py_INCREF(<object> timer.target)
+                self.take_turn(&timer)
                 self.run(timer)
         finally:
             for entry in due:

@@ -16,6 +16,7 @@ from siddhi._core.executor_function_object cimport lend, new_object_executor
 
 import os
 from collections.abc import Set
+from hashlib import shake_256
 
 from siddhi._core.executor import make_event_timestamp
 from siddhi._core.executor_convert import make_convert
@@ -76,6 +77,9 @@ cdef enum:
 
 cdef bytes reserve = b""
 cdef Py_ssize_t reserve_used = 0
+cdef bytes seed = None                       # what UUIDs follow from; None: they are random
+cdef unsigned long long seed_used = 0        # how often the reserve was made of it
+cdef unsigned char version_bits = 0x40       # 4: random; 8: of one's own making
 
 
 def drop_reserve():
@@ -89,17 +93,34 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=drop_reserve)
 
 
+def seed_uuids(bytes new_seed):
+    """Let the UUIDs of this process follow from a seed, so that the same work gives the same ones; None: random again."""
+    global seed, seed_used, version_bits
+    drop_reserve()
+    seed = new_seed
+    seed_used = 0
+    version_bits = 0x40 if new_seed is None else 0x80
+
+
+cdef bytes new_reserve():
+    global seed_used
+    if seed is None:
+        return os.urandom(RESERVE_BYTES)
+    seed_used += 1
+    return shake_256(seed + (<object> seed_used).to_bytes(8, "little")).digest(RESERVE_BYTES)
+
+
 cdef int random_uuid(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
     global reserve, reserve_used
     cdef unsigned char octets[16]
     cdef char text[36]
     cdef int i, at = 0
     if reserve_used + 16 > len(reserve):
-        reserve = os.urandom(RESERVE_BYTES)
+        reserve = new_reserve()
         reserve_used = 0
     memcpy(octets, <const char*> reserve + reserve_used, 16)
     reserve_used += 16
-    octets[6] = octets[6] & 0x0f | 0x40      # version 4
+    octets[6] = octets[6] & 0x0f | version_bits
     octets[8] = octets[8] & 0x3f | 0x80      # the variant of RFC 4122
     for i in range(16):
         if i == 4 or i == 6 or i == 8 or i == 10:

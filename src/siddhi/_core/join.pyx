@@ -148,7 +148,8 @@ cdef class PassingWindow(Processor):
         cdef Py_ssize_t fetched = at[0], more
         cdef JoinStep step = <JoinStep> self.next if isinstance(self.next, JoinStep) else None
         while at[0] < n:
-            if step is not None and at[0] == fetched:
+            # What the next events will need is asked for while those before them are at work.
+            while step is not None and fetched < n and fetched - at[0] <= ONE_FETCH // 2:
                 more = min(n - fetched, <Py_ssize_t> ONE_FETCH)
                 step.fetch(events + fetched, more)
                 fetched += more

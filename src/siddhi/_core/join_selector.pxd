@@ -6,4 +6,5 @@ from siddhi._core.selector cimport Selector
 
 cdef class JoinSelector(Selector):
     cdef EventChunk done           # what the parts so far have left
+    cdef void forget_keys(self) noexcept
     cdef int end_part(self) except -1

@@ -3,7 +3,9 @@
 cimport cython
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.event cimport EventC, release
 from siddhi._core.group cimport end_chunk
+from siddhi._core.order cimport ChunkOrder
 from siddhi._core.selector cimport EACH, LAST, LAST_PER_GROUP
 
 
@@ -15,9 +17,27 @@ cdef class JoinSelector(Selector):
         if self.pool is not None:
             chunk_release(&self.done, self.pool)
 
+    cdef void forget_keys(self) noexcept:
+        if self.ordering is not None and (<ChunkOrder> self.ordering).noted is not None:
+            (<ChunkOrder> self.ordering).noted.clear()
+
     cdef void abort(self) noexcept:
         Selector.abort(self)
+        self.forget_keys()
         chunk_release(&self.done, self.pool)
+
+    cdef EventC* select(self, EventC* event) except? NULL:
+        cdef EventC* out = Selector.select(self, event)
+        cdef ChunkOrder ordering = self.ordering
+        cdef bint done = False
+        if out is not NULL and ordering is not None and ordering.noted is not None:
+            try:
+                ordering.note(event, out)
+                done = True
+            finally:
+                if not done:
+                    release(self.pool, out)
+        return out
 
     cdef int end_part(self) except -1:
         """Reduce what came since the last part to what the query puts out of it."""
@@ -33,11 +53,13 @@ cdef class JoinSelector(Selector):
                 self.last_of_group[self.order[i]] = NULL
             self.n_order = 0
         if self.out.head is NULL:
+            self.forget_keys()
             return 0
         part = self.out
         chunk_clear(&self.out)
         if self.ordering is not None or self.limit >= 0 or self.offset > 0:
             self.arrange(&part)
+            self.forget_keys()
             if part.head is NULL:
                 return 0
         if self.done.tail is NULL:

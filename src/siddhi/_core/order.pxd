@@ -6,7 +6,9 @@ from siddhi._core.event cimport EventC
 
 cdef class ChunkOrder:
     cdef AppContext app
-    cdef tuple keys                # executors over the output event
+    cdef tuple keys                # executors over the output event, or what it is made of
     cdef tuple descending
+    cdef dict noted                # keys by address of the output event; None: they are read when it is sorted
+    cdef int note(self, EventC* event, EventC* out) except -1
     cdef int sort(self, EventChunk* chunk) except -1
-    cdef tuple values(self, EventC* event)
+    cdef tuple values(self, EventC* event, EventC* out)

@@ -13,12 +13,19 @@ cdef class ChunkOrder:
         app: the app's context.
         keys: executors over the output event, most significant first.
         descending: one bool per key.
+        early: the keys read what the output event is made of, so that they are noted when it is made.
     """
 
-    def __init__(self, AppContext app not None, tuple keys not None, tuple descending not None):
+    def __init__(self, AppContext app not None, tuple keys not None, tuple descending not None, bint early=False):
         self.app = app
         self.keys = keys
         self.descending = descending
+        self.noted = {} if early else None
+
+    cdef int note(self, EventC* event, EventC* out) except -1:
+        """Remember the keys of an output event, while what it is made of is there."""
+        self.noted[<size_t> out] = self.values(event, out)
+        return 0
 
     cdef int sort(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
@@ -35,7 +42,8 @@ cdef class ChunkOrder:
                 rows.extend(self.sorted_run(run))
                 run = []
                 type = event.type
-            run.append((self.values(event), <size_t> event))
+            run.append((
+                self.values(event, event) if self.noted is None else self.noted[<size_t> event], <size_t> event))
             event = event.next
         rows.extend(self.sorted_run(run))
         chunk_clear(chunk)
@@ -44,10 +52,10 @@ cdef class ChunkOrder:
             chunk_append(chunk, following)
         return 0
 
-    cdef tuple values(self, EventC* event):
+    cdef tuple values(self, EventC* event, EventC* out):
         cdef Executor key
         cdef list found = []
-        self.app.frame.output = event
+        self.app.frame.output = out
         for key in self.keys:
             value = evaluate_to_python(key, event, &self.app.frame)
             # Objects need not have an order: as in Siddhi it is that of their hashes.
@@ -56,8 +64,10 @@ cdef class ChunkOrder:
 
     def sorted_run(self, list run):
         for i in range(len(self.keys) - 1, -1, -1):
-            present = [row for row in run if row[0][i] is not None]
             absent = [row for row in run if row[0][i] is None]
-            present.sort(key=lambda row, i=i: row[0][i], reverse=self.descending[i])
-            run = present + absent
+            # NaN has no place among numbers that are compared; here it is greater than all of them.
+            nans = [row for row in run if row[0][i] != row[0][i]]
+            numbers = [row for row in run if row[0][i] is not None and row[0][i] == row[0][i]]
+            numbers.sort(key=lambda row, i=i: row[0][i], reverse=self.descending[i])
+            run = (nans + numbers if self.descending[i] else numbers + nans) + absent
         return run

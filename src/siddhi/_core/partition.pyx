@@ -109,6 +109,18 @@ cdef class PartitionKeys(Processor):
     cdef bint is_idle(self, uint32_t partition) noexcept:
         return True
 
+    def retain(self, wanted not None):
+        """Forget the keys for which ``wanted(key)`` is false, and all that is kept for them; how many are left.
+
+        No event may be at work.
+        """
+        cdef uint32_t slot
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot) and not wanted(self.keys.key_to_python(slot)):
+                self.drop_state_of(slot)
+                self.keys.remove(slot)
+        return self.keys.size
+
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef uint32_t slot
         self.keys.write(writer)

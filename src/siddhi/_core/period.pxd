@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from siddhi._core.context cimport AppContext
+from siddhi._core.context cimport AppContext, Timed
 from siddhi._core.executor cimport now_ms
 
 cdef enum:
@@ -12,6 +12,13 @@ cdef enum:
 cdef inline int64_t passed_over(int64_t due, int64_t now, int64_t period) noexcept:
     """Where a step that has nothing to say goes on: with the tick that is due, or the last one by now if that is far."""
     return due if due > now or now - due <= TICKS_IN_A_ROW * period else now - (now - due) % period
+
+cdef inline int64_t next_tick(AppContext app, Timed step, int64_t due, int64_t period) noexcept:
+    """Where a step that rested goes on, for the partition slot at work: with the first tick, of those every period from
+    `due` on, that it would not have had yet. What wakes it may follow from a timer of a step in front of it: then its
+    own tick at this instant is still to come."""
+    cdef int64_t had = app.had_turns(step)
+    return due if due > had else had + period - (had - due) % period
 
 cdef inline int64_t restored_tick(AppContext app, int64_t due, int64_t period) except? -1:
     """A tick that a snapshot says is on its way. By the system's clock it is no further away than a period: that clock may

@@ -33,7 +33,7 @@ cdef class LimiterState:
     cdef EventPool pool
     cdef EventChunk held
     cdef int64_t count
-    cdef int64_t due               # of the tick on its way, ms
+    cdef int64_t due               # of the tick on its way, or of one not later than the next, ms
     cdef bint resting              # there was nothing to hand out: no tick is on its way until something is held again
     cdef uint32_t first            # slot + 1 of the linked cells' ends, 0: none
     cdef uint32_t last
@@ -59,6 +59,7 @@ cdef class Limiter(RateLimiter):
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1      # takes over the event
     cdef int tick(self, LimiterState state, EventChunk* out) except -1
     cdef int order_tick(self, LimiterState state) except -1
+    cdef int rest(self, LimiterState state, int64_t due) except -1
     cdef int wake(self, LimiterState state) except -1
     cdef int turn(self, LimiterState state, EventChunk* out) except -1
     cdef int hand_on(self, EventChunk* out) except -1

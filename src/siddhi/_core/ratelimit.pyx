@@ -8,7 +8,7 @@ from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_rele
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport release
 from siddhi._core.executor cimport TRUE, FrameC, now_ms
-from siddhi._core.period cimport passed_over, restored_tick
+from siddhi._core.period cimport next_tick, passed_over, restored_tick
 
 
 # no_gc_clear here and below: records are given back when an object dies, and that takes its pool.
@@ -89,8 +89,7 @@ cdef class Limiter(RateLimiter):
             state.due = now_ms(&self.app.frame) + self.period
             return self.app.schedule(self, state.due, self.app.frame.partition)
         if self.is_idle(self.app.frame.partition):
-            state.resting = True
-            return 0
+            return self.rest(state, when + self.period)
         chunk_clear(&out)
         try:
             self.turn(state, &out)
@@ -106,11 +105,15 @@ cdef class Limiter(RateLimiter):
         state = <LimiterState> self.states[partition]
         return state.held.head is NULL and state.first == 0
 
+    cdef int rest(self, LimiterState state, int64_t due) except -1:
+        """Order no tick until something is held again."""
+        state.due = due
+        state.resting = True
+        return 0
+
     cdef int wake(self, LimiterState state) except -1:
         """Order the tick that comes next, as if all before it had come."""
-        cdef int64_t now = now_ms(&self.app.frame)
-        if state.due <= now:
-            state.due += ((now - state.due) // self.period + 1) * self.period
+        state.due = next_tick(self.app, self, state.due, self.period)
         state.resting = False
         return self.app.schedule(self, state.due, self.app.frame.partition)
 
@@ -367,8 +370,8 @@ cdef class Limiter(RateLimiter):
         if state.due == NO_TICK:
             return self.order_tick(state) if self.app.running else 0
         if state.due != FIRST_INSTANT:
-            state.due = restored_tick(self.app, state.due, self.period)
-            return self.wake(state)
+            self.rest(state, restored_tick(self.app, state.due, self.period))
+            return 0 if self.is_idle(self.app.frame.partition) else self.wake(state)
         return self.app.schedule(self, state.due, self.app.frame.partition)
 
     cdef int write_cell(self, GroupCellC* cell, SnapshotWriter writer) except -1:

@@ -1,16 +1,17 @@
-# Hash indexes over the events a window holds, for searches by equality.
+# Hash indexes over the events a window holds, for searches by equality; of one number, also in order, for ranges.
 #
 # HeldEvents gives every event a number while the window holds it, kept in EventC.group (number + 1), which survives the
 # copy that a window may make of an expiring event. Indexes address their entries by that number. They follow what comes
 # out of the window (CURRENT: held from now on, EXPIRED: no longer), so they fit windows that hold exactly what has come
 # out and not yet expired. Entries lend the events: the window owns them.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
-from siddhi._core.event cimport EventC
+from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport Executor, FrameC
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.searchable cimport FoundC, Searchable
+from siddhi._core.table_order cimport SortedSlots
 from siddhi._core.window cimport Window
 
 cdef struct EntryC:
@@ -18,6 +19,7 @@ cdef struct EntryC:
     uint32_t previous              # in the list of its key; NO_SLOT: none
     uint32_t next
     uint32_t slot                  # of its key; NO_SLOT: in no list, a part of the key is null
+    uint64_t sequence              # in which events came
 
 cdef struct ListC:                 # the events of one key, in the order they came
     uint32_t head                  # NO_SLOT: none; the key stays for a while, it may come back
@@ -34,12 +36,16 @@ cdef class EventIndex:
     cdef ListC* lists              # [list_capacity] by key slot
     cdef Py_ssize_t list_capacity
     cdef Py_ssize_t n_empty        # keys without events
+    cdef uint64_t sequence         # of the next event
+    cdef SortedSlots order         # keys with events, where a condition asks for ranges; None: nobody does
     cdef int add(self, EventC* event, uint32_t number, FrameC* frame) except -1
     cdef int remove(self, uint32_t number) except -1
     cdef int clear(self) except -1
     cdef int reserve(self, uint32_t number) except -1
     cdef int reserve_list(self, uint32_t slot) except -1
     cdef int sweep(self) except -1
+    cdef int sort_in(self, uint32_t slot) except -1
+    cdef int sort_out(self, uint32_t slot) except -1
 
 cdef class HeldEvents:
     cdef readonly Window window
@@ -55,6 +61,7 @@ cdef class HeldEvents:
     cdef int forget(self, unsigned int partition) except -1    # the window is about to drop what it holds for a key
     cdef int refresh(self, FrameC* frame) except -1
     cdef bint tells                # the window wants to know when its content is looked at
+    cdef bint shared               # a named window: one content for all partition keys
     cdef int tell(self, unsigned int partition) except -1
 
 cdef class IndexProbe(Searchable):
@@ -63,5 +70,9 @@ cdef class IndexProbe(Searchable):
     cdef tuple probe               # executors of the key looked for, over the other slots
     cdef Executor rest             # what else must hold, or None
     cdef bint calls_python         # `rest` does
-    cdef int select(self, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1
-    cdef int refresh(self, FrameC* frame) except -1
+
+# Look the window's content over, which was replaced.
+cdef int refresh_held(HeldEvents held, FrameC* frame) except -1
+# Of what was found, let go of those from `kept` on for which a condition does not hold; it reads them in `slot`.
+cdef int keep_matching(
+    EventPool pool, Executor condition, int slot, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1

@@ -1,12 +1,13 @@
-"""Hash indexes over the events a window holds."""
+"""Indexes over the events a window holds."""
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 
-from siddhi._core.event cimport BOOL, CURRENT, INT, CellC, release
+from siddhi._core.event cimport BOOL, CURRENT, DOUBLE, FLOAT, INT, LONG, CellC, release
 from siddhi._core.executor cimport NULL_VALUE, TRUE, ExecC
 from siddhi._core.keymap cimport NO_SLOT
 from siddhi._core.searchable cimport found_free, found_keep
+from siddhi._core.table_order cimport sort_key
 
 cdef enum:
     MAX_PARTS = 16
@@ -26,6 +27,10 @@ cdef inline bint key_of(tuple parts, int n, EventC* event, FrameC* frame, CellC*
         if part.type == BOOL:
             key[i].i = status == TRUE
     return True
+
+
+cdef inline bint is_nan(int code, const CellC* key) noexcept:
+    return key.d != key.d if code == DOUBLE else code == FLOAT and key.f != key.f
 
 
 @cython.final
@@ -57,6 +62,25 @@ cdef class EventIndex:
     def __len__(self):
         return self.keys.size - self.n_empty
 
+    def sort(self):
+        """Keep the keys, each of which is one number, in order as well; to be done before events come."""
+        if self.partitioned or self.n_parts != 1 or self.keys.types[0] not in (INT, LONG, FLOAT, DOUBLE):
+            raise ValueError("only keys of one number have an order")
+        if self.order is None:
+            self.order = SortedSlots()
+
+    cdef int sort_in(self, uint32_t slot) except -1:
+        cdef CellC* key = &self.keys.keys[slot]
+        if not is_nan(self.keys.codes[0], key):
+            self.order.add(sort_key(self.keys.codes[0], key), slot)
+        return 0
+
+    cdef int sort_out(self, uint32_t slot) except -1:
+        cdef CellC* key = &self.keys.keys[slot]
+        if not is_nan(self.keys.codes[0], key):
+            self.order.remove(sort_key(self.keys.codes[0], key))
+        return 0
+
     cdef int reserve(self, uint32_t number) except -1:
         cdef Py_ssize_t capacity = max(16, 2 * self.capacity, <Py_ssize_t> number + 1)
         cdef EntryC* entries = <EntryC*> PyMem_Realloc(self.entries, capacity * sizeof(EntryC))
@@ -86,6 +110,8 @@ cdef class EventIndex:
             self.reserve(number)
         entry = &self.entries[number]
         entry.event = event
+        entry.sequence = self.sequence
+        self.sequence += 1
         entry.previous = NO_SLOT
         entry.next = NO_SLOT
         entry.slot = NO_SLOT
@@ -99,11 +125,11 @@ cdef class EventIndex:
             self.reserve_list(slot)
         entry.slot = slot
         events = &self.lists[slot]
-        if is_new:
+        if is_new or events.head == NO_SLOT:
             events.head = number
-        elif events.head == NO_SLOT:
-            events.head = number
-            self.n_empty -= 1
+            self.n_empty -= not is_new
+            if self.order is not None:
+                self.sort_in(slot)
         else:
             entry.previous = events.tail
             self.entries[events.tail].next = number
@@ -124,6 +150,8 @@ cdef class EventIndex:
         else:
             events.head = NO_SLOT
             self.n_empty += 1
+            if self.order is not None:
+                self.sort_out(entry.slot)
             if self.n_empty > MAX_EMPTY and self.n_empty > self.keys.size // 2:
                 return self.sweep()
             return 0
@@ -144,6 +172,8 @@ cdef class EventIndex:
 
     cdef int clear(self) except -1:
         self.n_empty = 0
+        if self.order is not None:
+            self.order.clear()
         return self.keys.clear()
 
 
@@ -154,12 +184,14 @@ cdef class HeldEvents:
     Args:
         window: one that holds what has come out of it as CURRENT and not yet as EXPIRED.
         tells: the window wants to know when its content is looked at.
+        shared: it has one content for all partition keys.
     """
 
-    def __init__(self, Window window not None, bint tells=False):
+    def __init__(self, Window window not None, bint tells=False, bint shared=False):
         self.window = window
         self.indexes = []
         self.tells = tells
+        self.shared = shared
 
     def __dealloc__(self):
         PyMem_Free(self.given_back)
@@ -233,6 +265,8 @@ cdef class HeldEvents:
         return 0
 
     cdef int tell(self, unsigned int partition) except -1:
+        if self.shared:
+            partition = 0
         if partition < self.window.capacity and self.window.states[partition] is not NULL:
             self.window.content(self.window.states[partition], NULL)
         return 0
@@ -295,7 +329,7 @@ cdef class IndexProbe(Searchable):
         cdef Py_ssize_t before = found.size
         cdef EventC* event
         if self.held.stale:
-            self.refresh(frame)
+            refresh_held(self.held, frame)
         if self.held.tells:
             self.held.tell(frame.partition)
         if not key_of(self.probe, index.n_parts, NULL, frame, key):
@@ -318,37 +352,41 @@ cdef class IndexProbe(Searchable):
                     continue
             found_keep(found, self.pool, event)
             number = index.entries[number].next
-        return 0 if self.rest is None or not self.calls_python else self.select(frame, found, before)
+        if self.rest is None or not self.calls_python:
+            return 0
+        return keep_matching(self.pool, self.rest, self.slot, frame, found, before)
 
-    cdef int select(self, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1:
-        """Keep those from `kept` on for which the rest of the condition holds."""
-        cdef Py_ssize_t i = kept, n = found.size
-        cdef EventC* event
-        cdef bint passed
-        found.size = kept
-        try:
-            while i < n:
-                event = found.events[i]
-                frame.slots[self.slot] = event
-                passed = self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
-                i += 1
-                if passed:
-                    found.events[found.size] = event
-                    found.size += 1
-                else:
-                    release(self.pool, event)
-        finally:
-            while i < n:
-                release(self.pool, found.events[i])
-                i += 1
-        return 0
 
-    cdef int refresh(self, FrameC* frame) except -1:
-        # The event that searches stands in its slot, which the refresh may use for others.
-        cdef EventC* slots[2]
-        cdef EventC** before = frame.slots
-        frame.slots = slots
-        try:
-            return self.held.refresh(frame)
-        finally:
-            frame.slots = before
+cdef int refresh_held(HeldEvents held, FrameC* frame) except -1:
+    # The event that searches stands in its slot, which the refresh may use for others.
+    cdef EventC* slots[2]
+    cdef EventC** before = frame.slots
+    frame.slots = slots
+    try:
+        return held.refresh(frame)
+    finally:
+        frame.slots = before
+
+
+cdef int keep_matching(
+        EventPool pool, Executor condition, int slot, FrameC* frame, FoundC* found, Py_ssize_t kept) except -1:
+    cdef Py_ssize_t i = kept, n = found.size
+    cdef EventC* event
+    cdef bint passed
+    found.size = kept
+    try:
+        while i < n:
+            event = found.events[i]
+            frame.slots[slot] = event
+            passed = condition.c.fn(&condition.c, event, frame, NULL) == TRUE
+            i += 1
+            if passed:
+                found.events[found.size] = event
+                found.size += 1
+            else:
+                release(pool, event)
+    finally:
+        while i < n:
+            release(pool, found.events[i])
+            i += 1
+    return 0

@@ -107,11 +107,18 @@ cdef class Table:
 
     cdef uint32_t number_of(self, const CellC* key, uint64_t nulls) except? 0xfffffffe:
         cdef uint32_t slot = self.keys.find(key, nulls)
-        return NO_ROW if slot == NO_SLOT else self.numbers[slot]
+        if slot == NO_SLOT:
+            return NO_ROW
+        if slot < self.used:
+            # Rows and keys that came together have the same number: asked for now, the row comes along with its key.
+            fetch_line(&self.rows[slot])
+        return self.numbers[slot]
 
     cdef void fetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept:
         cdef uint32_t slots[FETCHED]
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, last = self.pool.record_bytes - 1
+        cdef bint text = self.keys.has_text
+        cdef EventC* event
         for i in range(n):
             fetch_line(&self.keys.table[hashes[i] & self.keys.mask])
         for i in range(n):
@@ -119,13 +126,23 @@ cdef class Table:
             if slots[i] != NO_SLOT:
                 fetch_line(&self.keys.keys[slots[i]])
                 fetch_line(&self.numbers[slots[i]])
+                if slots[i] < self.used:
+                    fetch_line(&self.rows[slots[i]])
         for i in range(n):
             if slots[i] != NO_SLOT:
-                slots[i] = self.numbers[slots[i]]
-                fetch_line(&self.rows[slots[i]])
+                if text:
+                    # The text that is held is compared with that which is asked for: its header, and where it begins.
+                    fetch_line(self.keys.keys[slots[i]].o)
+                    fetch_line(<char*> self.keys.keys[slots[i]].o + 63)
+                if self.numbers[slots[i]] != slots[i]:
+                    slots[i] = self.numbers[slots[i]]
+                    fetch_line(&self.rows[slots[i]])
         for i in range(n):
-            if slots[i] != NO_SLOT and self.rows[slots[i]].event is not NULL:
-                fetch_line(self.rows[slots[i]].event)
+            if slots[i] != NO_SLOT:
+                event = self.rows[slots[i]].event
+                if event is not NULL:
+                    fetch_line(event)
+                    fetch_line(<char*> event + last)
 
     cdef int refuse(self, EventC* event, str what) except -1:
         """Tell the app's exception handler about a row or change that is dropped."""

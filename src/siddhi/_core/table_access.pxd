@@ -5,6 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from siddhi._core.event cimport CellC, EventC
 from siddhi._core.executor cimport ExecC, Executor, FrameC
+from siddhi._core.sorted_range cimport SortedRange
 from siddhi._core.table cimport Table
 from siddhi._core.table_index cimport ChainC, ValueIndex
 
@@ -57,9 +58,7 @@ cdef class ValueAccess(Access):
 
 cdef class RangeAccess(Access):
     cdef ValueIndex index
-    cdef tuple bounds                  # executors, and for each: is it a lower bound, is it part of the range
-    cdef Executor lows, highs
-    cdef bint bounds_of(self, EventC* e, FrameC* f, uint64_t* low, uint64_t* high) except -1
+    cdef SortedRange range
 
 cdef class UnionAccess(Access):
     cdef tuple parts

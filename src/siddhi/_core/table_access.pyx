@@ -2,14 +2,14 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from libc.math cimport ceil, floor
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG
 from siddhi._core.executor cimport NULL_VALUE, VARIABLE
 from siddhi._core.keymap cimport MAX_WIDTH
+from siddhi._core.sorted_range cimport SortedRange
 from siddhi._core.table_index cimport NO_ROW
-from siddhi._core.table_order cimport EntryC, PlaceC, sort_key, sort_key_of_integer
+from siddhi._core.table_order cimport EntryC, PlaceC
 
 cdef int numbers_grow(NumbersC* numbers) except -1:
     cdef Py_ssize_t capacity = max(16, 2 * numbers.capacity)
@@ -188,62 +188,21 @@ cdef class RangeAccess(Access):
     Args:
         table: it is searched.
         position: of the attribute, a number.
-        bounds: ``(executor, is_low, inclusive)`` of each; several of one kind narrow the range.
+        bounds: as SortedRange takes them.
     """
 
     def __init__(self, Table table not None, int position, tuple bounds not None):
-        cdef Executor executor
         self.table = table
         self.limited = True
         self.index = table.index(position, sorted=True)
-        self.bounds = bounds
-        for executor, _, _ in bounds:
-            how_to_probe(self.index.at.code, executor.type)
-
-    cdef bint bounds_of(self, EventC* e, FrameC* f, uint64_t* low, uint64_t* high) except -1:
-        """The first and the last sort key of the range; False where it is empty."""
-        cdef Executor executor
-        cdef bint is_low, inclusive
-        cdef CellC value
-        cdef uint64_t key
-        low[0] = 0
-        high[0] = <uint64_t> 0xffffffffffffffff
-        for executor, is_low, inclusive in self.bounds:
-            if executor.c.fn(&executor.c, e, f, &value) == NULL_VALUE:
-                return False
-            if executor.type == FLOAT and value.f != value.f or executor.type == DOUBLE and value.d != value.d:
-                return False
-            if self.index.at.code == INT and executor.type == DOUBLE:
-                # v > 2.5 is v >= 3, and v < 2.5 is v <= 2.
-                if is_low:
-                    value.d = ceil(value.d) if inclusive else floor(value.d) + 1
-                else:
-                    value.d = floor(value.d) if inclusive else ceil(value.d) - 1
-                inclusive = True
-                value.l = <int64_t> min(max(value.d, -9e18), 9e18)
-                key = sort_key_of_integer(value.l)
-            else:
-                key = sort_key(executor.type, &value)
-            if is_low:
-                if not inclusive:
-                    if key == <uint64_t> 0xffffffffffffffff:
-                        return False
-                    key += 1
-                low[0] = max(low[0], key)
-            else:
-                if not inclusive:
-                    if key == 0:
-                        return False
-                    key -= 1
-                high[0] = min(high[0], key)
-        return low[0] <= high[0]
+        self.range = SortedRange(self.index.at.code, bounds)
 
     cdef int collect(self, NumbersC* out, EventC* e, FrameC* f, Py_ssize_t limit) except -1:
         cdef uint64_t low, high
         cdef PlaceC place
         cdef EntryC* entry
         cdef uint32_t number
-        if not self.bounds_of(e, f, &low, &high):
+        if not self.range.find(e, f, &low, &high):
             return 0
         place = self.index.order.place(low, False)
         while True:

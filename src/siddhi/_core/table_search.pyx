@@ -7,6 +7,7 @@ from libc.stdlib cimport qsort
 
 from siddhi._core.event cimport BOOL
 from siddhi._core.executor cimport TRUE, ExecC, eval_fn, new_executor
+from siddhi._core.fetch cimport fetch_line
 from siddhi._core.searchable cimport FoundC, found_keep
 from siddhi._core.table cimport FETCHED, RowC
 from siddhi._core.table_access cimport numbers_add
@@ -281,7 +282,9 @@ cdef class TableSearchable(Searchable):
         if self.search.is_by_key():
             number = self.search.find_one(event, frame)
             if number != NO_ROW:
-                found_keep(found, self.pool, table.rows[number].event)
+                event = table.rows[number].event
+                fetch_line(<char*> event + self.pool.record_bytes - 1)      # a record lies on two lines, as a rule
+                found_keep(found, self.pool, event)
             return 0
         numbers = self.search.borrow()
         try:

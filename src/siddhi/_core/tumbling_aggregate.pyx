@@ -17,7 +17,7 @@ from siddhi._core.measure cimport MAX_ARGUMENTS, MeasureC, add_arguments, measur
 from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.output cimport is_needed
 from siddhi._core.processor cimport MAX_BLOCK
-from siddhi._core.period cimport passed_over, restored_tick
+from siddhi._core.period cimport next_tick, passed_over, restored_tick
 from siddhi._core.queue cimport QueueC, queue_clear, queue_pop, queue_push, queue_read, queue_write
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -126,11 +126,12 @@ cdef class TumblingAggregate(Selector):
 
     cdef int start_clock(self, TumbleC* batch) except -1:
         """The first period begins, or one after periods without events; a timer fires at its end."""
-        cdef int64_t now = now_ms(&self.app.frame)
-        if not batch.started:
+        cdef int64_t now
+        if batch.started:
+            batch.boundary = next_tick(self.app, self, batch.boundary, self.extent)
+        else:
+            now = now_ms(&self.app.frame)
             batch.boundary = now + self.extent - ((now - self.start) % self.extent if self.aligned else 0)
-        elif batch.boundary <= now:
-            batch.boundary += ((now - batch.boundary) // self.extent + 1) * self.extent
         batch.started = batch.armed = True
         return self.app.schedule(self, batch.boundary, self.app.frame.partition)
 
@@ -374,10 +375,11 @@ cdef class TumblingAggregate(Selector):
                 batch.boundary = reader.get_i64()
                 self.read_groups(partition, reader)
                 if self.timed and batch.started:
-                    batch.armed = True
                     self.app.frame.partition = partition
                     batch.boundary = restored_tick(self.app, batch.boundary, self.extent)
-                    self.app.schedule(self, batch.boundary, partition)
+                    if batch.groups.n:
+                        batch.armed = True
+                        self.app.schedule(self, batch.boundary, partition)
         finally:
             self.app.frame.partition = before
             for i in missing:

@@ -14,7 +14,7 @@ from libc.string cimport memset
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, release, retain
 from siddhi._core.executor cimport now_ms
-from siddhi._core.period cimport restored_tick
+from siddhi._core.period cimport next_tick, restored_tick
 from siddhi._core.queue cimport (
     QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show,
     queue_write,
@@ -271,9 +271,7 @@ cdef class TimeBatchWindow(BatchWindow):
                 state.boundary = now + self.duration
             self.arm(state)
         elif not state.armed:
-            now = now_ms(&self.app.frame)
-            if state.boundary <= now:
-                state.boundary += ((now - state.boundary) // self.duration + 1) * self.duration
+            state.boundary = next_tick(self.app, self, state.boundary, self.duration)
             self.arm(state)
         self.collect(state, event)
         if self.streams_current:
@@ -310,10 +308,10 @@ cdef class TimeBatchWindow(BatchWindow):
         return self.next.finish()
 
     cdef bint is_idle(self, uint32_t partition) noexcept:
-        cdef BatchStateC* state
-        if partition >= self.capacity or self.states[partition] is NULL:
-            return True
-        state = <BatchStateC*> self.states[partition]
+        return (partition >= self.capacity or self.states[partition] is NULL
+                or self.holds_nothing(<BatchStateC*> self.states[partition]))
+
+    cdef bint holds_nothing(self, BatchStateC* state) noexcept:
         return state.current.size == 0 and (state.previous.size == 0 or self.accumulates or not self.keeps_expired)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
@@ -321,7 +319,8 @@ cdef class TimeBatchWindow(BatchWindow):
         BatchWindow.read_state(self, state, reader)
         if batch.started:
             batch.boundary = restored_tick(self.app, batch.boundary, self.duration)
-            return self.arm(batch)
+            if not self.holds_nothing(batch):
+                return self.arm(batch)
         return 0
 
 

@@ -14,6 +14,7 @@ from .failures import interruptible
 from .feeding import Feeding, attributes_of, feeding_options
 from .outlet import Outlet
 from .session import Session, log_to_stderr
+from .spark_binds import Bind, read_binds
 
 _EPILOG = """\b
 Example:
@@ -41,7 +42,8 @@ Exit codes:
     multiple=True,
     callback=read_outputs,
     metavar="STREAM=FILE",
-    help="Write a stream's events to a .csv, .jsonl or .parquet file; '-' prints JSON lines. Repeat it for several.",
+    help="Write a stream's events to a .csv, .jsonl or .parquet file (on Spark with --checkpoint a folder); '-' prints JSON "
+    "lines. Repeat it for several.",
 )
 @click.option("--emit-timestamp", metavar="COLUMN", help="Add a first column with the event time (ms) to every output.")
 @click.option(
@@ -50,6 +52,14 @@ Exit codes:
     default="embedded",
     show_default=True,
     help="What runs the app: this process, or Apache Spark (pip install 'siddhi[spark]').",
+)
+@click.option(
+    "--bind",
+    "binds",
+    multiple=True,
+    callback=read_binds,
+    metavar="STREAM=FORMAT:PATH?timestamp=COLUMN",
+    help="Spark: a stream's files, once or as they come; more options behind '&': watermark, sequence, max_idle, Spark's own.",
 )
 @click.option("--master", default="local[*]", show_default=True, help="Spark: where it runs, as local[4].")
 @click.option("--shards", default=64, show_default=True, help="Spark: parts that keys are spread over.")
@@ -81,6 +91,7 @@ def run(
     on_bad_line: str,
     emit_timestamp: str | None,
     engine: str,
+    binds: list[Bind],
     master: str,
     shards: int,
     end_of_input: str,
@@ -100,6 +111,7 @@ def run(
         wanted = SparkRun(
             app,
             inputs,
+            binds,
             outputs,
             timestamp,
             emit_timestamp,
@@ -140,9 +152,10 @@ def run(
 
 
 def _refuse_options_of_spark(context: click.Context) -> None:
-    for name in ("master", "shards", "end_of_input", "checkpoint", "trigger", "explain"):
+    for name in ("binds", "master", "shards", "end_of_input", "checkpoint", "trigger", "explain"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --engine spark")
+            option = "bind" if name == "binds" else name.replace("_", "-")
+            raise click.UsageError(f"--{option} goes with --engine spark")
 
 
 def _refuse_options_of_the_other_kind(context: click.Context, *, streaming: bool) -> None:

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any
 import click
 import pyarrow as pa
 
-from siddhi.errors import SiddhiAppError, SiddhiError, SparkRunError, SparkSetupError, did_you_mean
+from siddhi.errors import SiddhiAppError, SiddhiError, SparkRunError, SparkSetupError
 
 from .app_text import read_app
 from .endpoints import Endpoint, Format
-from .failures import AppRefused, BadInput, OutputFailed, ProcessingFailed, reason
+from .failures import AppRefused, OutputFailed, ProcessingFailed, reason
+from .spark_binds import Bind, bind_all
 from .writers import open_writer, output_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from siddhi.spark import SparkRuntime
+    from siddhi.spark.query import Sink
 
 __all__ = ["SparkRun", "run_on_spark"]
 
@@ -35,6 +37,7 @@ class SparkRun:
 
     app: str
     inputs: list[Endpoint]
+    binds: list[Bind]
     outputs: list[Endpoint]
     timestamp: str | None
     emit_timestamp: str | None
@@ -74,7 +77,7 @@ def run_on_spark(wanted: SparkRun) -> None:
         runtime = _runtime(SparkRuntime, text, spark, wanted)
         started = time.monotonic()
         if wanted.checkpoint is not None:
-            _stream(runtime, wanted)
+            _stream(runtime, spark, wanted)
         else:
             _batch(runtime, spark, wanted)
         _say(wanted, f"done in {time.monotonic() - started:.1f} s")
@@ -106,16 +109,8 @@ def _say(wanted: SparkRun, text: str) -> None:
 
 
 def _batch(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> None:
-    for end in wanted.inputs:
-        if end.stream not in runtime.plan.streams:
-            names = list(runtime.plan.streams)
-            hint = did_you_mean(end.stream, names)
-            raise click.UsageError(f"the app has no stream '{end.stream}' (streams: {', '.join(names)}){hint}")
-        try:
-            frame, time_column = _read(spark, runtime, end, wanted.timestamp or "")
-            runtime.bind(end.stream, frame, timestamp=time_column)
-        except ValueError as error:
-            raise BadInput(str(error)) from error
+    binds = [_bind_of(end, wanted.timestamp or "") for end in wanted.inputs]
+    bind_all(runtime, spark, [*binds, *wanted.binds], streaming=False)
     with _progress(spark, shown=not wanted.quiet and sys.stderr.isatty()):
         if not wanted.outputs:
             for stream in runtime.write():
@@ -131,31 +126,12 @@ def _batch(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> None
             _say(wanted, f"{end.stream}: {n:,} events out to {'standard output' if end.is_standard else end.path}")
 
 
-def _read(spark: SparkSession, runtime: SparkRuntime, end: Endpoint, timestamp: str) -> tuple[DataFrame, str]:
-    """The rows of a file, and its column of event time."""
-    from pyspark.sql import functions as F
-    from pyspark.sql import types as T
-
-    from siddhi.spark.expressions import SPARK_TYPES
-
-    attributes = runtime.plan.streams[end.stream].attributes
-    types = {a.name: SPARK_TYPES[a.type] for a in attributes}
+def _bind_of(end: Endpoint, timestamp: str) -> Bind:
+    """An ``--input`` as a ``--bind``."""
     if end.is_standard:
         raise click.UsageError("--engine spark reads files, not standard input")
-    if end.format is Format.PARQUET:
-        return spark.read.parquet(end.path), timestamp
-    if end.format is Format.CSV:
-        frame = spark.read.csv(end.path, header=True)
-    else:
-        columns = {**dict.fromkeys([timestamp], "string"), **dict.fromkeys(types, "string")}
-        frame = spark.read.schema(", ".join(f"`{name}` {kind}" for name, kind in columns.items())).json(end.path)
-    if timestamp not in frame.columns:
-        raise BadInput(f"{end.path} has no column '{timestamp}'")
-    value = F.col(f"`{timestamp}`")
-    assert isinstance(frame.schema[timestamp].dataType, T.StringType)
-    instant = F.coalesce(value.try_cast("bigint"), F.unix_millis(F.try_to_timestamp(value)))
-    kept = [F.col(f"`{name}`").cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
-    return frame.select(*kept, instant.alias("__event_time")), "__event_time"
+    formats = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSONL: "json"}
+    return Bind(end.stream, formats[end.format], end.path, timestamp)
 
 
 def _write(runtime: SparkRuntime, frame: DataFrame, end: Endpoint, wanted: SparkRun) -> int:
@@ -207,14 +183,17 @@ def _progress(spark: SparkSession, *, shown: bool) -> Iterator[None]:
 # --- streams
 
 
-def _stream(runtime: SparkRuntime, wanted: SparkRun) -> None:
-    if wanted.inputs or wanted.outputs:
-        raise click.UsageError("a stream takes its sources and sinks from the app: @source(type='file', ...)")
+def _stream(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> None:
+    if wanted.inputs:
+        raise click.UsageError("a stream takes --bind, or its sources from the app: @source(type='file', ...)")
     assert wanted.checkpoint is not None
     now = wanted.trigger == "available-now"
     try:
+        bind_all(runtime, spark, wanted.binds, streaming=True)
         query = runtime.start(
-            wanted.checkpoint, trigger={"availableNow": True} if now else {"processingTime": wanted.trigger}
+            wanted.checkpoint,
+            _sinks(wanted),
+            trigger={"availableNow": True} if now else {"processingTime": wanted.trigger},
         )
     except SiddhiAppError as error:
         raise AppRefused(str(error)) from error
@@ -230,6 +209,16 @@ def _stream(runtime: SparkRuntime, wanted: SparkRun) -> None:
     _say(wanted, f"{query.late_rows:,} late rows")
     for stream, n in query.written.items():
         _say(wanted, f"{stream}: {n:,} events out")
+
+
+def _sinks(wanted: SparkRun) -> dict[str, Sink] | None:
+    """A folder for each ``--output``; None where there is none: then the app says it."""
+    from siddhi.spark import FileSink
+
+    formats = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSONL: "json"}
+    if any(end.is_standard for end in wanted.outputs):
+        raise click.UsageError("a stream writes folders of files, not standard output")
+    return {end.stream: FileSink(end.path, formats[end.format]) for end in wanted.outputs} or None
 
 
 def _tell(wanted: SparkRun, progress: Any, last: Any) -> Any:

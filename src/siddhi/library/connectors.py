@@ -82,6 +82,9 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
             ConnectorOption("username", "where it does not stand in the url"),
             ConnectorOption("password", "where it does not stand in the url"),
             ConnectorOption("table.name", "its name in the database; that of the table where it is not given"),
+            ConnectorOption(
+                "timeout", "how long an answer of the database is waited for; '30 sec' where it is not given"
+            ),
         ),
         description="Keeps a table in an SQL database, through SQLAlchemy: pip install 'siddhi[rdbms]'.",
         example="@store(type = 'rdbms', url = 'sqlite:///trades.db') @primaryKey('symbol')\n"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import struct
 from hashlib import blake2b
+from io import SEEK_END
+from typing import BinaryIO
 
 from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError
 
-__all__ = ["checksum_of", "open_envelope", "put_into_envelope"]
+__all__ = ["begins_whole", "checksum_of", "open_envelope", "put_into_envelope"]
 
 _MAGIC = b"\x89SIDREV\n"
 _VERSION = 1
@@ -65,3 +67,23 @@ def open_envelope(data: bytes, app: str, revision: str, place: str) -> bytes:
         )
         raise DamagedSnapshotError(f"{place} is another one: it holds {found}")
     return data[size - n_snapshot :]
+
+
+def begins_whole(file: BinaryIO, app: str, revision: str) -> bool:
+    """Whether a file seems to be the envelope of a revision, of any version: it begins as one, and has as many bytes as it
+    says. What is in it is not looked at.
+    """
+    owner, name = app.encode(), revision.encode()
+    head = file.read(_HEADER.size + _SIZES.size + len(owner) + len(name))
+    if head[: len(_MAGIC)] != _MAGIC:
+        return False
+    if len(head) >= _HEADER.size and _HEADER.unpack_from(head)[1] != _VERSION:
+        return True
+    if len(head) < _HEADER.size + _SIZES.size:
+        return False
+    n_owner, n_name, n_snapshot = _SIZES.unpack_from(head, _HEADER.size)
+    return (
+        (n_owner, n_name) == (len(owner), len(name))
+        and head[_HEADER.size + _SIZES.size :] == owner + name
+        and file.seek(0, SEEK_END) == len(head) + n_snapshot
+    )

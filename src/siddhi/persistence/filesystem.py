@@ -10,7 +10,7 @@ from threading import Lock
 from urllib.parse import quote, unquote
 
 from siddhi.errors import DamagedSnapshotError
-from siddhi.persistence.envelope import open_envelope, put_into_envelope
+from siddhi.persistence.envelope import begins_whole, open_envelope, put_into_envelope
 from siddhi.persistence.revision import missing_revision, revision_order, surplus
 from siddhi.persistence.store import PersistenceStore
 
@@ -33,7 +33,7 @@ class FileSystemPersistenceStore(PersistenceStore):
     Args:
         folder: made when the first snapshot is saved.
         revisions_to_keep: how many of the newest whole snapshots of an app are kept, with the increments behind them; older
-            ones are deleted after each save.
+            ones are deleted after each save. Files that are torn, or somebody else's, do not count.
 
     Raises:
         ValueError: ``revisions_to_keep`` is below 1.
@@ -67,9 +67,11 @@ class FileSystemPersistenceStore(PersistenceStore):
         with self._lock:
             other.unlink(missing_ok=True)
             files = self._files(app)
-            whole = [found for found, file in files.items() if file.suffix == _WHOLE]
+            # What nobody can restore takes no place from what can be fallen back on.
+            whole = [found for found, file in files.items() if file.suffix == _WHOLE and _is_ours(file, app, found)]
             for old in surplus(list(files), whole, self._revisions_to_keep):
-                files[old].unlink(missing_ok=True)
+                if not files[old].is_dir():
+                    files[old].unlink(missing_ok=True)
             for left in folder.glob(f".*{_UNFINISHED}"):
                 _remove_abandoned(left)
 
@@ -128,6 +130,14 @@ class FileSystemPersistenceStore(PersistenceStore):
 def _suffixes(base: str | None) -> tuple[str, str]:
     """That of the file to write, and that of a file of the same revision it replaces."""
     return (_WHOLE, _INCREMENT) if base is None else (_INCREMENT, _WHOLE)
+
+
+def _is_ours(file: Path, app: str, revision: str) -> bool:
+    try:
+        with file.open("rb") as opened:
+            return begins_whole(opened, app, revision)
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
+        return False
 
 
 def _file_name(text: str) -> str:

@@ -68,11 +68,11 @@ def plan_shard(catalog: Catalog, definition: AggregationDefinition) -> str | Non
     """
     annotation = only(definition.annotations, "PartitionById")
     at = annotation if annotation is not None and annotation.span is not None else definition
-    if annotation is None:
-        shared = catalog.properties.get("partitionById", "").strip().lower() == "true"
-    else:
+    shared = catalog.properties.get("partitionById", "").strip().lower() == "true"
+    if annotation is not None:
         enable = annotation.element("enable")
-        shared = enable is None or boolean(annotation, "enable", enable, at)
+        # The property is for all apps of the system: none of them opts out.
+        shared = enable is None or boolean(annotation, "enable", enable, at) or shared
     if not shared:
         return None
     if only(definition.annotations, "store") is None:

@@ -13,7 +13,7 @@ from siddhi.planner.separability import separability
 from siddhi.planner.statements import attribute_lines, executions_by_name, statement
 from siddhi.query_compiler.parser import parse
 
-__all__ = ["can_restore"]
+__all__ = ["can_restore", "stateful_parts"]
 
 
 def can_restore(old: Fragment, new: Fragment, *, registry: Registry | None = None) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def can_restore(old: Fragment, new: Fragment, *, registry: Registry | None = Non
     Returns:
         A clause for every element that has state in both and says something else.
     """
-    before, now = (dict(_stateful(part, registry)) for part in (old, new))
+    before, now = (stateful_parts(part, registry=registry) for part in (old, new))
     if before and now and before.keys().isdisjoint(now):
         return ("they have no element in common",)
     return tuple(
@@ -40,8 +40,17 @@ def can_restore(old: Fragment, new: Fragment, *, registry: Registry | None = Non
     )
 
 
+def stateful_parts(part: Fragment, *, registry: Registry | None = None) -> dict[str, str]:
+    """What the text says of each element that may hold state, by kind and name.
+
+    Args:
+        part: of an app.
+        registry: the extensions it uses; None: those of the process.
+    """
+    return dict(_stateful(part, registry))
+
+
 def _stateful(part: Fragment, registry: Registry | None) -> Iterator[tuple[str, str]]:
-    """What the text says of each element that may hold state, by kind and name."""
     planned = plan(parse(part.text), registry=registry)
     attributes = attribute_lines(planned)
     for definition in planned.app.definitions:

@@ -209,7 +209,7 @@ def _distribution(
     strategy_options = options_of(catalog, strategy, found.elements, (), place, named_by="strategy")
     require_options(strategy, [strategy_options], place)
     destinations = [
-        options_of(catalog, metadata, nested.elements, attributes, _place(nested, place))
+        options_of(catalog, metadata, resolved(catalog, nested, place).elements, attributes, _place(nested, place))
         for nested in found.annotations
         if nested.name.lower() == "destination"
     ]

@@ -123,10 +123,10 @@ def _partition_lines(partition: PartitionPlan, plan: Plan) -> Iterator[str]:
     for stream in partition.inner_streams:
         yield _STEP + _stream_line(stream)
     for query in partition.queries:
-        yield from (_STEP + line for line in _query_lines(query, plan))
+        yield from (_STEP + line for line in _query_lines(query, plan, partitioned=True))
 
 
-def _query_lines(query: QueryPlan, plan: Plan) -> Iterator[str]:
+def _query_lines(query: QueryPlan, plan: Plan, *, partitioned: bool = False) -> Iterator[str]:
     yield f"query {query.name}" + (
         "" if query.synchronized is None else f" [synchronized {str(query.synchronized).lower()}]"
     )
@@ -148,7 +148,7 @@ def _query_lines(query: QueryPlan, plan: Plan) -> Iterator[str]:
             if side.kind is SourceKind.TABLE:
                 access = _access_text(plan.tables[side.source], query.input.on, slot)
                 yield f"{_STEP * (depth + 1)}finds rows of {labels[slot]} by {access}"
-            elif (lookup := lookup_text(query.input, slot, plan.windows)) is not None:
+            elif (lookup := lookup_text(query.input, slot, plan.windows, partitioned)) is not None:
                 yield f"{_STEP * (depth + 1)}finds events of {labels[slot]} by {lookup}"
 
 

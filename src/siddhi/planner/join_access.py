@@ -1,5 +1,5 @@
-"""How a join looks the other side up: through a hash index where the condition asks for equality, else by looking
-through everything. Shared by the engine, which does it, and by explain, which says it."""
+"""How a join looks the other side up: through a hash index where the condition asks for equality, through an ordered one where
+it asks for a range, else by looking through everything. Shared by the engine, which does it, and by explain, which says it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from functools import reduce
 
 from siddhi.planner.expressions import And, Attr, Comparison, Const, TypedExpression, Widen
 from siddhi.planner.nodes import JoinPlan, NamedWindowPlan, SourceKind, WindowPlan
-from siddhi.planner.walk import conjuncts
+from siddhi.planner.table_access import Bound, OrderTest, order_test
+from siddhi.planner.walk import calls_python, conjuncts, has_aggregate
 from siddhi.query_api.expression import CompareOperator
 from siddhi.query_api.input import Trigger
 from siddhi.types import AttributeType
 
-__all__ = ["Lookup", "attribute_of", "equality_lookup", "holds_what_came_out", "lookup_text", "triggers"]
+__all__ = ["EqualityLookup", "RangeLookup", "attribute_of", "lookup_text", "plan_lookup", "triggers"]
 
 _HOLD_WHAT_CAME_OUT = frozenset(
     {"batch", "externalTime", "externalTimeBatch", "length", "lengthBatch", "time", "timeBatch", "timeLength"}
@@ -22,8 +23,12 @@ _HOLD_WHAT_CAME_OUT = frozenset(
 _MAX_PARTS = 8
 
 
+_FEW = 64
+"""Events a window may hold for which an ordered index does not pay."""
+
+
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class EqualityLookup:
     """``key`` of the searched event equals ``probe`` of the one that triggers, part by part, and ``rest`` holds."""
 
     key: tuple[TypedExpression, ...]
@@ -31,7 +36,51 @@ class Lookup:
     rest: TypedExpression | None
 
 
-def holds_what_came_out(window: WindowPlan | None) -> bool:
+@dataclass(frozen=True, slots=True)
+class RangeLookup:
+    """``key``, a number of the searched event, lies within all bounds, which do not read that event."""
+
+    key: Attr
+    bounds: tuple[Bound, ...]
+
+
+def plan_lookup(
+    on: TypedExpression | None, slot: int, window: WindowPlan | None, partitioned: bool
+) -> EqualityLookup | RangeLookup | None:
+    """The index look-up a join condition allows; None: every event is looked at.
+
+    Args:
+        on: the condition, over slots 0 and 1.
+        slot: of the side that is searched.
+        window: whose content that is.
+        partitioned: it has a content for each key of a partition.
+    """
+    if not _holds_what_came_out(window):
+        return None
+    equality = _equality_lookup(on, slot)
+    # What a key of a partition holds is little, as a rule.
+    return _range_lookup(on, slot) if equality is None and not partitioned and not _holds_few(window) else equality
+
+
+def _range_lookup(on: TypedExpression | None, slot: int) -> RangeLookup | None:
+    """By the attribute with most bounds; the condition is tested as a whole on what is found."""
+    by_position: dict[int, list[OrderTest]] = {}
+    for part in conjuncts(on):
+        test = order_test(part, slot)
+        if test is not None and not calls_python(test.value) and not has_aggregate(test.value):
+            by_position.setdefault(test.attribute.position, []).append(test)
+    tests = max(by_position.values(), key=len, default=[])
+    return RangeLookup(tests[0].attribute, tuple(test.bound for test in tests)) if tests else None
+
+
+def _holds_few(window: WindowPlan | None) -> bool:
+    if window is None or window.window.native not in ("length", "lengthBatch"):
+        return False
+    length = window.arguments[0]
+    return isinstance(length, Const) and int(length.value) <= _FEW
+
+
+def _holds_what_came_out(window: WindowPlan | None) -> bool:
     """Whether a window holds what has come out of it and not yet expired, in that order: then an index can follow it."""
     if window is None or window.window.native not in _HOLD_WHAT_CAME_OUT:
         return False
@@ -40,13 +89,7 @@ def holds_what_came_out(window: WindowPlan | None) -> bool:
     return not (isinstance(length, Const) and int(length.value) <= 0)
 
 
-def equality_lookup(on: TypedExpression | None, slot: int) -> Lookup | None:
-    """The index look-up a join condition allows, or None.
-
-    Args:
-        on: the condition, over slots 0 and 1.
-        slot: of the side that is searched.
-    """
+def _equality_lookup(on: TypedExpression | None, slot: int) -> EqualityLookup | None:
     if on is None:
         return None
     key: list[TypedExpression] = []
@@ -65,16 +108,17 @@ def equality_lookup(on: TypedExpression | None, slot: int) -> Lookup | None:
     if not key:
         return None
     remaining = reduce(lambda left, right: And(AttributeType.BOOL, left, right), rest) if rest else None
-    return Lookup(tuple(key), tuple(probe), remaining)
+    return EqualityLookup(tuple(key), tuple(probe), remaining)
 
 
-def lookup_text(input_: JoinPlan, slot: int, windows: Mapping[str, NamedWindowPlan]) -> str | None:
-    """``index symbol`` or ``scan``: how a side is searched; None where it is not, or is no window's content.
+def lookup_text(input_: JoinPlan, slot: int, windows: Mapping[str, NamedWindowPlan], partitioned: bool) -> str | None:
+    """``index symbol``, ``range of price`` or ``scan``: how a side is searched; None where it is not, or is no window's content.
 
     Args:
         input_: the join.
         slot: of the side.
         windows: named windows by id.
+        partitioned: it stands in a partition.
     """
     side = (input_.left, input_.right)[slot]
     if not triggers(input_, 1 - slot):
@@ -82,9 +126,11 @@ def lookup_text(input_: JoinPlan, slot: int, windows: Mapping[str, NamedWindowPl
     window = windows[side.source].window if side.kind is SourceKind.WINDOW else side.window
     if window is None:
         return None
-    lookup = equality_lookup(input_.on, slot) if holds_what_came_out(window) else None
+    lookup = plan_lookup(input_.on, slot, window, partitioned and side.kind is not SourceKind.WINDOW)
     if lookup is None:
         return "scan"
+    if isinstance(lookup, RangeLookup):
+        return f"range of {lookup.key.name}"
     return f"index {', '.join(attribute_of(part).name for part in lookup.key)}"
 
 

@@ -21,11 +21,13 @@ __all__ = [
     "Bound",
     "IndexLookup",
     "KeyLookup",
+    "OrderTest",
     "RangeLookup",
     "SmallestLookup",
     "TableAccess",
     "TableLookup",
     "access_text",
+    "order_test",
     "plan_table_access",
 ]
 
@@ -110,13 +112,21 @@ class TableAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
-    """``attribute at position <operator> value``, where the value does not read the row."""
+class OrderTest:
+    """``attribute <operator> value``, where the value does not read the row."""
 
     part: TypedExpression
-    position: int
+    attribute: Attr
     operator: CompareOperator
     value: TypedExpression
+
+    @property
+    def position(self) -> int:
+        return self.attribute.position
+
+    @property
+    def bound(self) -> Bound:
+        return Bound(self.value, self.operator in _LOW, self.operator in _INCLUSIVE)
 
 
 def plan_table_access(table: TablePlan, condition: TypedExpression | None, row_slot: int = TABLE_SLOT) -> TableAccess:
@@ -169,14 +179,15 @@ def _choose(
         return SmallestLookup(lookups), ()
     bounds = _most_bounded(table, tests)
     if bounds:
-        made = tuple(Bound(test.value, test.operator in _LOW, test.operator in _INCLUSIVE) for test in bounds)
-        return RangeLookup(bounds[0].position, made), tuple(test.part for test in bounds)
+        return RangeLookup(bounds[0].position, tuple(test.bound for test in bounds)), tuple(
+            test.part for test in bounds
+        )
     return _any_of(table, parts, row_slot), ()
 
 
-def _most_bounded(table: TablePlan, tests: Sequence[_Test]) -> list[_Test]:
+def _most_bounded(table: TablePlan, tests: Sequence[OrderTest]) -> list[OrderTest]:
     """The order tests of the attribute that has most of them, among those kept in order."""
-    by_position: dict[int, list[_Test]] = {}
+    by_position: dict[int, list[OrderTest]] = {}
     for test in tests:
         if test.operator in _FLIPPED and (test.position in table.indexes or table.primary_key == (test.position,)):
             by_position.setdefault(test.position, []).append(test)
@@ -194,7 +205,13 @@ def _any_of(table: TablePlan, parts: Sequence[TypedExpression], row_slot: int) -
     return None
 
 
-def _test(part: TypedExpression, row_slot: int) -> _Test | None:
+def order_test(part: TypedExpression, row_slot: int) -> OrderTest | None:
+    """The test of an order (``<``, ``<=``, ``>``, ``>=``) of a number of the row; None for any other condition."""
+    test = _test(part, row_slot)
+    return test if test is not None and test.operator in _FLIPPED else None
+
+
+def _test(part: TypedExpression, row_slot: int) -> OrderTest | None:
     if not isinstance(part, Comparison) or part.operator is CompareOperator.NOT_EQUAL:
         return None
     for row, value, operator in (
@@ -208,7 +225,7 @@ def _test(part: TypedExpression, row_slot: int) -> _Test | None:
             and not _reads_row(value, row_slot)
             and (part.operand_type is attribute.type or part.operand_type in _EXACTLY_WIDER.get(attribute.type, ()))
         ):
-            return _Test(part, attribute.position, operator, value)
+            return OrderTest(part, attribute, operator, value)
     return None
 
 

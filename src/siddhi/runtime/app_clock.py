@@ -65,6 +65,9 @@ class AppClock:
         self._heartbeat_settings = (idle_time, increment) if enabled and idle_time and increment else None
         if self._context.running:
             self._start_heartbeat()
+            if not enabled:
+                # Timers that events were to bring about may be due, or will be, by the system's clock.
+                self._context.wake()
 
     def advance_clock(self, timestamp: int) -> None:
         """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would. It never goes back.

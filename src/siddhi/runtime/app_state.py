@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from siddhi._core.executor_function import seed_uuids
 from siddhi.runtime.persistence import Persistence
 from siddhi.runtime.pieces import SnapshotPieces, put_together
 from siddhi.runtime.state import SnapshotService
@@ -116,6 +117,24 @@ class AppState:
             NoPersistenceStoreError: the manager has no store.
         """
         self._persistence.clear_all_revisions()
+
+    @staticmethod
+    def _seed_uuids(seed: bytes) -> None:
+        """Let the UUIDs of this process follow from a seed."""
+        seed_uuids(seed)
+
+    def _leave_out(self, element: str) -> None:
+        """Let an element, as ``table 'T'``, be no part of snapshots: its state comes from elsewhere at every start."""
+        self._state.leave_out(element)
+
+    def _shown(self, element: str) -> dict[str, list[object]]:
+        """What an element holds, by step, for a person to look at; its name is that in snapshots, as ``query 'q'``."""
+        return self._state.shown(element)
+
+    def _retain_keys(self, partition: str, wanted: Callable[[object], bool]) -> int:
+        """Forget the keys of a partition that are not wanted; a key is a tuple. How many are left."""
+        with self._assembly.context.lock:
+            return self._assembly.partitions[partition].keys.retain(wanted)
 
     def _snapshot(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
         with self._assembly.connectors.paused():

@@ -112,6 +112,10 @@ class SnapshotService:
                 left = self._put_back(before)
                 raise self._refusal(f"{error}{left}") from error
 
+    def leave_out(self, name: str) -> None:
+        """Keep an element out of snapshots; restoring leaves it as it is."""
+        self._elements.pop(name, None)
+
     def shown(self, name: str, part: str = "") -> dict[str, list[object]]:
         """The state of an element for a person to look at, by step; nothing where it has none.
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 from siddhi.errors import SparkLoweringError, SparkRunError, SparkSetupError
 
 if TYPE_CHECKING:
+    from siddhi.spark.inspection import CheckpointState
     from siddhi.spark.query import SparkQuery
     from siddhi.spark.runtime import SparkRuntime
     from siddhi.spark.session import local_session
     from siddhi.spark.sinks import FileSink, KafkaSink, MemorySink
 
 __all__ = [
+    "CheckpointState",
     "FileSink",
     "KafkaSink",
     "MemorySink",
@@ -33,6 +35,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "CheckpointState": "inspection",
     "FileSink": "sinks",
     "KafkaSink": "sinks",
     "MemorySink": "sinks",

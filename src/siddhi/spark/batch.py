@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 
 from siddhi.spark.program import IslandProgram
 from siddhi.spark.shard import Shard, tagged
@@ -24,14 +25,19 @@ class EndOfInput:
     flush: bool
 
 
-def sorted_rows(program: IslandProgram, end: EndOfInput) -> BatchFunction:
+def sorted_rows(program: IslandProgram, end: EndOfInput, work: str) -> BatchFunction:
     """The function for ``mapInArrow`` over rows sorted by shard and time.
 
     Rows have the columns shard, first and last event time of the whole input, event time, then those of the door.
+
+    Args:
+        program: of the island.
+        end: of the input.
+        work: identifies the computation; a task that is repeated makes the same UUIDs in it.
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        worker = _Worker(program, end)
+        worker = _Worker(program, end, work)
         for batch in batches:
             shards = batch.column(0).to_numpy()
             if not len(shards):
@@ -44,11 +50,13 @@ def sorted_rows(program: IslandProgram, end: EndOfInput) -> BatchFunction:
     return run
 
 
-def unsorted_rows(program: IslandProgram) -> BatchFunction:
+def unsorted_rows(program: IslandProgram, work: str) -> BatchFunction:
     """The same for an island that keeps nothing: rows in any order, all in one engine."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        worker = _Worker(program, None)
+        context = TaskContext.get()
+        partition = "" if context is None else context.partitionId()
+        worker = _Worker(program, None, f"{work} {partition}")
         for batch in batches:
             if batch.num_rows:
                 yield from worker.take(batch, 0)
@@ -60,7 +68,8 @@ def unsorted_rows(program: IslandProgram) -> BatchFunction:
 class _Worker:
     """Feeds an engine, and starts over where the shard changes."""
 
-    def __init__(self, program: IslandProgram, end: EndOfInput | None) -> None:
+    def __init__(self, program: IslandProgram, end: EndOfInput | None, work: str) -> None:
+        self._work = work
         self._program = program
         self._end = end
         self._shard: Shard | None = None
@@ -74,6 +83,7 @@ class _Worker:
         if shard.number != number:
             if shard.number >= 0:
                 yield from self._close(shard)
+            shard.seed(f"{self._work} {number}")
             shard.open(number, rows.column(1 if self._program.timed else 3)[0].as_py())
         self._last = rows.column(2)[0].as_py()
         columns = [rows.column(n) for n in range(4, rows.num_columns)]

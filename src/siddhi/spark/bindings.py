@@ -30,13 +30,15 @@ _ACCEPTED = {
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A stream's DataFrame. ``sequence``: columns that order rows of one ms; ``watermark``: grace for disorder."""
+    """A stream's DataFrame. ``sequence``: columns that order rows of one ms; ``watermark``: grace for disorder; ``max_idle``:
+    how long it may be without rows before it holds nobody up any more."""
 
     stream: str
     frame: DataFrame
     timestamp: str
     watermark: str | None = None
     sequence: tuple[str, ...] = ()
+    max_idle: str | None = None
 
 
 def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) -> None:

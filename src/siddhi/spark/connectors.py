@@ -7,7 +7,7 @@ be are options of the source: ``@source(type='file', file.uri='/data/in', timest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,12 +22,21 @@ from siddhi.query_api.span import Span
 from siddhi.spark._compat import spark_version
 from siddhi.spark.expressions import SPARK_TYPES
 
-__all__ = ["FILE_FORMATS", "Connector", "connectors_of", "read_source", "require_kafka", "without_connectors"]
+__all__ = [
+    "FILE_FORMATS",
+    "Connector",
+    "connectors_of",
+    "foreign_of",
+    "read_source",
+    "refuse_foreign",
+    "require_kafka",
+    "without_connectors",
+]
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc")
 """What ``@map(type=...)`` of a file may say."""
 _SERVED = {"source": ("file", "kafka", "rate"), "sink": ("file", "kafka", "log")}
-_OWN = ("type", "file.uri", "timestamp", "watermark", "sequence")
+_OWN = ("type", "file.uri", "timestamp", "watermark", "sequence", "max.idle")
 _KAFKA = "org.apache.spark.sql.kafka010.KafkaSourceProvider"
 
 
@@ -68,10 +77,46 @@ def connectors_of(app: SiddhiApp) -> tuple[Connector, ...]:
     return tuple(found)
 
 
+def foreign_of(app: SiddhiApp) -> tuple[Connector, ...]:
+    """The sources and sinks that neither Spark serves nor this process: their streams are bound, or given a sink, by hand."""
+    return tuple(
+        _connector(definition, annotation)
+        for definition in app.definitions
+        if isinstance(definition, StreamDefinition)
+        for annotation in definition.annotations
+        if _is_foreign(annotation)
+    )
+
+
+def refuse_foreign(found: Iterable[Connector], app: SiddhiApp) -> None:
+    """Raise that these would have to be used.
+
+    Raises:
+        SparkLoweringError: there are some; all are told.
+    """
+    refused = []
+    for connector in found:
+        if connector.direction == "source":
+            message = (
+                f"the {connector.type} source of '{connector.stream}' can't be read by Spark, which reads again what was "
+                "lost in a failure"
+            )
+            hint = f"bind('{connector.stream}', frame, ...), or a source that keeps its events: kafka, file"
+        else:
+            message = f"the {connector.type} sink of '{connector.stream}' is none of Spark's"
+            hint = f"start(checkpoint, {{'{connector.stream}': sink}}), output('{connector.stream}'), or a sink of type kafka, file"
+        error = SiddhiAppCreationError(message, code="E409", span=connector.span, hint=hint)
+        refused.append(error.located(source=app.source, app=app.name))
+    if refused:
+        raise SparkLoweringError(refused)
+
+
 def without_connectors(app: SiddhiApp) -> SiddhiApp:
-    """The app without them."""
+    """The app without those that Spark serves and those that nobody does."""
     definitions = tuple(
-        replace(definition, annotations=tuple(a for a in definition.annotations if not _is_served(a)))
+        replace(
+            definition, annotations=tuple(a for a in definition.annotations if not (_is_served(a) or _is_foreign(a)))
+        )
         if isinstance(definition, StreamDefinition)
         else definition
         for definition in app.definitions
@@ -82,6 +127,13 @@ def without_connectors(app: SiddhiApp) -> SiddhiApp:
 def _is_served(annotation: Annotation) -> bool:
     served = _SERVED.get(annotation.name.lower(), ())
     return (annotation.element("type") or "") in served
+
+
+def _is_foreign(annotation: Annotation) -> bool:
+    """Whether it is a source or sink of another type; those in memory are what a binding and an output are."""
+    here = {"source": "inMemory", "sink": "inMemory"}.get(annotation.name.lower())
+    type_ = annotation.element("type")
+    return here is not None and type_ is not None and type_ != here and not _is_served(annotation)
 
 
 def _connector(definition: StreamDefinition, annotation: Annotation) -> Connector:

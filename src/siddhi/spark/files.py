@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-__all__ = ["exists", "make_folder", "move", "names", "read_text", "write_text"]
+__all__ = ["copy", "delete", "exists", "make_folder", "move", "names", "read_text", "write_text"]
 
 
 def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
@@ -20,6 +20,21 @@ def exists(spark: SparkSession, name: str) -> bool:
     """Whether there is such a file or folder."""
     system, path = _path(spark, name)
     return bool(system.exists(path))
+
+
+def copy(spark: SparkSession, source: str, target: str) -> None:
+    """Copy a folder with all that is in it; the target is not there."""
+    system, path = _path(spark, source)
+    goal_system, goal = _path(spark, target)
+    assert spark._jvm is not None
+    conf = spark._jsc.hadoopConfiguration()
+    spark._jvm.org.apache.hadoop.fs.FileUtil.copy(system, path, goal_system, goal, False, conf)
+
+
+def delete(spark: SparkSession, name: str) -> None:
+    """Delete a file or folder; nothing where it is not there."""
+    system, path = _path(spark, name)
+    system.delete(path, True)
 
 
 def make_folder(spark: SparkSession, name: str) -> None:

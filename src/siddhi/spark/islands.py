@@ -85,11 +85,12 @@ class Island:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Steps in the order of the flow."""
+    """Steps in the order of the flow. ``bound``: streams that get rows from outside although queries may fill them."""
 
     steps: tuple[NativeStep | Island, ...]
     read_only: tuple[str, ...]
     streaming: bool = False
+    bound: frozenset[str] = frozenset()
 
     @property
     def islands(self) -> tuple[Island, ...]:
@@ -142,6 +143,7 @@ def cut(
             alone is not None
             and isinstance(form, Native)
             and prefer == "native"
+            and not _feeds_itself(alone)
             and not (streaming and _reads_islands(steps, alone))
         ):
             steps.append(NativeStep(alone, form))
@@ -151,7 +153,9 @@ def cut(
             for element in group
         }
         _place(steps, group, why, streaming=streaming, whole=whole)
-    return Layout(tuple(steps), read_only, streaming)
+    if streaming:
+        _join_chains(steps, whole)
+    return Layout(tuple(steps), read_only, streaming, whole.bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +168,14 @@ class _Whole:
     """Streams that can't leave an engine: they have attributes of type object."""
 
 
-def stateless_island(elements: Sequence[Element]) -> Island:
-    """An island of elements that keep nothing."""
-    made = {stream for element in elements for stream in element.writes}
+def stateless_island(elements: Sequence[Element], bound: Collection[str] = ()) -> Island:
+    """An island of elements that keep nothing.
+
+    Args:
+        elements: in the order of the flow.
+        bound: streams that get rows from outside although elements fill them.
+    """
+    made = {stream for element in elements for stream in element.writes if stream not in bound}
     inputs = dict.fromkeys(stream for element in elements for stream in element.reads if stream not in made)
     return Island(list(elements), tuple(inputs), stateless=True)
 
@@ -174,7 +183,13 @@ def stateless_island(elements: Sequence[Element]) -> Island:
 def _engine_reason(element: Element | None, prefer: str) -> str:
     if element is None:
         return "it shares what it uses"
+    if _feeds_itself(element):
+        return "it feeds itself"
     return "prefer='engine'" if prefer == "engine" else "it reads what the engine puts out"
+
+
+def _feeds_itself(element: Element) -> bool:
+    return not set(element.writes).isdisjoint(element.reads)
 
 
 def _reads_islands(steps: list[NativeStep | Island], element: Element) -> bool:
@@ -225,6 +240,21 @@ def _place(
         steps[at:] = [*early, joined, *rest]
         return
     steps.append(new)
+
+
+def _join_chains(steps: list[NativeStep | Island], whole: _Whole) -> None:
+    """Make one of islands of which one reads what the other puts out; no native step stands between them in a stream."""
+    while True:
+        islands = [step for step in steps if isinstance(step, Island)]
+        chains = ((a, b) for b in islands for a in islands if a is not b and set(a.produced).intersection(b.inputs))
+        chain = next(chains, None)
+        if chain is None:
+            return
+        first, second = chain
+        joined = _island([*first.elements, *second.elements], [], {**first.why, **second.why}, whole)
+        places = sorted((steps.index(first), steps.index(second)))
+        steps[places[1]] = joined
+        del steps[places[0]]
 
 
 def _must_join(

@@ -6,6 +6,7 @@ base is written anew.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow as pa
 from siddhi.spark.pack import packed, unpacked
 from siddhi.spark.shard import Shard
 
-__all__ = ["KeptState"]
+__all__ = ["KeptState", "base_entry", "pieces_of"]
 
 _FORMAT = 1
 _BASE = ""
@@ -39,14 +40,8 @@ class KeptState:
             CannotRestoreStateError: the state is damaged, or of another app.
         """
         parts = {name: bytes(blob) for (name,), (_, blob) in store.iterator()}
-        pieces: dict[bytes, bytes] = {}
+        pieces = pieces_of(parts)
         for name in sorted(parts):
-            rows = unpacked(parts[name])
-            for piece, data in zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True):
-                if data is None:
-                    pieces.pop(piece, None)
-                else:
-                    pieces[piece] = data
             if name == _BASE:
                 self._base_size = len(parts[name])
             else:
@@ -74,7 +69,25 @@ class KeptState:
         self._grown += len(blob)
 
 
-def _joined(pieces: dict[bytes, bytes | None]) -> bytes:
+def pieces_of(parts: Mapping[str, bytes]) -> dict[bytes, bytes]:
+    """The pieces of a snapshot out of what the store holds: a base, and changes by version."""
+    pieces: dict[bytes, bytes] = {}
+    for name in sorted(parts):
+        rows = unpacked(parts[name])
+        for piece, data in zip(rows.column(0).to_pylist(), rows.column(1).to_pylist(), strict=True):
+            if data is None:
+                pieces.pop(piece, None)
+            else:
+                pieces[piece] = data
+    return pieces
+
+
+def base_entry(pieces: Mapping[bytes, bytes]) -> tuple[tuple[str, int], bytes]:
+    """Key and format of a base in the store, and what it holds."""
+    return (_BASE, _FORMAT), _joined(pieces)
+
+
+def _joined(pieces: Mapping[bytes, bytes | None]) -> bytes:
     names = pa.array(list(pieces), pa.binary())
     return packed(
         pa.RecordBatch.from_arrays([names, pa.array(list(pieces.values()), pa.binary())], names=["name", "data"])

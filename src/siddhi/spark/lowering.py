@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -63,6 +64,7 @@ class BatchLowering:
         self._tables = tables
         self._table_rows = table_rows
         self._wanted = frozenset(wanted)
+        self._name = uuid.uuid4().hex
         self._places = {execution.name: n for n, execution in enumerate(plan.executions)}
         self._queries = {e.name: e for e in plan.executions if isinstance(e, QueryPlan)}
         self._sequence = max((len(binding.sequence) for binding in bindings.values()), default=1) or 1
@@ -82,9 +84,15 @@ class BatchLowering:
             self._branches[stream] = self._made(stream)
         return self._branches[stream]
 
-    def _made(self, stream: str) -> list[Branch]:
+    def _into(self, island: Island) -> Callable[[str], list[Branch]]:
+        """The rows of a stream on their way into an island, which may add to the stream itself."""
+        return lambda stream: self._made(stream, island) if stream in island.produced else self.branches(stream)
+
+    def _made(self, stream: str, besides: Island | None = None) -> list[Branch]:
         found: list[Branch] = []
         for step in self._layout.steps:
+            if step is besides:
+                continue
             if isinstance(step, Island) and stream in step.produced:
                 if stream in step.inputs:
                     return self._from_island(step, stream)  # all of it went through the island
@@ -157,14 +165,20 @@ class BatchLowering:
         return write_program(self._plan, island, self.outputs_of(island))
 
     def _run(self, island: Island, number: int) -> DataFrame:
-        del number
         program = self.program(island)
         feeds = tuple(
             TableFeed(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
         )
         program = replace(program, tables=feeds)
         rows = island_rows(
-            island, program, self._plan, self.branches, self._sequence, self._places, self._settings.shards, self._bound
+            island,
+            program,
+            self._plan,
+            self._into(island),
+            self._sequence,
+            self._places,
+            self._settings.shards,
+            self._bound,
         )
         door = [F.col(f"d{n}") for n in range(len(program.columns))]
         first, last = (self._clock(F.min), self._clock(F.max)) if program.timed else (F.lit(None), F.lit(None))
@@ -180,7 +194,7 @@ class BatchLowering:
             *door,
         ]
         if island.stateless:
-            out = rows.select(*sent).mapInArrow(unsorted_rows(program), schema)
+            out = rows.select(*sent).mapInArrow(unsorted_rows(program, f"{self._name} {number}"), schema)
         else:
             order = [
                 F.col(TIME),
@@ -193,7 +207,7 @@ class BatchLowering:
                 rows.repartition(partitions, F.col("shard"))
                 .sortWithinPartitions(F.col("shard"), *order)
                 .select(*sent)
-                .mapInArrow(sorted_rows(program, EndOfInput(self._settings.flush)), schema)
+                .mapInArrow(sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}"), schema)
             )
         if self._sequence > 1:
             out = out.select("*", *(F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}") for n in range(1, self._sequence)))

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from siddhi._version import __version__
 from siddhi.planner.elements import ElementKind
-from siddhi.planner.flow import sources_of
+from siddhi.planner.expressions import Call
+from siddhi.planner.flow import expressions_of, sources_of
 from siddhi.planner.fragments import fragment
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan, StreamPlan
 from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.planner.walk import walk
 from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.selection import SnapshotRate, TimeRate
@@ -22,7 +24,7 @@ from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.islands import Island
 from siddhi.types import AttributeType
 
-__all__ = ["DOOR", "IslandProgram", "OutputShape", "TableFeed", "slots_of", "write_program"]
+__all__ = ["DOOR", "IslandProgram", "OutputShape", "TableFeed", "query_is_timed", "slots_of", "write_program"]
 
 DOOR = "SparkRows"
 _STREAM = "input"
@@ -68,6 +70,7 @@ class IslandProgram:
             is -1 are nothing but time.
         fills: tables that are only read, and the streams that fill them.
         forgiven: streams whose events may fail: @OnError says what happens to them.
+        random: whether it makes UUIDs, which must be the same where its work is done again.
         timed: whether time alone makes it put something out.
         tables: rows of tables that are only read.
         modules: what to import first, so that extensions are known.
@@ -87,6 +90,7 @@ class IslandProgram:
     ticks: bool = False
     fills: tuple[tuple[str, str], ...] = ()
     forgiven: tuple[str, ...] = ()
+    random: bool = False
     timed: bool = True
     tables: tuple[TableFeed, ...] = ()
     modules: tuple[str, ...] = ()
@@ -152,6 +156,7 @@ def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandP
         slots=tuple(str(slot) for slot in out_slots),
         fingerprint=cut.fingerprint,
         ticks=ticks,
+        random=_makes_uuids(plan, island),
         timed=_is_timed(plan, island),
         fills=tuple(cut.fills.items()),
         forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
@@ -175,13 +180,25 @@ def _is_timed(plan: Plan, island: Island) -> bool:
         return True
     executions = [execution for execution in plan.executions if execution.name in island.names]
     return any(
-        _query_is_timed(query)
+        query_is_timed(query)
         for execution in executions
         for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
     ) or any(isinstance(execution, PartitionPlan) and execution.purge is not None for execution in executions)
 
 
-def _query_is_timed(query: QueryPlan) -> bool:
+def _makes_uuids(plan: Plan, island: Island) -> bool:
+    return any(
+        isinstance(node, Call) and node.function.native == "UUID"
+        for execution in plan.executions
+        if execution.name in island.names
+        for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
+        for expression in expressions_of(query)
+        for node in walk(expression)
+    )
+
+
+def query_is_timed(query: QueryPlan) -> bool:
+    """Whether time alone makes something come out of a query, or go away in it."""
     if isinstance(query.rate, (TimeRate, SnapshotRate)):
         return True
     if isinstance(query.input, PatternPlan):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError
+from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError, SparkSetupError
+from siddhi.planner.expressions import Call
+from siddhi.planner.flow import expressions_of
 from siddhi.planner.nodes import OnErrorAction, Plan, QueryPlan
-from siddhi.query_api.app import SiddhiApp
+from siddhi.planner.walk import walk
 from siddhi.query_api.span import Span
 from siddhi.spark.islands import Layout
 
-__all__ = ["refuse", "warnings_of"]
+__all__ = ["refuse", "require_batches", "require_jvm", "warnings_of"]
 
 
 def refuse(plan: Plan, layout: Layout, *, flush: bool) -> None:
@@ -79,13 +81,44 @@ def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppE
                     )
 
 
-def warnings_of(layout: Layout, *, strict: bool, app: SiddhiApp) -> list[str]:
+def require_batches(trigger: Mapping[str, object]) -> None:
+    """Whether a stream is cut into micro-batches.
+
+    Raises:
+        ValueError: it is not.
+    """
+    for name in trigger:
+        if name not in ("availableNow", "once", "processingTime"):
+            raise ValueError(
+                f"trigger {name!r} knows no micro-batches, in which engines run: take 'processingTime' or 'availableNow'"
+            )
+
+
+def require_jvm(spark: object, what: str) -> None:
+    """Whether the session is in this process.
+
+    Raises:
+        SparkSetupError: it is one of Spark Connect.
+    """
+    if "connect" in type(spark).__module__.split("."):
+        raise SparkSetupError(
+            f"{what} does not run over Spark Connect yet, as checkpoints are reached from here: take a session of this "
+            "process; batch, and output(...) of streams, do"
+        )
+
+
+def warnings_of(plan: Plan, layout: Layout, *, strict: bool) -> list[str]:
     """What a user should know, a sentence each.
 
     Raises:
         SparkLoweringError: there is something, and ``strict`` makes errors of it.
     """
     found: list[tuple[str, Span | None, str]] = []
+    for name, function, span in _not_repeatable(plan):
+        message = (
+            f"{name} calls {function}(), which is not deterministic: work that Spark does again may come out otherwise"
+        )
+        found.append((message, span, "a function of its arguments alone is declared deterministic=True"))
     for island in layout.islands:
         if island.is_single:
             assert island.blame is not None
@@ -93,5 +126,14 @@ def warnings_of(layout: Layout, *, strict: bool, app: SiddhiApp) -> list[str]:
             found.append((message, island.blame.span, "partition by a key to run in parallel"))
     if strict and found:
         errors = [_error("E410", message, span, hint) for message, span, hint in found]
-        raise SparkLoweringError([error.located(source=app.source, app=app.name) for error in errors])
+        raise SparkLoweringError([error.located(source=plan.app.source, app=plan.app.name) for error in errors])
     return [message for message, _, _ in found]
+
+
+def _not_repeatable(plan: Plan) -> Iterator[tuple[str, str, Span | None]]:
+    """Queries that call functions of extensions which give something else each time; UUIDs are seen to."""
+    for execution in plan.executions:
+        for query in (execution,) if isinstance(execution, QueryPlan) else execution.queries:
+            for node in (node for expression in expressions_of(query) for node in walk(expression)):
+                if isinstance(node, Call) and node.function.native is None and not node.function.deterministic:
+                    yield query.name, node.function.full_name, query.span

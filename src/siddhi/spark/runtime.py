@@ -17,17 +17,19 @@ from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
 from siddhi.spark.aggregations import aggregated, duration_of
 from siddhi.spark.bindings import Binding, check_columns, event_time
-from siddhi.spark.connectors import connectors_of, read_source, without_connectors
+from siddhi.spark.connectors import connectors_of, foreign_of, read_source, refuse_foreign, without_connectors
 from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import frame_of
+from siddhi.spark.inspection import CheckpointState
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
 from siddhi.spark.native_forms import native_aggregation
 from siddhi.spark.query import Sink, SparkQuery, run_errors
-from siddhi.spark.refusals import refuse, warnings_of
-from siddhi.spark.sinks import declared_sinks
+from siddhi.spark.refusals import refuse, require_batches, require_jvm, warnings_of
+from siddhi.spark.resharding import migrate
+from siddhi.spark.sinks import DeclaredSink, declared_sinks
 from siddhi.spark.starting import Starter
 
 __all__ = ["SparkRuntime"]
@@ -80,16 +82,19 @@ class SparkRuntime:
         self._late = late
         model = parse(app)
         self._connectors = connectors_of(model)
+        self._foreign = foreign_of(model)
+        self._model = model
         self._plan = plan(without_connectors(model))
         self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush")
         self._strict = strict
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._bindings: dict[str, Binding] = {}
         refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
-        for text in warnings_of(self._layout(streaming=False), strict=strict, app=self._plan.app):
+        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict):
             warnings.warn(text, stacklevel=2)
         self._tables: dict[str, DataFrame] = {}
-        self._asked: list[str] = []
+        self._asked: set[str] = set()
+        self._checkpoint: str | None = None
 
     @property
     def name(self) -> str:
@@ -127,6 +132,7 @@ class SparkRuntime:
         timestamp: str,
         watermark: str | None = None,
         sequence: Sequence[str] = (),
+        max_idle: str | None = None,
     ) -> None:
         """Give a stream its rows.
 
@@ -136,6 +142,8 @@ class SparkRuntime:
             timestamp: the column of event time: a timestamp (floored to ms), or a bigint of ms.
             watermark: of a streaming DataFrame, how late rows may come (``'10 seconds'``).
             sequence: whole-number columns that order rows of the same ms; else a hash of the row does.
+            max_idle: of a streaming DataFrame, how long it may bring no rows (``'1 minute'`` by the wall clock) before time
+                goes on without it: rows that it brings later are late if the other streams are ahead of them.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
@@ -150,7 +158,7 @@ class SparkRuntime:
         others = [binding.frame.isStreaming for binding in self._bindings.values()]
         if others and others[0] != frame.isStreaming:
             raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
-        self._bindings[stream] = Binding(stream, frame, timestamp, watermark, tuple(sequence))
+        self._bindings[stream] = Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle)
 
     def bind_table(self, table: str, frame: DataFrame) -> None:
         """Give a table that no query writes its rows.
@@ -175,17 +183,35 @@ class SparkRuntime:
     # --- out
 
     def output(self, stream: str, *, meta: bool = False) -> DataFrame:
-        """The rows of a stream of the app.
+        """The rows of a stream of the app; a streaming DataFrame where the bindings are.
+
+        A streaming one keeps its state in the checkpoint of the query that it is started in, and runs its own copy of what
+        is above it: for several outputs, :meth:`start` is right. What the watermark has not passed at the end stays there.
 
         Args:
-            stream: its name.
+            stream: its name; with ``late='side'`` also ``<Stream>__late``.
             meta: whether to add ``_timestamp``, event time in ms.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: nothing is bound to a stream it comes from, or it has an attribute of type object.
+            SparkLoweringError: the app can't run over streams.
+            SparkSetupError: the session's state store is not the one on RocksDB.
         """
-        return self._outputs([stream], meta=meta)[stream]
+        if not self._is_streaming:
+            return self._outputs([stream], meta=meta)[stream]
+        late = self._late == "side" and stream.endswith("__late")
+        self._require_stream(stream.removesuffix("__late") if late else stream)
+        frame = self._starter().output(stream, self._streamed_tables())
+        self._asked.add(stream)
+        if len(self._asked) == 2:
+            first, second = sorted(self._asked)
+            warnings.warn(
+                f"outputs '{first}' and '{second}' are streams of their own, and what is above them runs for each: "
+                "start(checkpoint, sinks) runs it once for all outputs",
+                stacklevel=2,
+            )
+        return frame if meta else frame.drop("_timestamp")
 
     def run(self, outputs: Sequence[str] | None = None, *, meta: bool = False) -> dict[str, DataFrame]:
         """Compute several streams with one pass per island; the islands' rows are cached until the session ends.
@@ -255,6 +281,8 @@ class SparkRuntime:
         *,
         trigger: Mapping[str, Any] | None = None,
         name: str | None = None,
+        evolve: bool = False,
+        reopen: bool = False,
     ) -> SparkQuery:
         """Start the app over streaming DataFrames: one query for all outputs.
 
@@ -263,17 +291,26 @@ class SparkRuntime:
             sinks: by stream (``<Stream>__late`` for late rows), what takes the rows of each micro-batch:
                 ``sink(frame, batch)`` with the stream's attributes and ``_timestamp``. A batch may come again after a failure.
                 None: those of the app's annotations.
-            trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``.
+            trigger: Spark's, as ``{"availableNow": True}`` or ``{"processingTime": "5 seconds"}``; not ``continuous`` and
+                ``realTime``, which know no micro-batches.
             name: of the query, as Spark shows it.
+            evolve: whether elements that hold state may have come or gone since the checkpoint was written: new ones begin
+                empty, the state of those that are gone is left behind. What changed otherwise is refused in any case.
+            reopen: whether to go on with a stream that :meth:`finish` closed; not after ``end_of_input='flush'``.
 
         Raises:
             SparkLoweringError: the app can't run over streams.
-            SparkRunError: the checkpoint is of another app, or closed.
+            SparkRunError: the checkpoint is of another app, of another form of it, or closed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
         """
-        return self._starter().start(
-            checkpoint, self._sinks(sinks), self._streamed_tables(), trigger=trigger, name=name
+        require_batches(trigger or {})
+        require_jvm(self._spark, "start")
+        starter, found = self._starter(), self._sinks(sinks)
+        query = starter.start(
+            checkpoint, found, self._streamed_tables(), trigger=trigger, name=name, evolve=evolve, reopen=reopen
         )
+        self._checkpoint = checkpoint
+        return query
 
     def finish(self, checkpoint: str, sinks: Mapping[str, Sink] | None = None) -> SparkQuery:
         """Take what there is to read, release what is held back, and close the checkpoint.
@@ -287,7 +324,64 @@ class SparkRuntime:
         Raises:
             SparkRunError: the app failed; the checkpoint stays open.
         """
+        require_jvm(self._spark, "finish")
         return self._starter().finish(checkpoint, self._sinks(sinks), self._streamed_tables())
+
+    def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
+        """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
+
+        Args:
+            stream: that is bound to a streaming DataFrame.
+            clock: event time in ms.
+            checkpoint: of the stream; None: that of the last :meth:`start`.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+            ValueError: it is not bound to a streaming DataFrame, or nothing was started.
+            SparkRunError: the checkpoint is closed, or not there.
+        """
+        self._require_stream(stream)
+        where = self._checkpoint if checkpoint is None else checkpoint
+        if where is None:
+            raise ValueError("nothing was started: give checkpoint=...")
+        if stream not in self._bindings or not self._is_streaming:
+            raise ValueError(f"stream '{stream}' is not bound to a streaming DataFrame")
+        self._starter().punctuate(where, stream, clock)
+
+    def migrate(self, old: str, new: str, *, partitions: int | None = None) -> None:
+        """Make a checkpoint with the shards of this runtime out of one that has fewer; the old one stays as it is.
+
+        Each shard is split, so the new number is a multiple of the old one. The stream must stand still, with its last batch
+        committed, as after ``trigger={"availableNow": True}``. State passes through this process, shard by shard.
+
+        Args:
+            old: the checkpoint of this app.
+            new: a folder that is empty or not there.
+            partitions: how many tasks take the shards; None: as many as the session has cores, at most one per shard.
+
+        Raises:
+            ValueError: the number of shards is no multiple.
+            SparkRunError: the old one is closed, of another form of the app, at work on a batch, or holds state that can't be
+                split.
+        """
+        require_jvm(self._spark, "migrate")
+        settings = self._settings
+        migrate(
+            self._spark, self._plan, old, new, shards=settings.shards, partitions=partitions, prefer=settings.prefer
+        )
+
+    def state(self, checkpoint: str, *, batch: int | None = None) -> CheckpointState:
+        """Look into a checkpoint; its query may be at work.
+
+        Args:
+            checkpoint: that of :meth:`start`.
+            batch: after which to look, of those that Spark still keeps; None: the last one that was committed.
+
+        Raises:
+            SparkRunError: it is no checkpoint of an app.
+        """
+        require_jvm(self._spark, "state")
+        return CheckpointState(self._spark, checkpoint, batch)
 
     def _starter(self) -> Starter:
         self._bind_declared(streaming=True)
@@ -295,7 +389,11 @@ class SparkRuntime:
         return Starter(self._spark, self._plan, layout, self._bindings, self._settings, self._late)
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
-        return declared_sinks(self.name, self._connectors) if sinks is None else sinks
+        return self._declared_sinks() if sinks is None else sinks
+
+    def _declared_sinks(self) -> dict[str, DeclaredSink]:
+        refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
+        return declared_sinks(self.name, self._connectors)
 
     def write(self) -> list[str]:
         """Batch: compute the streams that the app's annotations give a sink, and write them.
@@ -307,7 +405,7 @@ class SparkRuntime:
             ValueError: there is no such sink, or nothing is bound.
             SparkRunError: the app failed.
         """
-        sinks = declared_sinks(self.name, self._connectors)
+        sinks = self._declared_sinks()
         if not sinks:
             raise ValueError(f"app '{self.name}' has no sink that Spark serves: take outputs instead")
         with run_errors():
@@ -317,6 +415,8 @@ class SparkRuntime:
 
     def _bind_declared(self, *, streaming: bool) -> None:
         """Bind the streams that have a source in the app, and none of the user's."""
+        unread = [c for c in self._foreign if c.direction == "source" and c.stream not in self._bindings]
+        refuse_foreign(unread, self._model)
         for connector in self._connectors:
             if connector.direction == "source" and connector.stream not in self._bindings:
                 frame = read_source(self._spark, connector, self._plan.streams[connector.stream], streaming=streaming)
@@ -327,6 +427,7 @@ class SparkRuntime:
                     timestamp=options["timestamp"],
                     watermark=options.get("watermark", "0 seconds") if streaming else None,
                     sequence=("partition", "offset") if connector.type == "kafka" else (),
+                    max_idle=options.get("max.idle") if streaming else None,
                 )
 
     @property

@@ -60,6 +60,10 @@ class Shard:
             with pa.ipc.open_stream(table.rows) as reader:
                 for batch in reader:
                     runtime.input_handler(table.stream).send_batch(batch)  # without time, so that the clock stays
+        for name, _ in self._program.fills:
+            runtime._leave_out(
+                f"table '{name}'"
+            )  # read anew at every start, and too much to be written with each batch
         return runtime
 
     def open(self, number: int, clock: int) -> None:
@@ -74,6 +78,11 @@ class Shard:
         self.number = number
         self._used = True
         self._runtime.advance_clock(clock)
+
+    def seed(self, what: str) -> None:
+        """Name the work that comes next: where it is done again, UUIDs are the same again."""
+        if self._program.random:
+            self._runtime._seed_uuids(what.encode())
 
     def send(self, rows: pa.RecordBatch, times: pa.Array) -> None:
         """Rows of the door, in the order of time.

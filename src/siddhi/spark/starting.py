@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
-from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, did_you_mean
+from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, SparkSetupError, did_you_mean
 from siddhi.planner import Plan
 from siddhi.spark import files
 from siddhi.spark.bindings import Binding
-from siddhi.spark.islands import Layout
+from siddhi.spark.evolution import slot_of
+from siddhi.spark.frames import frame_of
+from siddhi.spark.islands import Island, Layout
+from siddhi.spark.last_times import LastTimes
 from siddhi.spark.late import LatePolicy
 from siddhi.spark.lowering import Settings
-from siddhi.spark.manifest import check_manifest, closed, manifest_of, mark_closed, partitions_of
-from siddhi.spark.query import Sink, SparkQuery, new_run, start_query
-from siddhi.spark.streaming import Streaming, StreamingPlan, plan_streaming
+from siddhi.spark.manifest import Manifest, agreed, mark_closed, open_again, read_manifest
+from siddhi.spark.punctuation import (
+    LAST_CLOCK,
+    IdleInputs,
+    IdleWatch,
+    interval_ms,
+    last_mark,
+    make_folders,
+    reported,
+    write_mark,
+)
+from siddhi.spark.query import STATE_STORE, Sink, SparkQuery, new_run, start_query
+from siddhi.spark.released import late_rows_of, numbers_of, rows_of
+from siddhi.spark.stateful import ShardRange
+from siddhi.spark.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
 
 __all__ = ["Starter"]
 
-_LAST_CLOCK = 221_845_392_000_000
-"""9000-01-01 in ms: a watermark from here on says that the stream has ended for good."""
 _FAR = 253_370_764_800_000
 """9999-01-01 in ms."""
 
@@ -48,47 +61,69 @@ class Starter:
         *,
         trigger: Mapping[str, Any] | None = None,
         name: str | None = None,
+        evolve: bool = False,
+        reopen: bool = False,
     ) -> SparkQuery:
         """See :meth:`siddhi.spark.SparkRuntime.start`."""
         streaming_plan = self._checked(sinks)
-        if closed(self.spark, checkpoint):
-            raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream has ended")
         parallel = self.spark.sparkContext.defaultParallelism
-        partitions = partitions_of(self.spark, checkpoint) or min(parallel, self.settings.shards)
-        manifest = manifest_of(
-            self.plan.name if self.plan.app.name is not None else "",
-            streaming_plan.programs,
-            [_keys(island.key) for island in streaming_plan.islands],
-            {stream: _described(binding) for stream, binding in self.bindings.items()},
-            self.settings.shards,
-            partitions,
-            self.late,
+        before = read_manifest(self.spark, checkpoint)
+        partitions = min(parallel, self.settings.shards) if before is None else before.partitions
+        asked = self._manifest(streaming_plan, partitions)
+        manifest, places = agreed(self.spark, checkpoint, before, asked, evolve=evolve)
+        slots = [manifest.slots[place] for place in places]
+        ranges = tuple(ShardRange(slot.first, slot.accepted) for slot in slots)
+        open_again(self.spark, checkpoint, reopen=reopen)
+        punctuation = make_folders(self.spark, checkpoint, self.bindings)
+        # Of one stream, the last event time follows from the watermark, which Spark logs.
+        times = LastTimes(self.spark, checkpoint) if len(self.bindings) > 1 else None
+        if times is not None and before is not None:
+            self._remind(checkpoint, times)
+        streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
+        query = start_query(
+            self.spark,
+            streaming,
+            checkpoint,
+            sinks,
+            trigger=trigger or {},
+            partitions=partitions,
+            name=name,
+            times=times,
+            first_batch=manifest.first_batch,
         )
-        check_manifest(self.spark, checkpoint, manifest)
-        punctuation = {stream: f"{checkpoint}/siddhi/punctuation/{stream}" for stream in self.bindings}
-        for folder in punctuation.values():
-            files.make_folder(self.spark, folder)
-        streaming = Streaming(
-            plan=self.plan,
-            layout=self.layout,
-            streaming=streaming_plan,
-            bindings=self.bindings,
-            punctuation=punctuation,
-            shards=self.settings.shards,
-            late=self.late,
-            run=new_run(),
-            last_clock=_LAST_CLOCK,
-            tables=tables,
-        )
-        return start_query(
-            self.spark, streaming, checkpoint, sinks, trigger=trigger or {}, partitions=partitions, name=name
-        )
+        if streaming_plan.programs:
+            self._watch(query, checkpoint)
+        return query
+
+    def _remind(self, checkpoint: str, times: LastTimes) -> None:
+        """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
+        for stream in self.bindings:
+            known = [times.times.get(stream), last_mark(self.spark, checkpoint, stream)]
+            latest = max((at for at in known if at is not None), default=None)
+            if latest is not None:
+                write_mark(self.spark, checkpoint, stream, latest)
+
+    def _watch(self, query: SparkQuery, checkpoint: str) -> None:
+        """Let streams that stand still hold nobody up."""
+        patience = {
+            stream: interval_ms(self.spark, binding.max_idle) / 1000
+            for stream, binding in self.bindings.items()
+            if binding.max_idle is not None
+        }
+        if patience:
+            IdleWatch(
+                IdleInputs(self._graces(), patience, time.monotonic()),
+                lambda: reported(query.query),
+                lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
+                lambda: query.is_active,
+                max(0.2, min(5.0, min(patience.values()) / 4)),
+            ).start()
 
     def finish(self, checkpoint: str, sinks: Mapping[str, Sink], tables: Mapping[str, bytes]) -> SparkQuery:
         """See :meth:`siddhi.spark.SparkRuntime.finish`."""
         first = self.start(checkpoint, sinks, tables, trigger={"availableNow": True})
         first.await_termination()
-        graces = {stream: self._grace(binding.watermark or "0 seconds") for stream, binding in self.bindings.items()}
+        graces = self._graces()
         ends = {}
         if self.settings.flush:
             ends = dict.fromkeys(self.bindings, _FAR)
@@ -97,18 +132,86 @@ class Starter:
             if last is not None:
                 ends = {stream: last + grace + 1 for stream, grace in graces.items()}
         for stream, end in ends.items():
-            folder = f"{checkpoint}/siddhi/punctuation/{stream}"
-            mark = self.spark.range(1).select(F.timestamp_millis(F.lit(end)).alias("__at"))
-            mark.coalesce(1).write.mode("append").parquet(folder)
+            write_mark(self.spark, checkpoint, stream, end)
         query = self.start(checkpoint, sinks, tables, trigger={"availableNow": True})
         query.await_termination()
-        mark_closed(self.spark, checkpoint)
+        mark_closed(self.spark, checkpoint, "flush" if self.settings.flush else "hold")
         query.late_rows += first.late_rows
         for stream, n in first.written.items():
             query.written[stream] = query.written.get(stream, 0) + n
         return query
 
-    def _checked(self, sinks: Mapping[str, Sink]) -> StreamingPlan:
+    def output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
+        """A stream as a streaming DataFrame with ``_timestamp``; it keeps its state in the checkpoint of who starts it."""
+        base = stream.removesuffix("__late")
+        if self.late == "side" and base != stream:
+            steps = [step for step in self.layout.steps if not isinstance(step, Island) or base in step.inputs]
+        else:
+            steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
+        alone = replace(self, layout=replace(self.layout, steps=tuple(steps)))
+        self._checked([stream])
+        return alone._output(stream, tables)
+
+    def _output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
+        streaming_plan = self._checked([stream])
+        shards = self.settings.shards
+        ranges = tuple(ShardRange(n * shards) for n in range(len(streaming_plan.programs)))
+        streaming = self._lowered(streaming_plan, {}, tables, ranges)
+        if not streaming_plan.programs:
+            attributes = self.plan.streams[stream].attributes
+            frame = frame_of(
+                streaming.branches(streaming.bases(self.spark), stream), attributes, timestamp="_timestamp"
+            )
+            assert frame is not None
+            return frame
+        name = "spark.sql.streaming.stateStore.providerClass"
+        if self.spark.conf.get(name, None) != STATE_STORE:
+            raise SparkSetupError(
+                f"stream '{stream}' keeps state, which needs Spark's store on RocksDB: "
+                f"spark.conf.set('{name}', '{STATE_STORE}'), or call start(...), which does"
+            )
+        released = streaming.released(self.spark)
+        if stream.endswith("__late"):
+            late = late_rows_of(streaming, released, stream.removesuffix("__late"))
+            assert late is not None
+            return late
+        return rows_of(streaming, released, stream, numbers_of(streaming, stream))
+
+    def _lowered(
+        self,
+        streaming_plan: StreamingPlan,
+        punctuation: Mapping[str, str],
+        tables: Mapping[str, bytes],
+        ranges: tuple[ShardRange, ...],
+    ) -> Streaming:
+        return Streaming(
+            plan=self.plan,
+            layout=self.layout,
+            streaming=streaming_plan,
+            bindings=self.bindings,
+            punctuation=punctuation,
+            shards=self.settings.shards,
+            late=self.late,
+            run=new_run(),
+            last_clock=LAST_CLOCK,
+            tables=tables,
+            ranges=ranges,
+        )
+
+    def _manifest(self, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
+        shards = self.settings.shards
+        both = zip(streaming_plan.islands, streaming_plan.programs, strict=True)
+        return Manifest(
+            app=self.plan.name if self.plan.app.name is not None else "",
+            slots=[slot_of(self.plan, island, program, n * shards, shards) for n, (island, program) in enumerate(both)],
+            sources=sources_of(self.plan, self.layout, streaming_plan, self.bindings),
+            bindings={stream: _described(binding) for stream, binding in sorted(self.bindings.items())},
+            shards=shards,
+            partitions=partitions,
+            late=self.late,
+        )
+
+    def _checked(self, sinks: Collection[str]) -> StreamingPlan:
         if not self.bindings:
             raise ValueError("no stream is bound")
         for binding in self.bindings.values():
@@ -132,26 +235,35 @@ class Starter:
                 raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
         refuse_chains(self.plan, self.layout)
         found = plan_streaming(self.plan, self.layout, list(sinks))
-        if not found.programs and len(sinks) > 1 and len(self.bindings) > 1:
+        if not found.programs and len(self.bindings) > 1:
             found = plan_streaming(self.plan, self.layout, list(sinks), always=True)
         return found
 
-    def _grace(self, text: str) -> int:
-        micros = F.expr(f"unix_millis(timestamp_millis(0) + INTERVAL {text})")
-        return int(self.spark.range(1).select(micros.alias("ms")).collect()[0]["ms"])
+    def punctuate(self, checkpoint: str, stream: str, clock: int) -> None:
+        """See :meth:`siddhi.spark.SparkRuntime.punctuate`."""
+        at = clock + self._graces()[stream]
+        if at >= LAST_CLOCK:
+            raise ValueError("a stream ends with finish(...), not with a time after the year 9000")
+        if read_manifest(self.spark, checkpoint) is None:
+            raise SparkRunError(f"there is no checkpoint {checkpoint}: start the app first")
+        open_again(self.spark, checkpoint, reopen=False)
+        write_mark(self.spark, checkpoint, stream, at)
+
+    def _graces(self) -> dict[str, int]:
+        return {
+            stream: interval_ms(self.spark, binding.watermark or "0 seconds")
+            for stream, binding in self.bindings.items()
+        }
 
     def _last_time(self, query: SparkQuery, checkpoint: str, graces: Mapping[str, int]) -> int | None:
         """The last event time of the whole input: of one source it follows from the watermark, which is in the log."""
         watermark = _logged_watermark(self.spark, checkpoint)
         if len(graces) == 1 and watermark:
             return watermark + next(iter(graces.values()))
-        seen = _observed(query)
-        name = f"{checkpoint}/siddhi/times.json"
-        if files.exists(self.spark, name):
-            seen.append(int(json.loads(files.read_text(self.spark, name))))
-        if seen:
-            files.write_text(self.spark, name, json.dumps(max(seen)))
-        return max(seen, default=None)
+        last = LastTimes(self.spark, checkpoint)
+        for _, times in reported(query.query):
+            last.note(times)
+        return max(last.times.values(), default=None)
 
 
 def refuse_chains(plan: Plan, layout: Layout) -> None:
@@ -180,15 +292,6 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
         raise SparkLoweringError(errors)
 
 
-def _keys(key: Any) -> dict[str, list[str] | None]:
-    if key is None:
-        return {}
-    return {
-        stream: None if keys is None else [expression.text for expression in keys]
-        for stream, keys in sorted(key.streams.items())
-    }
-
-
 def _described(binding: Binding) -> list[str]:
     return [binding.timestamp, binding.watermark or "", *binding.sequence]
 
@@ -201,13 +304,3 @@ def _logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
     lines = files.read_text(spark, f"{checkpoint}/offsets/{max(numbers)}").splitlines()
     watermark = json.loads(lines[1]).get("batchWatermarkMs", 0)
     return int(watermark) or None
-
-
-def _observed(query: SparkQuery) -> list[int]:
-    found = []
-    for progress in query.query.recentProgress:
-        for metrics in progress["observedMetrics"].values():
-            value = metrics["last"]
-            if value is not None:
-                found.append(int(value))
-    return found

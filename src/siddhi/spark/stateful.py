@@ -8,12 +8,14 @@ step of the watermark.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from siddhi._version import __version__
@@ -26,9 +28,9 @@ from siddhi.spark.shard import Shard
 if TYPE_CHECKING:
     from siddhi.spark.late import LatePolicy
 
-__all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor"]
+__all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor", "ShardRange"]
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Of the state variables; a checkpoint with another one is refused."""
 LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
@@ -38,16 +40,30 @@ _cache: OrderedDict[tuple[str, int], tuple[int, KeptState]] = OrderedDict()
 that failed never leaves an engine that is taken for the right one."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShardRange:
+    """The shards of an island.
+
+    Attributes:
+        first: the number of the first one.
+        accepted: fingerprints of the forms of the island whose state they may have.
+    """
+
+    first: int
+    accepted: frozenset[str] = frozenset()
+
+
 class IslandProcessor(StatefulProcessor):
     """Runs the islands of an app, ``shards`` keys for each.
 
     Args:
-        programs: of the islands; shard ``n`` is of island ``n // shards``.
+        programs: of the islands.
         shards: how many there are for each.
         ordering: how many columns of packed rows order them; the first is event time.
         run: identifies the run of the query, for engines kept between batches.
         late: what happens to rows that come behind the watermark.
         last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
+        ranges: the shards of each island; without, one range behind the other. What is in none of them has been retired.
     """
 
     def __init__(
@@ -58,17 +74,23 @@ class IslandProcessor(StatefulProcessor):
         run: str,
         late: LatePolicy,
         last_clock: int,
+        ranges: Sequence[ShardRange] = (),
     ) -> None:
         self._programs = programs
         self._shards = shards
         self._ordering = ordering
-        self._run = run
+        self._run = self._query = self._checkpoint = run
         self._late = late
         self._last_clock = last_clock
+        self._ranges = tuple(ranges) or tuple(ShardRange(n * shards) for n in range(len(programs)))
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
         self._handle = handle
+        context = TaskContext.get()
+        if context is not None:  # a DataFrame may be started more than once
+            self._checkpoint = context.getLocalProperty("sql.streaming.queryId") or self._run
+            self._query = f"{self._run} {self._checkpoint}"
         self._meta = handle.getValueState(
             "meta", "format int, plan string, engine string, version bigint, clock bigint"
         )
@@ -109,7 +131,7 @@ class IslandProcessor(StatefulProcessor):
                     f"the first at {batch.column(0)[0].as_py()} (late='error')"
                 )
             blob = packed(batch) if self._late == "side" else b""
-            yield _released(LATE + shard // self._shards, shard, batch.num_rows, blob)
+            yield _released(LATE + (self._island(shard) or 0), shard, batch.num_rows, blob)
 
     def handleExpiredTimer(
         self,
@@ -120,10 +142,15 @@ class IslandProcessor(StatefulProcessor):
         """The watermark has moved: send what it has passed, in the order of time, and fire timers due by then."""
         watermark = timerValues.getCurrentWatermarkInMs()
         shard_number = int(key[0])
-        program = self._programs[shard_number // self._shards]
+        island = self._island(shard_number)
+        if island is None:
+            self._retire()
+            return
+        program = self._programs[island]
         ready, rest = self._split(watermark)
-        kept, version = self._load(shard_number, program, watermark if ready is None else ready)
+        kept, version = self._load(shard_number, island, watermark if ready is None else ready)
         shard = kept.shard
+        shard.seed(f"{self._checkpoint} {shard_number} {version}")
         if ready is not None:
             columns = [ready.column(n) for n in range(self._ordering, ready.num_columns)]
             shard.send(pa.RecordBatch.from_arrays(columns, names=list(program.columns)), ready.column(0))
@@ -132,10 +159,10 @@ class IslandProcessor(StatefulProcessor):
         else:
             shard.advance(watermark - 1)
         for number, batch in shard.drain():
-            first = sum(len(p.outputs) for p in self._programs[: shard_number // self._shards])
+            first = sum(len(p.outputs) for p in self._programs[:island])
             yield _released(first + number, shard_number, batch.num_rows, packed(batch))
         self._store(kept, program, version, watermark)
-        _keep((self._run, shard_number), version + 1, kept)
+        _keep((self._query, shard_number), version + 1, kept)
         due = shard.next_due
         nexts = [] if due is None else [due + 1]
         if rest is not None:
@@ -146,6 +173,15 @@ class IslandProcessor(StatefulProcessor):
         """Nothing to close: engines are kept for the next batch."""
 
     # --- state
+
+    def _island(self, shard: int) -> int | None:
+        """The number of the island of a shard; None where it has been retired."""
+        return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
+
+    def _retire(self) -> None:
+        """Forget a shard that nobody wants any more; its timer has fired."""
+        for state in (self._meta, self._engine, self._pending, self._timer):
+            state.clear()
 
     def _arm(self, at: int | None, *, keep_earlier: bool = False) -> None:
         """Let one timer wait for the watermark, which fires when the watermark reaches it."""
@@ -182,19 +218,21 @@ class IslandProcessor(StatefulProcessor):
             ready = ready.take(pc.sort_indices(ready, sort_keys=keys))
         return (ready if ready.num_rows else None), (rest if rest.num_rows else None)
 
-    def _load(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> tuple[KeptState, int]:
+    def _load(self, number: int, island: int, first: pa.RecordBatch | int) -> tuple[KeptState, int]:
         """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
+        program = self._programs[island]
         meta = self._meta.get()
         if meta is None:
             shard = Shard(program)
             shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
             return KeptState(shard), 0
         format_, plan, engine, version, _ = meta
-        if format_ != LAYOUT_VERSION or plan != program.fingerprint:
+        known = plan == program.fingerprint or plan in self._ranges[island].accepted
+        if format_ != LAYOUT_VERSION or not known:
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
             )
-        cached = _cache.get((self._run, number))
+        cached = _cache.get((self._query, number))
         if cached is not None and cached[0] == version:
             return cached[1], version
         kept = KeptState(Shard(program))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,10 +19,10 @@ from siddhi.spark.late import LatePolicy
 from siddhi.spark.native import project
 from siddhi.spark.pack import PACKED, RELEASED, pack_rows
 from siddhi.spark.program import IslandProgram, TableFeed, slots_of, write_program
-from siddhi.spark.stateful import IslandProcessor
+from siddhi.spark.stateful import IslandProcessor, ShardRange
 from siddhi.types import AttributeType
 
-__all__ = ["Streaming", "StreamingPlan", "plan_streaming"]
+__all__ = ["Streaming", "StreamingPlan", "plan_streaming", "sources_of"]
 
 _MARK = "__punctuation"
 
@@ -32,7 +32,7 @@ class StreamingPlan:
     """What a checkpoint is bound to.
 
     Attributes:
-        islands: in order; shard ``n`` is of island ``n // shards``.
+        islands: in order.
         programs: of the islands.
         outputs: (stream, island, number of the output within it), by the number of the output in all.
         native: streams that need no island, where there is none at all.
@@ -69,7 +69,7 @@ def plan_streaming(plan: Plan, layout: Layout, wanted: Sequence[str], *, always:
             if streams.intersection(step.element.writes):
                 needed.append(step)
                 streams.update(step.element.reads)
-        islands.append(stateless_island([step.element for step in reversed(needed)]))
+        islands.append(stateless_island([step.element for step in reversed(needed)], layout.bound))
     programs = []
     outputs: list[tuple[str, int, int]] = []
     for number, island in enumerate(islands):
@@ -77,6 +77,17 @@ def plan_streaming(plan: Plan, layout: Layout, wanted: Sequence[str], *, always:
         programs.append(write_program(plan, island, leaving))
         outputs += [(stream, number, n) for n, stream in enumerate(leaving)]
     return StreamingPlan(tuple(islands), tuple(programs), tuple(outputs))
+
+
+def sources_of(plan: Plan, layout: Layout, streaming: StreamingPlan, bound: Collection[str]) -> list[str]:
+    """The bound streams that a query reads, in the order in which Spark knows them."""
+    if any(program.ticks for program in streaming.programs):
+        return [stream for stream in plan.streams if stream in bound]
+    wanted = {stream for island in streaming.islands for stream in island.inputs} | set(streaming.native)
+    for step in reversed(layout.native_steps):
+        if wanted.intersection(step.element.writes):
+            wanted.update(step.element.reads)
+    return [stream for stream in plan.streams if stream in bound and stream in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,7 @@ class Streaming:
         punctuation: by stream, the folder of its punctuation.
         run: identifies this run of the query.
         last_clock: from this watermark on (ms) time goes on until nothing waits for it.
+        ranges: the shards of each island.
     """
 
     plan: Plan
@@ -99,6 +111,7 @@ class Streaming:
     run: str
     last_clock: int
     tables: Mapping[str, bytes]
+    ranges: tuple[ShardRange, ...]
 
     def released(self, spark: SparkSession) -> DataFrame:
         """What the stateful operator puts out: see :data:`siddhi.spark.pack.RELEASED`."""
@@ -109,7 +122,7 @@ class Streaming:
             for p in self.streaming.programs
         )
         packed = rows.mapInArrow(pack_rows(programs, columns, ordering), PACKED)
-        processor = IslandProcessor(programs, self.shards, ordering, self.run, self.late, self.last_clock)
+        processor = IslandProcessor(programs, self.shards, ordering, self.run, self.late, self.last_clock, self.ranges)
         return packed.groupBy("shard").transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=RELEASED, outputMode="Append", timeMode="EventTime"
         )
@@ -119,7 +132,10 @@ class Streaming:
         sources = {stream: n for n, stream in enumerate(self.plan.streams)}
         sequence = self._sequence
         found = {}
-        for stream, binding in self.bindings.items():
+        for stream in self.plan.streams:  # in this order, whatever the user's: Spark knows sources by their place
+            binding = self.bindings.get(stream)
+            if binding is None:
+                continue
             frame = watermarked(spark, binding, self.punctuation.get(stream))
             attributes = self.plan.streams[stream].attributes
             found[stream] = bound(replace(binding, frame=frame), attributes, source=sources[stream], sequence=sequence)
@@ -134,8 +150,8 @@ class Streaming:
     def _sequence(self) -> int:
         return max((len(binding.sequence) for binding in self.bindings.values()), default=1) or 1
 
-    def branches(self, bases: Mapping[str, Base], stream: str) -> list[Branch]:
-        """The rows of a stream that native steps fill."""
+    def branches(self, bases: Mapping[str, Base], stream: str, besides: Collection[str] = ()) -> list[Branch]:
+        """The rows of a stream that native steps fill, those that an island does itself aside."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         queries = {e.name: e for e in self.plan.executions if isinstance(e, QueryPlan)}
         found: list[Branch] = []
@@ -143,7 +159,7 @@ class Streaming:
             width = len(self.plan.streams[stream].attributes)
             found.append(Branch(bases[stream], tuple(attribute_column(n) for n in range(width))))
         for step in self.layout.native_steps:
-            if stream in step.element.writes:
+            if stream in step.element.writes and step.element.name not in besides:
                 (source,) = step.element.reads
                 query = queries[step.element.name]
                 found += [project(query, branch, places[query.name]) for branch in self.branches(bases, source)]
@@ -159,7 +175,7 @@ class Streaming:
         for at, (island, program) in enumerate(zip(self.streaming.islands, programs, strict=True)):
             for number, (stream, _) in enumerate(program.inputs):
                 first = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
-                for branch in self.branches(bases, stream):
+                for branch in self.branches(bases, stream, island.names):
                     origin = next(name for name, base in bases.items() if base is branch.base)
                     by_base[origin].append((at, number, branch, (*branch.path, first)))
             if program.ticks:
@@ -205,7 +221,7 @@ class Streaming:
         island, program = self.streaming.islands[at], self.streaming.programs[at]
         door, shards = spread_columns(island, program, self.plan, number, branch, self.shards)
         filled = dict(zip(columns, door, strict=True))
-        first = F.lit(at * self.shards)
+        first = F.lit(self.ranges[at].first)
         return [
             F.transform(shards, lambda shard: shard + first).alias("shards"),
             F.lit(at).alias("island"),

@@ -33,11 +33,20 @@ def oracle(
     outputs: Sequence[str],
     *,
     flush: bool = False,
+    until: int | None = None,
     tables: Mapping[str, Sequence[tuple[object, ...]]] | None = None,
 ) -> dict[str, list[tuple[object, ...]]]:
     """What the embedded engine puts out, event time first, for rows sent one by one in the order of time.
 
     Rows of one ms go in the order of their streams in the app, then as given; timers run at their own time.
+
+    Args:
+        app: SiddhiQL text.
+        rows: what is sent.
+        outputs: the streams that are looked at.
+        flush: whether time goes on until nothing waits for it.
+        until: to what time (ms) it goes on.
+        tables: rows of tables that are only read.
     """
     runtime = SiddhiManager().create_siddhi_app_runtime(app)
     runtime.enable_playback(True, timers="exact")
@@ -65,6 +74,8 @@ def oracle(
                 runtime.query(f"select {', '.join(values)} insert into {table}")
         for stream, time, values_ in sorted(rows, key=lambda row: (row[1], places[row[0]])):
             runtime.input_handler(stream).send(values_, time)
+        if until is not None:
+            runtime.advance_clock(until)
         if flush:
             runtime.advance_to_end()
     if errors:

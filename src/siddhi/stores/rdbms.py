@@ -50,7 +50,7 @@ class RdbmsTable(QueryableRecordTable):
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
         self._context = context
-        self._engine = make_engine(options, context.app if context.is_named else None)
+        self._engine, self._silence = make_engine(options, context.app if context.is_named else None)
         keys = context.primary_key
         self._table = sa.Table(
             options.static("table.name", context.table),
@@ -68,7 +68,7 @@ class RdbmsTable(QueryableRecordTable):
         while any(column.name.startswith(prefix) for column in self._columns):
             prefix += "_"
         self._prefix = prefix
-        self._expressions = SqlExpressions(self._columns, prefix)
+        self._expressions = SqlExpressions(self._columns, prefix, self._engine.dialect.name)
         self._everything = _Condition(None, None)
         self._insert = sa.insert(self._table)
         self._copy = copier(self._engine, self._table)
@@ -77,7 +77,7 @@ class RdbmsTable(QueryableRecordTable):
 
     def connect(self) -> None:
         self._engine.dispose()  # connections that broke are not used again
-        with reachable():
+        with self._silence.kept(), reachable():
             self._table.metadata.create_all(self._engine)
             found = {column["name"] for column in sa.inspect(self._engine).get_columns(self._table.name)}
         missing = [column.name for column in self._columns if column.name not in found]
@@ -89,7 +89,11 @@ class RdbmsTable(QueryableRecordTable):
                 hint="name another table with table.name = '...'",
             )
 
+    def hurry(self) -> None:
+        self._silence.hurry()
+
     def disconnect(self) -> None:
+        self._silence.end()
         self._engine.dispose()
 
     # --- compiling
@@ -295,7 +299,7 @@ class RdbmsTable(QueryableRecordTable):
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with reachable(), self._engine.begin() as connection:
+        with self._silence.kept(), reachable(), self._engine.begin() as connection:
             yield connection
 
     # --- statements

@@ -13,11 +13,15 @@ from sqlalchemy.pool import StaticPool
 
 from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
 from siddhi.io.options import OptionHolder
+from siddhi.stores.rdbms_numbers import add_functions
+from siddhi.stores.rdbms_silence import TIME_LIMIT, SilenceLimit, seconds_of
 
-__all__ = ["make_engine", "reachable"]
+__all__ = ["driver_limits", "make_engine", "reachable"]
 
 _AWAY = ("08", "40", "53", "55", "57")
 """Classes of SQLSTATE: connection, transaction to be repeated, no resources, object in use, operator intervention."""
+_CONNECTING_S = 10.0
+"""How long connecting may take at the most."""
 _SQLITE_AWAY = ("locked", "unable to open", "disk i/o", "readonly", "disk is full", "busy")
 
 
@@ -25,26 +29,29 @@ _OF_A_SERVER = ("username", "password", "jdbc.url", "jndi.resource", "datasource
 """Options that mean some other database than a file of the app's own."""
 
 
-def make_engine(options: OptionHolder, app: str | None) -> sa.Engine:
-    """The engine of ``url``, ``username`` and ``password``; nothing is connected yet.
+def make_engine(options: OptionHolder, app: str | None) -> tuple[sa.Engine, SilenceLimit]:
+    """The engine of ``url``, ``username``, ``password`` and ``timeout``, and what ends its waiting; nothing is connected yet.
 
     Args:
         options: of the store.
         app: name of the app, by which a file in the working directory is called where no url is given; None: it has none.
 
     Raises:
-        SiddhiAppCreationError: the url is none, or needed and not given, or the driver it names is not installed.
+        SiddhiAppCreationError: the url is none, or needed and not given, the time is none, or the driver the url names is not
+            installed.
     """
     given = options.static("url") if "url" in options else None
     if given is None:
         _check_may_be_a_file(options, app)
+    silence = SilenceLimit(seconds_of(options.static("timeout", TIME_LIMIT)))
     try:
         url = sa.URL.create("sqlite", database=_file_of(app or "")) if given is None else sa.make_url(given)
         if "username" in options:
             url = url.set(username=options.static("username"))
         if "password" in options:
             url = url.set(password=options.static("password"))
-        engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", **_pool(url))
+        limits = driver_limits(url, silence.seconds, "timeout" in options)
+        engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", **_pool(url, limits))
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
         # Nothing of the url is shown: a password may stand in it.
         raise SiddhiAppCreationError(
@@ -58,7 +65,9 @@ def make_engine(options: OptionHolder, app: str | None) -> sa.Engine:
         ) from error
     if engine.dialect.name == "sqlite":
         _begin_as_told(engine)
-    return engine
+    else:
+        _end_silence(engine, silence)
+    return engine, silence
 
 
 def _check_may_be_a_file(options: OptionHolder, app: str | None) -> None:
@@ -119,11 +128,50 @@ def _sqlstate(error: BaseException | None) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def _pool(url: sa.URL) -> dict[str, Any]:
+def driver_limits(url: sa.URL, seconds: float, given: bool) -> dict[str, Any]:
+    """What drivers are told of the limit, where they can be and the url doesn't say it."""
+    driver = url.get_driver_name()
+    if driver in ("psycopg", "psycopg2"):
+        limits: dict[str, Any] = {"connect_timeout": max(1, round(min(seconds, _CONNECTING_S)))}
+    elif driver == "pg8000":
+        limits = {"timeout": seconds}
+    elif driver == "pysqlite" and given:
+        limits = {"timeout": seconds}  # for a lock of another; the driver's own limit is 5 s
+    else:
+        limits = {}
+    return {name: value for name, value in limits.items() if name not in url.query}
+
+
+def _pool(url: sa.URL, limits: dict[str, Any]) -> dict[str, Any]:
     """A database in memory is that of one connection, whatever thread asks."""
     if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
-        return {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
-    return {}
+        return {"poolclass": StaticPool, "connect_args": {"check_same_thread": False, **limits}}
+    return {"connect_args": limits}
+
+
+def _end_silence(engine: sa.Engine, silence: SilenceLimit) -> None:
+    """Have statements of an engine be ended, here and at the server, that are not answered in time."""
+
+    def connect(connection: Any, record: Any) -> None:  # noqa: ARG001 - called by position
+        silence.watch(connection)
+        if engine.dialect.name == "postgresql":
+            cursor = connection.cursor()
+            # Set here, not when connecting: poolers in between refuse what they don't know.
+            cursor.execute(f"SET statement_timeout = {max(1, round(silence.seconds * 1000))}")
+            cursor.close()
+            connection.commit()
+
+    def connecting(dialect: Any, record: Any, arguments: Any, options: dict[str, Any]) -> None:  # noqa: ARG001
+        if silence.hurried and "connect_timeout" in options:
+            options["connect_timeout"] = 2  # the shortest that libpq knows
+
+    def heard(*_: Any) -> None:
+        silence.heard()
+
+    sa.event.listen(engine, "do_connect", connecting)
+    sa.event.listen(engine, "connect", connect)
+    sa.event.listen(engine, "before_cursor_execute", heard)
+    sa.event.listen(engine, "after_cursor_execute", heard)
 
 
 def _begin_as_told(engine: sa.Engine) -> None:
@@ -131,6 +179,7 @@ def _begin_as_told(engine: sa.Engine) -> None:
 
     def connect(connection: Any, record: Any) -> None:  # noqa: ARG001 - called by position
         connection.isolation_level = None
+        add_functions(connection)
         # Who reads does not wait for who writes, and a transaction is one write to the disk. Kept in the file.
         connection.execute("PRAGMA journal_mode = WAL").close()
 

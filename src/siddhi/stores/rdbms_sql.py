@@ -16,12 +16,14 @@ from siddhi.stores.expression import (
     Comparison,
     Constant,
     Expression,
+    Function,
     IsNull,
     Not,
     Or,
     Parameter,
     UnsupportedExpressionError,
 )
+from siddhi.stores.rdbms_numbers import numbers_of
 from siddhi.types import AttributeType
 
 __all__ = ["COLUMN_TYPES", "SqlExpressions"]
@@ -41,7 +43,8 @@ _EXACT = {
     (AttributeType.INT, AttributeType.LONG),
     (AttributeType.INT, AttributeType.DOUBLE),
 }
-_COMPUTED = (AttributeType.INT, AttributeType.LONG, AttributeType.DOUBLE)
+_AGGREGATED = (AttributeType.INT, AttributeType.LONG, AttributeType.DOUBLE)
+_INEXACT = (AttributeType.FLOAT, AttributeType.DOUBLE)
 
 Sql = Any
 """A column expression of SQLAlchemy."""
@@ -53,11 +56,13 @@ class SqlExpressions:
     Args:
         columns: by position of the attribute.
         prefix: of the names of bound parameters; no column's name begins with it.
+        dialect: the name of that of the database.
     """
 
-    def __init__(self, columns: Sequence[sa.Column[Any]], prefix: str) -> None:
+    def __init__(self, columns: Sequence[sa.Column[Any]], prefix: str, dialect: str) -> None:
         self._columns = columns
         self._prefix = prefix
+        self._numbers = numbers_of(dialect)
 
     def condition(self, node: Expression) -> Sql:
         """True where the condition holds; false or null where it does not.
@@ -97,8 +102,10 @@ class SqlExpressions:
                 return sa.literal(value, _column_type(type_))
             case Cast(operand=operand, type=type_):
                 return self._cast(operand, type_)
-            case Arithmetic():
-                return self._arithmetic(node)
+            case Arithmetic(operator=operator, type=type_):
+                return self._numbers.compute(operator, type_, self.value(node.left), self.value(node.right))
+            case Function():
+                return self._function(node)
             case Aggregate():
                 return self._aggregate(node)
             case And() | Or() | Not() | IsNull() | Comparison():
@@ -110,29 +117,62 @@ class SqlExpressions:
             return sa.func.count()
         if node.argument is None or node.name not in ("sum", "avg", "min", "max"):
             raise UnsupportedExpressionError(f"the engine computes {node.name}()")
-        if node.argument.type not in _COMPUTED:
+        if node.argument.type not in _AGGREGATED:
             raise UnsupportedExpressionError(f"the engine aggregates numbers of type {node.argument.type.value}")
-        type_ = _column_type(node.type)
-        made = getattr(sa.func, node.name)(self.value(node.argument))
-        # Databases sum and average in types of their own.
-        return sa.cast(made, type_) if node.name in ("sum", "avg") else made
+        value = self.value(node.argument)
+        if node.name == "sum":
+            return self._numbers.total(node.argument.type, value)
+        made = getattr(sa.func, node.name)(value)
+        # Databases average in types of their own.
+        return sa.cast(made, _column_type(node.type)) if node.name == "avg" else made
+
+    def _function(self, node: Function) -> Sql:
+        type_ = node.type
+        if type_ in (AttributeType.BOOL, AttributeType.OBJECT):
+            raise UnsupportedExpressionError(f"the engine computes {node.name}() of type {type_.value}")
+        if any(argument.type is not type_ for argument in node.arguments[node.name == "ifThenElse" :]):
+            raise UnsupportedExpressionError(f"the engine computes {node.name}() of different types")
+        match node.name:
+            case "coalesce" | "default":
+                values = [self.value(argument) for argument in node.arguments]
+                return values[0] if len(values) == 1 else sa.func.coalesce(*values, type_=_column_type(type_))
+            case "ifThenElse":
+                condition, then, otherwise = node.arguments
+                return sa.case((self.condition(condition), self.value(then)), else_=self.value(otherwise))
+            case "maximum" | "minimum":
+                return self._numbers.extreme(node.name, [self.value(argument) for argument in node.arguments])
+        raise UnsupportedExpressionError(f"a database is not asked for a {_name(node)}")
 
     def _comparison(self, node: Comparison) -> Sql:
         left, right = self._compared(node.left), self._compared(node.right)
         match node.operator:
             case "==":
-                return left == right
+                return _both(left == right, self._no_nan(node.right, node.left))
             case "!=":
-                # True where either is null.
-                return sa.func.coalesce(left != right, sa.true(), type_=sa.Boolean())
+                # True where either is null, and where both are NaN.
+                guard = self._no_nan(node.right, node.left)
+                differ = left != right if guard is None else sa.or_(left != right, sa.not_(guard))
+                return sa.func.coalesce(differ, sa.true(), type_=sa.Boolean())
+            # A NaN is the greatest number where it is one: where the greater side is none, the other is none, too.
             case "<":
-                return left < right
+                return _both(left < right, self._no_nan(node.right))
             case "<=":
-                return left <= right
+                return _both(left <= right, self._no_nan(node.right))
             case ">":
-                return left > right
+                return _both(left > right, self._no_nan(node.left))
             case ">=":
-                return left >= right
+                return _both(left >= right, self._no_nan(node.left))
+
+    def _no_nan(self, *sides: Expression) -> Sql | None:
+        """True where the first of the sides is no NaN; None: it goes without saying, for one of them can be none."""
+        for side in sides:
+            if isinstance(side, Cast) and side.operand.type not in _INEXACT:
+                return None
+            if side.type not in _INEXACT or isinstance(side, Constant):
+                return None
+        # A parameter, where there is one: asked once, not of each row.
+        side = next((side for side in sides if isinstance(side, Parameter)), sides[0])
+        return self._numbers.nan_guard(self._compared(side))
 
     def _compared(self, node: Expression) -> Sql:
         """A side of a comparison: databases compare int with long and double as they are, so that an index serves."""
@@ -141,28 +181,16 @@ class SqlExpressions:
         return self.value(node)
 
     def _cast(self, operand: Expression, type_: AttributeType) -> Sql:
-        if AttributeType.FLOAT in (operand.type, type_):
-            raise UnsupportedExpressionError("numbers of type float are widened by the engine")
-        return sa.cast(self.value(operand), _column_type(type_))
+        value = self.value(operand)
+        if type_ is AttributeType.FLOAT:
+            return self._numbers.float_of_whole(value)
+        if operand.type is AttributeType.FLOAT:
+            return self._numbers.double_of_float(value)
+        return sa.cast(value, _column_type(type_))
 
-    def _arithmetic(self, node: Arithmetic) -> Sql:
-        if node.type not in _COMPUTED:
-            raise UnsupportedExpressionError(f"the engine computes with numbers of type {node.type.value}")
-        left, right = self.value(node.left), self.value(node.right)
-        match node.operator:
-            case "+":
-                return left + right
-            case "-":
-                return left - right
-            case "*":
-                return left * right
-        right = sa.func.nullif(right, sa.literal(0, _column_type(node.type)), type_=_column_type(node.type))
-        if node.operator == "/":
-            # `//` is the database's `/` of whole numbers: it cuts off, as here.
-            return left / right if node.type is AttributeType.DOUBLE else left // right
-        if node.type is AttributeType.DOUBLE:
-            raise UnsupportedExpressionError("the remainder of doubles is computed by the engine")
-        return left % right
+
+def _both(condition: Sql, other: Sql | None) -> Sql:
+    return condition if other is None else sa.and_(condition, other)
 
 
 def _column_type(type_: AttributeType) -> sa.types.TypeEngine[Any]:

@@ -71,6 +71,12 @@ class RecordTable(Connector):
         """
         raise NotImplementedError
 
+    def hurry(self) -> None:
+        """The app is being shut down: a call that waits for the outside, and those that follow, should fail soon.
+
+        Called by another thread, while such a call may be under way.
+        """
+
     def compile_condition(self, condition: Expression) -> Any:
         """Make of a condition what the store works with.
 

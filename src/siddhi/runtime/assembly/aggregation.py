@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
-from siddhi._core.aggregation import Aggregation, AggregationPurge
+from siddhi._core.aggregation import Aggregation
 from siddhi._core.aggregation_fold import FinishKind, Fold, FoldKind
+from siddhi._core.aggregation_purge import AggregationPurge
 from siddhi._core.aggregation_search import AggregationSearch
 from siddhi._core.aggregation_time import BucketLength, Calendar
 from siddhi._core.aggregator_states import AggregatorStates

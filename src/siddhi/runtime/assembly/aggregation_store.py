@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -48,30 +48,33 @@ class BucketStore:
         self._by = by
         self._store = store = table.store
         rolled, time = (self._attribute(table.attributes, position) for position in (0, by))
+        node = self._attribute(table.attributes, 1)
         own: tuple[Expression, ...] = ()
         if shard is not None:
-            where = self._attribute(table.attributes, 1)
-            own = (Comparison(_BOOL, "==", where, Parameter(AttributeType.STRING, "shard")),)
-        start, end = Parameter(_LONG, "start"), Parameter(_LONG, "end")
-        since = Comparison(_BOOL, ">=", rolled, start)
+            own = (Comparison(_BOOL, "==", node, Parameter(AttributeType.STRING, "shard")),)
+        start, end, covered = (Parameter(_LONG, name) for name in ("start", "end", "covered"))
+        before = Comparison(_BOOL, "<", time, end)
         try:
-            self._within = store.compile_condition(
-                And(_BOOL, (Comparison(_BOOL, ">=", time, start), Comparison(_BOOL, "<", time, end)))
-            )
-            self._since = store.compile_condition(since)
-            self._own_since = store.compile_condition(_all((since, *own)))
+            self._within = store.compile_condition(And(_BOOL, (Comparison(_BOOL, ">=", time, start), before)))
+            self._since = store.compile_condition(_all((Comparison(_BOOL, ">=", rolled, start), *own)))
             self._own = store.compile_condition(own[0]) if own else None
             self._bucket = store.compile_condition(_all((Comparison(_BOOL, "==", rolled, start), *own)))
-            self._before = store.compile_condition(Comparison(_BOOL, "<", time, end))
+            self._before = store.compile_condition(before)
+            self._covered_before = store.compile_condition(
+                _all((before, Comparison(_BOOL, "<", rolled, covered), *own))
+            )
         except UnsupportedExpressionError as error:
             raise SiddhiAppCreationError(
                 f"the store can't find the rows of an aggregation by time: {error}", code="E327", span=span
             ) from error
-        self._newest: Any = None
+        self._newest: Callable[[dict[str, Any]], Any] | None = None
         if isinstance(store, QueryableRecordTable):
-            newest = Selection((("newest", Aggregate(_LONG, "max", rolled)),), aggregates=True)
+            newest = ("newest", Aggregate(_LONG, "max", rolled))
+            selection = Selection((newest,), aggregates=True)
+            if shard is not None:
+                selection = Selection((("node", node), newest), group_by=(node,), aggregates=True)
             try:
-                self._newest = partial(store.query, self._own, store.compile_selection(newest))
+                self._newest = partial(store.query, None, store.compile_selection(selection))
             except UnsupportedExpressionError:
                 self._newest = None  # found by looking at all rows
 
@@ -79,11 +82,14 @@ class BucketStore:
     def _attribute(attributes: Sequence[Described], position: int) -> Attribute:
         return Attribute(attributes[position].type, attributes[position].name, position)
 
+    @property
+    def _mine(self) -> dict[str, Any]:
+        return {} if self._shard is None else {"shard": self._shard}
+
     def replace(self, buckets: list[int], records: list[Row]) -> None:
         """Keep rows in place of those that an app like this one has kept of the same buckets (AGG_TIMESTAMP) before."""
-        mine = {} if self._shard is None else {"shard": self._shard}
         kept = [record if self._shard is None else (record[0], self._shard, *record[1:]) for record in records]
-        old = [{"start": bucket, **mine} for bucket in buckets]
+        old = [{"start": bucket, **self._mine} for bucket in buckets]
 
         def put() -> None:
             self._store.delete(self._bucket, old)
@@ -92,33 +98,85 @@ class BucketStore:
         # As a whole: repeated after a connection broke, it gives what it gives once.
         self._runtime.until_done(put)
 
-    def within(self, start: int, end: int) -> list[Row]:
-        """The rows, of all nodes, of the buckets that begin in [start, end), older ones first."""
-        return self._rows(self._runtime.find(self._within, {"start": start, "end": end}))
-
-    def since(self, start: int | None, own: bool) -> list[Row]:
-        """The rows that were kept for this AGG_TIMESTAMP and later ones, older ones first.
+    def within(self, start: int, end: int, newest: dict[str, int] | None = None) -> list[Row]:
+        """The rows, of all nodes, of the buckets that begin in [start, end), older ones first.
 
         Args:
-            start: None: all.
-            own: those of this node alone.
+            start: in ms.
+            end: in ms.
+            newest: what :meth:`newest_of_nodes` said; rows that came behind it are left out. None: none are.
         """
-        mine = {"shard": self._shard} if own and self._shard is not None else {}
+        rows = self._runtime.find(self._within, {"start": start, "end": end})
+        if newest is not None:
+            rows = [row for row in rows if row[1] in newest and row[0] <= newest[row[1]]]
+        return self._rows(rows)
+
+    def since(self, start: int | None) -> list[Row]:
+        """The rows this node has kept for this AGG_TIMESTAMP and later ones (None: all), older ones first."""
         if start is None:
-            return self._rows(self._runtime.find(self._own if mine else None, mine))
-        return self._rows(self._runtime.find(self._own_since if own else self._since, {"start": start, **mine}))
+            return self._rows(self._runtime.find(self._own, self._mine))
+        return self._rows(self._runtime.find(self._since, {"start": start, **self._mine}))
+
+    def between(self, starts: dict[str, int | None], newest: dict[str, int]) -> list[Row]:
+        """The rows of all nodes, older ones first.
+
+        Args:
+            starts: by node: the first AGG_TIMESTAMP that is wanted; None: all.
+            newest: by node: the last that is wanted.
+        """
+        rows: list[Sequence[Any]] = []
+        for node, last in newest.items():
+            start = starts.get(node)
+            if start is None:
+                found = self._runtime.find(self._own, {"shard": node})
+            elif start <= last:
+                found = self._runtime.find(self._since, {"start": start, "shard": node})
+            else:
+                continue
+            rows += [row for row in found if row[0] <= last]
+        return self._rows(rows)
 
     def newest(self) -> int | None:
         """The latest AGG_TIMESTAMP this node has kept rows for; None: it has none."""
-        mine = {} if self._shard is None else {"shard": self._shard}
-        if self._newest is not None:
-            rows = self._runtime.until_done(lambda: list(self._newest(mine)))
-            return None if not rows or rows[0][0] is None else int(rows[0][0])
-        return max((row[0] for row in self.since(None, True)), default=None)
+        return self.newest_of_nodes().get(self._shard or "")
 
-    def delete_before(self, oldest: int) -> None:
-        """Forget the rows, of all nodes, of buckets that began before."""
-        self._runtime.until_done(lambda: self._store.delete(self._before, [{"end": oldest}]))
+    def newest_of_nodes(self) -> dict[str, int]:
+        """The latest AGG_TIMESTAMP of each node that has kept rows; the only one's name is empty where there are no nodes."""
+        rows: list[Sequence[Any]]
+        if self._newest is not None:
+            ask = self._newest
+            rows = self._runtime.until_done(lambda: list(ask({})))
+        else:
+            rows = [row[1::-1] for row in self._runtime.find(None, {})]
+        if self._shard is None:
+            return {"": max(row[-1] for row in rows)} if rows and rows[0][-1] is not None else {}
+        newest: dict[str, int] = {}
+        for node, time in rows:
+            newest[node] = max(time, newest.get(node, time))
+        return newest
+
+    def forget_since(self, start: int) -> None:
+        """Delete the rows this node has kept for this AGG_TIMESTAMP and later ones."""
+        self._runtime.until_done(lambda: self._store.delete(self._since, [{"start": start, **self._mine}]))
+
+    def delete_before(self, oldest: int, covered: dict[str, int] | None) -> None:
+        """Delete the rows of buckets that began before.
+
+        Args:
+            oldest: in ms.
+            covered: by node: rows of this AGG_TIMESTAMP and later ones stay, for they are in no coarser row yet; None: no
+                row has to wait for that.
+        """
+        condition = self._before
+        values: list[dict[str, Any]] = [{"end": oldest}]
+        if covered is not None:
+            condition = self._covered_before
+            values = [
+                {"end": oldest, "covered": end, **({} if self._shard is None else {"shard": node})}
+                for node, end in covered.items()
+            ]
+        if values:
+            self._runtime.until_done(lambda: self._store.delete(condition, values))
 
     def _rows(self, found: Sequence[Sequence[Any]]) -> list[Row]:
         rows = [tuple(row) if self._shard is None else (row[0], *row[2:]) for row in found]

@@ -20,6 +20,7 @@ from siddhi._core.projection import Projection
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
 from siddhi._core.searchable import NothingHeld, Searchable
 from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
+from siddhi._core.searchable_range import RangeProbe
 from siddhi._core.searchable_window import WindowScan
 from siddhi._core.window import Window
 from siddhi._core.window_batch import BatchWindow
@@ -36,7 +37,7 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
-from siddhi.planner.join_access import equality_lookup, holds_what_came_out, triggers
+from siddhi.planner.join_access import EqualityLookup, plan_lookup, triggers
 from siddhi.planner.nodes import (
     FilterPlan,
     HandlerPlan,
@@ -49,7 +50,7 @@ from siddhi.planner.nodes import (
 )
 from siddhi.planner.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.input import JoinType
-from siddhi.query_api.selection import OutputEventType
+from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import BuiltQuery, Site
@@ -254,23 +255,25 @@ def _build_projection(
 
 
 def _order_by_output(plan: QueryPlan) -> QueryPlan:
-    """Let ``order by`` read the output: an input attribute is as good as the column that shows it.
+    """Let ``order by`` read the output where it can: an input attribute is as good as the column that shows it.
 
     Raises:
-        SiddhiAppCreationError: it is not among the columns.
+        SiddhiAppCreationError: a picture of the query is to be ordered by what it does not show.
     """
     keys: list[OrderPlan] = []
     columns = plan.selector.columns
     for order in plan.selector.order_by:
         if order.key.slot >= 0:
             position = next((i for i, column in enumerate(columns) if column.expression == order.key), None)
-            if position is None:
+            if position is not None:
+                order = replace(order, key=replace(order.key, slot=OUTPUT_SLOT, position=position))
+            elif isinstance(plan.rate, SnapshotRate):
+                # The pairs are gone when a picture is shown.
                 raise not_supported(
-                    f"ordering a join by '{order.key.name}', which it does not select, is",
+                    f"ordering snapshots of a join by '{order.key.name}', which it does not select, is",
                     plan.span,
                     f"select '{order.key.name}' as well",
                 )
-            order = replace(order, key=replace(order.key, slot=OUTPUT_SLOT, position=position))
         keys.append(order)
     return replace(plan, selector=replace(plan.selector, order_by=tuple(keys)))
 
@@ -387,18 +390,30 @@ def _search(
         return side.source.content.search(on, side.slot, builder)
     if side.window is None:
         return NothingHeld(side.slot)
-    lookup = equality_lookup(on, side.slot) if holds_what_came_out(side.plan.window) else None
-    if lookup is None:
-        condition = None if on is None else builder.build(on)
-        python = on is not None and (calls_python(on) or has_aggregate(on))
-        tells = isinstance(side.window, BatchWindow)
-        return WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
-    index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
-    side.held = HeldEvents(side.window, isinstance(side.window, BatchWindow))
+    tells = isinstance(side.window, BatchWindow)
+    lookup = plan_lookup(on, side.slot, side.plan.window, side.site.partitioned)
+    if isinstance(lookup, EqualityLookup):
+        index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
+        side.held = HeldEvents(side.window, tells)
+        side.held.add_index(index)
+        rest, python = _condition(lookup.rest, builder)
+        return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest, python)
+    condition, python = _condition(on, builder)
+    scan = WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
+    if lookup is None or condition is None:
+        return scan
+    index = EventIndex((builder.build(lookup.key),), side.slot, False)
+    side.held = HeldEvents(side.window, tells)
     side.held.add_index(index)
-    rest = None if lookup.rest is None else builder.build(lookup.rest)
-    python = lookup.rest is not None and (calls_python(lookup.rest) or has_aggregate(lookup.rest))
-    return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest, python)
+    bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)
+    return RangeProbe(side.held, index, bounds, side.slot, condition, scan, python)
+
+
+def _condition(on: TypedExpression | None, builder: ExpressionBuilder) -> tuple[Executor | None, bool]:
+    """What is tested on each event found, and whether that runs Python."""
+    if on is None:
+        return None, False
+    return builder.build(on), calls_python(on) or has_aggregate(on)
 
 
 def _entry(plan: QueryPlan, input_: JoinPlan, side: _Side) -> QueryEntry | None:

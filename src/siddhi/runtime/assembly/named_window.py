@@ -14,10 +14,11 @@ from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry, StageCopier
 from siddhi._core.searchable import Searchable
 from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
+from siddhi._core.searchable_range import RangeProbe
 from siddhi._core.searchable_window import WindowScan
 from siddhi._core.window_batch import BatchWindow
 from siddhi.planner.expressions import TypedExpression
-from siddhi.planner.join_access import attribute_of, equality_lookup, holds_what_came_out
+from siddhi.planner.join_access import EqualityLookup, attribute_of, plan_lookup
 from siddhi.planner.nodes import NamedWindowPlan
 from siddhi.planner.walk import calls_python
 from siddhi.query_api.selection import OutputEventType
@@ -111,19 +112,22 @@ class BuiltNamedWindow:
             raise TypeError("a window's event is read from an event slot")
         own = ExpressionBuilder({0: Cells(self.layout, source=place)}, builder.scripts, make_in=builder.make_in)
         conditions = list(own.build_all(filters))
-        lookup = equality_lookup(on, slot) if holds_what_came_out(self.plan.window) else None
-        rest = on if lookup is None else lookup.rest
+        lookup = plan_lookup(on, slot, self.plan.window, False)
+        rest = lookup.rest if isinstance(lookup, EqualityLookup) else on
         if rest is not None:
             conditions.insert(0, builder.build(rest))
         condition = reduce(make_and, conditions) if conditions else None
         python = any(calls_python(part) for part in (rest, *filters) if part is not None)
-        if lookup is None:
-            tells = isinstance(self._window, BatchWindow)
-            return self._metered(
-                WindowScan(self._window, place, condition, shared=True, tells=tells, calls_python=python)
-            )
-        held, index = self._index(lookup.key)
-        return self._metered(IndexProbe(held, index, builder.build_all(lookup.probe), place, condition, python))
+        if isinstance(lookup, EqualityLookup):
+            held, index = self._index(lookup.key)
+            return self._metered(IndexProbe(held, index, builder.build_all(lookup.probe), place, condition, python))
+        tells = isinstance(self._window, BatchWindow)
+        scan = WindowScan(self._window, place, condition, shared=True, tells=tells, calls_python=python)
+        if lookup is None or condition is None:
+            return self._metered(scan)
+        held, index = self._index((lookup.key,))
+        bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)
+        return self._metered(RangeProbe(held, index, bounds, place, condition, scan, python))
 
     def _metered(self, search: Searchable) -> Searchable:
         search.meter = self._finding
@@ -132,7 +136,7 @@ class BuiltNamedWindow:
     def _index(self, key: tuple[TypedExpression, ...]) -> tuple[HeldEvents, EventIndex]:
         """The index by this key; those who search by the same one share it."""
         if self._held is None:
-            self._held = HeldEvents(self._window, isinstance(self._window, BatchWindow))
+            self._held = HeldEvents(self._window, isinstance(self._window, BatchWindow), shared=True)
             self._publisher.hold(self._held)
         attributes = [attribute_of(part) for part in key]
         name = tuple((str(part.type), attribute.position) for part, attribute in zip(key, attributes, strict=True))

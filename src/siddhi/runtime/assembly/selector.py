@@ -59,7 +59,12 @@ def build_selector(
     ordering = None
     if selection.order_by:
         keys = builder.build_all([order.key for order in selection.order_by])
-        ordering = ChunkOrder(site.context, keys, tuple(order.order is Order.DESC for order in selection.order_by))
+        ordering = ChunkOrder(
+            site.context,
+            keys,
+            tuple(order.order is Order.DESC for order in selection.order_by),
+            issubclass(kind, JoinSelector) and any(order.key.slot != OUTPUT_SLOT for order in selection.order_by),
+        )
     if issubclass(kind, JoinSelector):
         for aggregator in builder.aggregators:
             if isinstance(aggregator, SumAggregator):

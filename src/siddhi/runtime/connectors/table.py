@@ -49,6 +49,7 @@ class StoreRuntime:
         self._save = save
         self._connection = Connection(store, label, retries, disconnects_first=True)
         self._stopping = threading.Event()
+        self._gave_up = False
         self.gather: WriteGather | None = None
         self.on_connect: Callable[[], None] | None = None
         self.on_failure: Callable[[], None] | None = None
@@ -70,7 +71,13 @@ class StoreRuntime:
 
     def release(self) -> None:
         """Let nobody wait any more: the app is being shut down."""
+        if self._stopping.is_set():
+            return
         self._stopping.set()
+        try:
+            self.store.hurry()
+        except Exception:
+            logger.exception("%s: an error while it was hurried", self._label)
 
     def stop(self) -> None:
         """Disconnect for good."""
@@ -208,20 +215,25 @@ class StoreRuntime:
         failed = False
         while True:
             try:
-                if not self._connection.connected and self._connection.begin():
+                # Once it was not there while the app is being shut down, nobody tries again.
+                if not self._connection.connected and not self._gave_up and self._connection.begin():
                     self._connection.connect_now()
                 if self._connection.connected:
                     return call()
                 error = ConnectionUnavailableError(f"{self._label} is not connected")
             except ConnectionUnavailableError as lost:
                 error = lost
-                if self._connection.connected and not failed:
+                if self._connection.connected and not failed and not self._stopping.is_set():
                     # It was there a moment ago: connected again at once, it may well answer.
                     failed = True
                     self._connection.lost()
                     continue
                 self._connection.lost()
+            if self._stopping.is_set():
+                self._gave_up = True
+                raise error
             pause = backoff.next()
             logger.warning("%s: %s; waiting, and the app with it; asking again in %d s", self._label, error, pause)
             if self._retries.wait(pause, self._stopping):
+                self._gave_up = True
                 raise error

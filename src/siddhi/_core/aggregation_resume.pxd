@@ -1,0 +1,9 @@
+# Rows at work after a restart, where rows of buckets that are over are kept in a store.
+
+from libc.stdint cimport int64_t
+
+from siddhi._core.aggregation cimport Aggregation
+
+cdef int rebuild(Aggregation self, int64_t now) except -1
+cdef int reconcile(Aggregation self, int64_t now) except -1
+cdef int decide(Aggregation self, int64_t now) except -1

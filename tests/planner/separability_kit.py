@@ -1,0 +1,160 @@
+"""The table of separability: per row apps that separate, with their keys, and apps that do not, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+__all__ = ["ANYTHING", "COUPLED", "SEPARATED", "SINGLE", "STREAMS", "Row", "feed", "timelines"]
+
+STREAMS = (
+    "@app:playback(timers = 'exact') define stream S (k string, v int, ts long, d double);"
+    "define stream R (k string, v int, ts long, d double);"
+)
+
+Row = tuple[str, int, tuple[Any, ...]]
+"""Stream, time in ms, values."""
+
+
+ANYTHING = [
+    "from S[v > 0] select k, v * 2 as v insert into O;",
+    "from S#log() select * insert into O;",
+    "from S select k, v order by v limit 1 insert into O;",
+    "from S#window.time(1 sec) select k, v insert all events into O;",
+    "from S#window.delay(1 sec) select k, v insert into O;",
+    "from S#window.timeBatch(1 sec, 0) select k, v insert all events into O;",
+    "from S#window.externalTime(ts, 1 sec) select k, v insert into O;",
+    "define table T (k string, v int); from S join T on S.v > T.v select S.k as k, T.v as v insert into O;",
+    "define table T (k string); from S[S.k == T.k in T] select k insert into O;",
+    "from every e = S select e.k as k insert into O;",
+    "define window W (k string, v int) time(1 sec); from W select k, v insert expired events into O;",
+]
+SEPARATED = [
+    ("from S select k, sum(v) as n group by k insert into O;", {"S.k"}),
+    ("from S select k, v, count() as n group by k, v insert into O;", {"S.k", "S.v"}),
+    ("from S select k, d, count() as n group by k, d insert into O;", {"S.k"}),
+    ("from S#window.time(1 sec) select k, sum(v) as n group by k insert into O;", {"S.k"}),
+    ("from S#window.time(1 sec) select k, sum(v) as n group by k insert all events into O;", {"S.k"}),
+    ("from S#window.timeBatch(1 sec, 0) select k, sum(v) as n group by k insert into O;", {"S.k"}),
+    ("from S#window.session(1 sec, k) select k, v insert all events into O;", {"S.k"}),
+    ("from S#window.session(1 sec, k) select k, v, count() as n group by k, v insert into O;", {"S.k"}),
+    ("from S select k, v group by k output first every 2 events insert into O;", {"S.k"}),
+    ("from S select k, v group by k output first every 1 sec insert into O;", {"S.k"}),
+    ("partition with (k of S) begin from S#window.length(2) select k, sum(v) as n insert into O; end;", {"S.k"}),
+    (
+        "partition with (k of S) begin from every e = S, f = S select f.k as k, f.v as v insert into O; end;",
+        {"S.k"},
+    ),
+    (
+        (
+            "partition with (k of S, k of R) begin from S#window.length(1) join R#window.length(2) "
+            "select S.k as k, R.v as v insert into O; end;"
+        ),
+        {"S.k=R.k"},
+    ),
+    (
+        "partition with (v > 0 as 'up' or v < 2 as 'low' of S) begin from S select k, count() as n insert into O; end;",
+        {"S.v > 0 as 'up' or v < 2 as 'low'"},
+    ),
+    (
+        (
+            "from S#window.time(1 sec) join R#window.time(1 sec) on S.k == R.k "
+            "select S.k as k, S.v as v, R.v as w insert all events into O;"
+        ),
+        {"S.k=R.k"},
+    ),
+    (
+        (
+            "from S#window.time(1 sec) left outer join R#window.time(1 sec) on R.k == S.k and R.v == S.v "
+            "select S.k as k, R.v as w insert into O;"
+        ),
+        {"S.k=R.k", "S.v=R.v"},
+    ),
+    (
+        (
+            "from every a = S -> b = R[k == a.k and v > a.v] -> c = S[b.k == k] within 2 sec "
+            "select a.k as k, c.v as v insert into O;"
+        ),
+        {"S.k=R.k"},
+    ),
+    ("from every a = S -> not R[k == a.k] for 500 milliseconds select a.k as k insert into O;", {"S.k=R.k"}),
+    (
+        (
+            "@PrimaryKey('k') define table T (k string, n int); from S select k, v as n update or insert into T on T.k == k;"
+            "@info(name = 'q') from R join T on R.k == T.k select R.k as k, T.n as n insert into O;"
+        ),
+        {"R.k"},
+    ),
+    ("define window W (k string, v int) session(1 sec, k); from W select k, v insert into O;", {"W.k"}),
+]
+SINGLE = [
+    ("from S select k, sum(v) as n insert into O;", "without 'group by'"),
+    ("from S[count() % 2L == 0L] select k, v insert into O;", "an aggregate in a filter"),
+    ("from S select k, d, count() as n group by d insert into O;", "'group by d'"),
+    ("from S#window.time(1 sec) select k, sum(v) as n insert all events into O;", "without 'group by'"),
+    ("from S#window.externalTime(ts, 1 sec) select k, sum(v) as n group by k insert expired events into O;", "stamped"),
+    ("from S#window.timeBatch(1 sec) select k, sum(v) as n group by k insert into O;", "without a start"),
+    ("from S#window.externalTimeBatch(ts, 1 sec, 0) select k, sum(v) as n group by k insert into O;", "comes next"),
+    ("from S#window.session(1 sec) select k, v insert expired events into O;", "without a key"),
+    ("from S#window.timeBatch(1 sec, 0) select k, v limit 1 insert into O;", "'limit'"),
+    ("from S#window.time(1 sec) select k, sum(v) as n group by k order by k offset 1 insert expired events into O;", "'offset'"),
+    *[
+        (f"from S#window.{window} select k, sum(v) as n group by k insert all events into O;", "depends on all events")
+        for window in [
+            "length(2)", "lengthBatch(2)", "sort(2, v)", "batch()", "frequent(1, k)", "timeLength(1 sec, 2)",
+            "expression('count() <= 2')", "expressionBatch('count() <= 2')",
+        ]
+    ],
+    ("from S select k, v output last every 2 events insert into O;", "output rate"),
+    ("from S select k, v output first every 2 events insert into O;", "output rate"),
+    ("from S select k, v group by k output last every 1 sec insert into O;", "output rate"),
+    (
+        "from S#window.time(1 sec) join R#window.time(1 sec) on S.v > R.v select S.k as k, R.v as w insert into O;",
+        "no equality",
+    ),
+    (
+        "from S#window.length(1) join R#window.length(1) on S.k == R.k select S.k as k, R.v as w insert into O;",
+        "shows a join",
+    ),
+    ("from a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into O;", "without 'every'"),
+    ("from every (a = S -> b = R[k == a.k]) select a.k as k, b.v as v insert into O;", "more than the first"),
+    ("from every a = S -> b = R[v > a.v] select a.k as k, b.v as v insert into O;", "not tied"),
+    ("from every not S[v > 1] for 1 sec -> b = R select b.k as k, b.v as v insert into O;", "first state"),
+    ("from every a = S, b = S[k == a.k] select a.k as k, b.v as v insert into O;", "sequence"),
+    (
+        ("@info(max.partial.matches = '2', partial.matches.overflow = 'drop.oldest') "
+        "from every a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into O;"),
+        "counted together",
+    ),
+    (
+        ("define table T (k string, v int); from S select k, v insert into T;"
+        "@info(name = 'q') from R join T on R.v < T.v select R.k as k, T.v as v insert into O;"),
+        "not every use",
+    ),
+    ("define window W (k string, v int) length(2); from W select k, v insert expired events into O;", "depends on all"),
+]  # fmt: skip
+
+
+def feed(text: str) -> str:
+    """An app that reads a named window, with a query that fills it."""
+    return text + " from S select k, v insert into W;" if "define window W" in text else text
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> list[Row]:
+    clock, rows = 10_000, []
+    for stream, key, value in draw(
+        st.lists(st.tuples(st.sampled_from("SSR"), st.sampled_from("ABC"), st.integers(0, 3)), max_size=25)
+    ):
+        clock += draw(st.sampled_from([0, 1, 250, 400, 1_700]))
+        rows.append((stream, clock, (key, value, clock, 0.5)))
+    return rows
+
+
+# Two keys at a time, until one of them falls silent for more than a second; the values rise and fall.
+COUPLED: list[Row] = [
+    (stream, time, ("AB"[number % 2 if 4 < number < 14 else 0], (7 * number) % 5, time, float(number % 3)))
+    for number, stream in enumerate("SSSSSSSSRRSSRRSRSSRSSRSSSS")
+    for time in [10_000 + 300 * (number // 2)]
+]
