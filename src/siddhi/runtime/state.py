@@ -116,14 +116,22 @@ class SnapshotService:
         """Keep an element out of snapshots; restoring leaves it as it is."""
         self._elements.pop(name, None)
 
-    def shown(self, name: str) -> dict[str, list[object]]:
-        """The state of an element for a person to look at, by step; nothing where it has none."""
+    def shown(self, name: str, part: str = "") -> dict[str, list[object]]:
+        """The state of an element for a person to look at, by step; nothing where it has none.
+
+        Args:
+            name: of the element.
+            part: of it: the steps ``part/step``, and those that belong to no part; empty: all of it.
+        """
         found: dict[str, list[object]] = {}
         with self._context.lock:
             for step, stateful in self._elements[name].steps.items() if name in self._elements else ():
+                owner, inside, own = step.rpartition("/")
+                if part and inside and owner != part:
+                    continue
                 writer = SnapshotWriter(shows=True)
                 stateful.save(writer)
-                found[step] = writer.shown
+                found[own if part else step] = writer.shown
         return found
 
     def _load(self, payload: bytes, before: bytes) -> None:
