@@ -102,3 +102,59 @@ def test_a_batch_is_stamped_with_the_time_of_its_release():
         for time in (10, 20, 30):
             runtime.input_handler("S").send((time,), time)
         assert [[(event["v"], event.timestamp) for event in chunk] for chunk in chunks] == [[(10, 30), (20, 30)]]
+
+
+def two_sided(app, sends):
+    """What a query callback gets for events that come a ms apart: current and expired values per call."""
+    with running(app) as runtime:
+        calls = []
+        runtime.add_query_callback(
+            "query_1", lambda _, *sides: calls.append(tuple([event.data[0] for event in side or []] for side in sides))
+        )
+        send = runtime.input_handler("S").send
+        for time, row in enumerate(sends, start=1):
+            send(row, time)
+        return calls
+
+
+def test_an_event_that_fails_in_an_empty_window_is_its_own_batch_even_if_included():
+    app = (
+        "@app:playback define stream S (v int);"
+        "from S#window.expressionBatch('v < 5', true{}) select v insert all events into Out;"
+    )
+    rows = [(1,), (7,), (8,), (2,)]
+    assert two_sided(app.format(""), rows) == [([1, 7], []), ([8], [1, 7, 8])]
+    assert two_sided(app.format(", true"), rows) == [([1], []), ([7], [1, 7]), ([8], [8]), ([2], [])]
+
+
+def test_an_aggregate_counts_an_event_that_fails_in_an_empty_window_out_and_in():
+    app = (
+        "@app:playback define stream S (v int);"
+        "from S#window.expressionBatch('v < 5', true, true) select count() as n insert all events into Out;"
+    )
+    assert two_sided(app, [(1,), (7,), (8,), (2,)]) == [([1], []), ([], [0]), ([0], []), ([1], [])]
+
+
+def test_what_another_condition_lets_go_leaves_with_the_event_that_brings_it():
+    app = f"{DYNAMIC} from S#window.expressionBatch(bound, false, true) select v insert all events into Out;"
+    rows = [(1, "count() <= 9"), (2, "count() <= 9"), (3, "count() <= 1"), (4, "count() <= 1")]
+    assert two_sided(app, rows) == [([1], []), ([2], []), ([3], [1, 2]), ([4], [3])]
+
+
+def test_what_another_condition_lets_go_leaves_even_if_the_event_that_brings_it_fails():
+    app = (
+        "@app:playback define stream S (v int, bound string);"
+        "define function brittle[python] return bool { return 12 / data[0] > 0 };"
+        "from S#window.expressionBatch(bound, false, true) select v insert all events into Out;"
+    )
+    with running(app) as runtime:
+        failures, calls = [], []
+        runtime.handle_exception_with(lambda error, *_: failures.append(type(error)))
+        runtime.add_query_callback(
+            "query_1", lambda _, *sides: calls.append([[e.data[0] for e in s or []] for s in sides])
+        )
+        send = runtime.input_handler("S").send
+        for time, row in enumerate([(1, "count() <= 9"), (2, "count() <= 9"), (0, "count() <= 1 and brittle(v)")], 1):
+            send(row, time)
+        assert calls == [[[1], []], [[2], []], [[], [1]]]
+        assert len(failures) == 1

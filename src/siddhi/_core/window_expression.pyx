@@ -281,8 +281,8 @@ cdef class ExpressionBatchWindow(HeldWindow):
     A release is one chunk: the batch before as EXPIRED, then the batch as CURRENT, stamped with the clock, no RESET.
     The event that released it begins the next batch, or is the last one of this (``includes``). Where events stream,
     they pass as they come and the release is the batch as EXPIRED. An event that fails in an empty window expires at
-    once and passes. The expired events are sent whatever the query puts out: they take away what the batch added to
-    its aggregates.
+    once and passes, included or not: no batch is left of it. The expired events are sent whatever the query puts out:
+    they take away what the batch added to its aggregates.
 
     Args:
         includes: executor over the releasing event; None: it is never included.
@@ -304,10 +304,16 @@ cdef class ExpressionBatchWindow(HeldWindow):
 
     cdef int process(self, EventC* event) except -1:
         cdef HeldStateC* state = <HeldStateC*> state_of(self)
-        if self.text is not None:
-            self.follow_text(state, event)
-        retain(self.pool, event)
-        return self.take(state, event, self.streams_current)
+        try:
+            if self.text is not None:
+                self.follow_text(state, event)
+            retain(self.pool, event)
+            return self.take(state, event, self.streams_current)
+        except BaseException:
+            if self.streams_current:
+                # What another condition let go has been put out, and no event follows that would end its chunk.
+                self.next.finish()
+            raise
 
     cdef int process_one(self, EventC* event) except -1:
         # A batch window ends its chunks itself: there is nothing to finish behind one event.
@@ -335,17 +341,17 @@ cdef class ExpressionBatchWindow(HeldWindow):
             # A new batch begins, and the event that ended this one counts there, even if it was included.
             (<HeldCondition> state.condition).states.reset_partition(0)
             self.holds(state, event, CURRENT, event, event)
+            if state.held.size == 0:
+                return self.pass_alone(state, event, passes or not self.streams_current)
             if self.is_included(event):
                 retain(self.pool, event)
                 queue_push(&state.held, event)
                 if passes:
                     self.next.process(event)
-                return self.release_batch(state, NULL)
-            if state.held.size == 0:
-                return self.pass_alone(event, passes or not self.streams_current)
+                return self.release_batch(state, NULL, passes)
             kept = True
             if not passes:
-                return self.release_batch(state, event)
+                return self.release_batch(state, event, False)
             try:
                 self.expire_batch(state)
             finally:
@@ -355,13 +361,16 @@ cdef class ExpressionBatchWindow(HeldWindow):
             if not kept:
                 release(self.pool, event)
 
-    cdef int pass_alone(self, EventC* event, bint passes) except -1:
+    cdef int pass_alone(self, HeldStateC* state, EventC* event, bint passes) except -1:
         """An event that fails in an empty window: it expires, then passes unless it did before."""
         cdef EventC* current
+        cdef int64_t now = self.expiry_time()
+        while state.released.size:
+            self.expire(queue_pop(&state.released), now)
         retain(self.pool, event)
-        self.expire(event, self.expiry_time())
+        self.expire(event, now)
         if not passes:
-            return self.next.finish()
+            return 0
         retain(self.pool, event)
         current = own_event(self.pool, event)
         current.timestamp = now_ms(&self.app.frame)
@@ -371,8 +380,11 @@ cdef class ExpressionBatchWindow(HeldWindow):
             release(self.pool, current)
         return self.next.finish()
 
-    cdef int release_batch(self, HeldStateC* state, EventC* event) except -1:
-        """End the batch; the event, whose reference it takes over, is the first of the next one (NULL: none is)."""
+    cdef int release_batch(self, HeldStateC* state, EventC* event, bint passes) except -1:
+        """End the batch; the event, whose reference it takes over, is the first of the next one (NULL: none is).
+
+        What a new condition releases while events stream (they pass no more) begins the chunk of the event that brought it.
+        """
         cdef QueueC batch
         cdef EventC* held
         cdef Py_ssize_t i = 0
@@ -383,7 +395,7 @@ cdef class ExpressionBatchWindow(HeldWindow):
             finally:
                 if event is not NULL:
                     queue_push(&state.held, event)
-            return self.next.finish()
+            return self.next.finish() if passes else 0
         batch = state.held
         state.held = state.released
         state.released = batch
