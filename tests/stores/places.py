@@ -52,16 +52,13 @@ def postgresql(request: pytest.FixtureRequest) -> Iterator[Place]:
 
 @contextmanager
 def cached(request: pytest.FixtureRequest) -> Iterator[Place]:
-    with shelf(request) as place:
-        keyed = "primaryKey" in str(request.node.name)
-        yield Place("@store(type = 'shelf', @cache(size = '2'))") if keyed else place
+    yield Place("@store(type = 'shelf', @cache(size = '2'))")
 
 
 @contextmanager
 def cached_whole(request: pytest.FixtureRequest) -> Iterator[Place]:
     with sqlite(request) as place:
-        keyed = "primaryKey" in str(request.node.name)
-        yield Place(place.store[:-1] + ", @cache(size = '100'))") if keyed else place
+        yield Place(place.store[:-1] + ", @cache(size = '100'))")
 
 
 PLACES: dict[str, Callable[[pytest.FixtureRequest], AbstractContextManager[Place]]] = {

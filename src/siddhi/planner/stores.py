@@ -9,7 +9,7 @@ from siddhi.planner.connector_options import extension_of, options_of, require_o
 from siddhi.planner.connectors_plan import CachePlan, StoreErrorAction, StorePlan
 from siddhi.planner.problems import creation_error
 from siddhi.planner.references import resolved
-from siddhi.query_api.annotation import Annotation, find_annotation
+from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import TableDefinition
 from siddhi.query_api.span import Node
 
@@ -37,21 +37,17 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
         store=metadata,
         options=options,
         on_error=_on_error(annotation, at),
-        cache=_cache(annotation, definition, at),
+        cache=_cache(annotation, at),
         config=catalog.extension_config(metadata),
         span=at.span,
     )
 
 
-def _cache(store: Annotation, definition: TableDefinition, at: Node) -> CachePlan | None:
+def _cache(store: Annotation, at: Node) -> CachePlan | None:
     annotation = only(store.annotations, "cache")
     if annotation is None:
         return None
     place: Node = annotation if annotation.span is not None else at
-    if find_annotation(definition.annotations, "PrimaryKey") is None:
-        raise creation_error(
-            "E315", "@cache keeps rows by primary key, and the table has none", place, "@primaryKey('attribute')"
-        )
     policy = (annotation.element("cache.policy") or _POLICIES[0]).strip().upper()
     if policy not in _POLICIES:
         raise creation_error(

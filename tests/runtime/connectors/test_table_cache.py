@@ -165,7 +165,7 @@ def test_rows_are_read_anew_after_a_while(app):
 WHOLE = """
 @app:playback
 define stream I (s string, v int); define stream C (s string, v int); define stream J (s string, v int);
-@store(type = 'shelf', @cache(size = '3'{times})) @primaryKey({keys}) @index('v') define table T (s string, v int);
+@store(type = 'shelf', @cache(size = '3'{times})) {keys} @index('v') define table T (s string, v int);
 from I insert into T;
 from C[v == 0] delete T on T.v >= v;
 from C[v > 0] update or insert into T on T.s == s;
@@ -181,7 +181,7 @@ def whole():
 
         def start(times: str = "", keys: str = "'s'", *rows: tuple) -> App:
             shelf.rows = list(rows)
-            started = App(manager, WHOLE.format(times=times, keys=keys))
+            started = App(manager, WHOLE.format(times=times, keys=f"@primaryKey({keys})" if keys else ""))
             started.shelf = shelf
             return started
 
@@ -269,11 +269,39 @@ def test_keys_of_several_attributes_that_change_are_read_anew(whole):
     assert app.ask("from T on s == 'b' and v == -4 select s") == [("b",)]
 
 
+def test_a_table_without_keys_is_in_memory_as_long_as_it_fits(whole):
+    app = whole(", retention.period = '1 sec'", "", ("a", 1), ("a", 1))
+    for stream, row in (("I", ("a", 3)), ("C", ("a", 5)), ("C", ("a", -4))):
+        app.runtime.input_handler(stream).send(row, timestamp=1)
+        assert app.rows() == app.shelf.rows
+    before = finds(app)
+    assert app.ask("from T on s == 'a' select v") == [(-4,)] * 3
+    assert finds(app) == before
+    app.runtime.input_handler("I").send(("b", 6), timestamp=2)
+    for _ in range(2):
+        before = finds(app)
+        assert app.ask("from T on s == 'a' select v") == [(-4,)] * 3
+        assert finds(app) == before + 1
+    app.runtime.input_handler("C").send(("", 0), timestamp=3)
+    app.runtime.input_handler("J").send(("x", -9), timestamp=6000)
+    before = finds(app)
+    assert app.rows() == app.shelf.rows == [("a", -4)] * 3
+    assert finds(app) == before
+
+
+def test_of_a_store_without_keys_that_others_empty_nothing_is_left(whole):
+    app = whole(", retention.period = '1 sec'", "", ("a", 1), ("b", 2))
+    app.shelf.rows = []
+    app.runtime.input_handler("J").send(("x", 0), timestamp=1000)
+    assert app.out == []
+    assert app.rows() == []
+
+
 def test_a_store_that_is_away_at_the_start_is_read_later():
     time = StoppedTime()
     with shelf_manager(retries=time) as (manager, shelf):
         shelf.rows, shelf.down = [("a", 1)], True
-        app = App(manager, WHOLE.format(times="", keys="'s'"))
+        app = App(manager, WHOLE.format(times="", keys="@primaryKey('s')"))
         shelf.down = False
         time.run()
         assert app.rows() == [("a", 1)]
@@ -286,7 +314,6 @@ def test_a_store_that_is_away_at_the_start_is_read_later():
 @pytest.mark.parametrize(
     ("annotations", "message"),
     [
-        ("@cache(size = '10')", "the table has none"),
         ("@cache | @primaryKey('s')", "lacks the element 'size'"),
         ("@cache(size = '0') | @primaryKey('s')", "positive"),
         ("@cache(size = '9', cache.policy = 'MRU') | @primaryKey('s')", "use one of FIFO, LRU, LFU"),

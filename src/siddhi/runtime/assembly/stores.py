@@ -115,7 +115,7 @@ class StoreTable:
             plan.size,
             self.runtime,
             tuple((attribute.name, attribute.type) for attribute in self.attributes),
-            lambda row: tuple([row[position] for position in key]),
+            (lambda row: tuple([row[position] for position in key])) if key else None,
             mirror,
             RowCache(plan.size, policy, plan.retention_ms, plan.purge_ms, lambda: context.now),
             plan.retention_ms,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -45,7 +45,7 @@ class StoreCache:
         size: rows at the most.
         runtime: the store at work.
         attributes: names and types of the table's attributes.
-        key_of: the primary key of a row.
+        key_of: the primary key of a row; None: the table has none, and all rows are in memory, or none.
         mirror: holds all rows while they are at most ``size``.
         rows: holds rows by key while there are more.
         retention_ms: rows older than that are read anew; None: they stay.
@@ -62,7 +62,7 @@ class StoreCache:
         size: int,
         runtime: StoreRuntime,
         attributes: Sequence[tuple[str, AttributeType]],
-        key_of: Callable[[Row], Hashable],
+        key_of: Callable[[Row], Hashable] | None,
         mirror: MirrorTable,
         rows: RowCache,
         retention_ms: int | None,
@@ -114,8 +114,7 @@ class StoreCache:
         self._checked = self._now()
         self._loaded = True
         if len(found) > self._size:
-            for row in found[: self._size]:
-                self.rows.put(self._key_of(row), tuple(row))
+            self._keep(found[: self._size])
             return
         self._mirror.fill(found)
         self._refused = self._mirror.refused
@@ -130,7 +129,7 @@ class StoreCache:
     def put(self, row: Row) -> None:
         """A row was added to the store."""
         if self._loaded and not self.whole:
-            self.rows.put(self._key_of(row), row)
+            self._keep((row,))
 
     def refuse(self) -> None:
         """The store has refused a row or change."""
@@ -143,9 +142,14 @@ class StoreCache:
         self.whole = False
         self._checked = self._now()
         self.rows.clear()
-        for row in self._mirror.row_values()[-self._size :]:
-            self.rows.put(self._key_of(row), row)
+        self._keep(self._mirror.row_values()[-self._size :])
         self._mirror.fill(())
+
+    def _keep(self, rows: Iterable[Row]) -> None:
+        """Have rows ready for those who ask by key."""
+        if self._key_of is not None:
+            for row in rows:
+                self.rows.put(self._key_of(row), tuple(row))
 
     def _questions(self, everything: Selection) -> tuple[Callable[[], list[Row]], Callable[[], int]]:
         """What reads the first rows of the store, one more than there is room for, and what counts them, up to that."""
