@@ -16,7 +16,8 @@ from siddhi.stores.expression import And, Attribute, Comparison, Expression, Par
 from siddhi.stores.queryable import QueryableRecordTable, Selection
 from siddhi.stores.rdbms_copy import copier
 from siddhi.stores.rdbms_engine import make_engine, reachable
-from siddhi.stores.rdbms_sql import COLUMN_TYPES, SqlExpressions
+from siddhi.stores.rdbms_schema import check_table, describe_table, make_table
+from siddhi.stores.rdbms_sql import SqlExpressions
 from siddhi.stores.record_table import Parameters, Record, TableContext
 from siddhi.types import AttributeType
 
@@ -49,7 +50,6 @@ class RdbmsTable(QueryableRecordTable):
     def init(self, options: OptionHolder, context: TableContext) -> None:
         self._context = context
         self._engine, self._silence = make_engine(options)
-        keys = context.primary_key
         for name, type_ in context.attributes:
             if type_ is AttributeType.OBJECT:
                 raise SiddhiAppCreationError(
@@ -57,18 +57,8 @@ class RdbmsTable(QueryableRecordTable):
                     code="E326",
                     hint="leave it out, or keep the table in memory",
                 )
-        self._table = sa.Table(
-            options.static("table.name", context.table),
-            sa.MetaData(),
-            *[
-                sa.Column(name, COLUMN_TYPES[type_], primary_key=i in keys, nullable=i not in keys, autoincrement=False)
-                for i, (name, type_) in enumerate(context.attributes)
-            ],
-        )
+        self._table = describe_table(options, context, self._engine.dialect)
         self._columns = tuple(self._table.columns)
-        for positions in context.indexes:
-            columns = [self._columns[position] for position in positions]
-            sa.Index("_".join(["ix", self._table.name, *[column.name for column in columns]]), *columns)
         prefix = "given_"
         while any(column.name.startswith(prefix) for column in self._columns):
             prefix += "_"
@@ -82,17 +72,16 @@ class RdbmsTable(QueryableRecordTable):
 
     def connect(self) -> None:
         self._engine.dispose()  # connections that broke are not used again
-        with self._silence.kept(), reachable():
-            self._table.metadata.create_all(self._engine)
-            found = {column["name"] for column in sa.inspect(self._engine).get_columns(self._table.name)}
-        missing = [column.name for column in self._columns if column.name not in found]
-        if missing:
+        try:
+            with self._silence.kept(), reachable():
+                make_table(self._engine, self._table)
+                check_table(self._engine, self._table, self._context)
+        except SQLAlchemyError as error:
             raise SiddhiAppCreationError(
-                f"table '{self._table.name}' of the database has no column {', '.join(missing)}",
+                f"table '{self._table.fullname}' of the database can't be used: {_reason(error)}",
                 code="E326",
                 app=self._context.app,
-                hint="name another table with table.name = '...'",
-            )
+            ) from error
 
     def hurry(self) -> None:
         self._silence.hurry()
