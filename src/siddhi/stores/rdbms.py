@@ -25,6 +25,8 @@ __all__ = ["RdbmsTable"]
 
 _FEWEST_COPIED = 50
 """Rows from which copying is the faster way in."""
+_TOGETHER = 1000
+"""Rows of a statement at the most."""
 
 
 class _Condition:
@@ -66,6 +68,7 @@ class RdbmsTable(QueryableRecordTable):
         self._expressions = SqlExpressions(self._columns, prefix, self._engine.dialect.name)
         self._everything = _Condition(None, None)
         self._insert = sa.insert(self._table)
+        self._insert_new = self._make_insert_new()
         self._copy = copier(self._engine, self._table)
 
     # --- life
@@ -166,7 +169,7 @@ class RdbmsTable(QueryableRecordTable):
         if statement is None:
             statement = condition.statements["delete"] = self._where(sa.delete(self._table), condition)
         with self._transaction() as connection:
-            connection.execute(statement, [self._bound(values) for values in parameters])
+            self._execute(connection, statement, [self._bound(values) for values in parameters])
 
     def update(
         self, condition: _Condition | None, parameters: Sequence[Parameters], sets: Mapping[int, _Value]
@@ -176,7 +179,7 @@ class RdbmsTable(QueryableRecordTable):
         with self._refusing() as refused, self._transaction() as connection:
             try:
                 with connection.begin_nested():
-                    connection.execute(statement, bound)
+                    self._execute(connection, statement, bound)
             except IntegrityError:
                 # One of them gives two rows one key: the others are to be done.
                 for values, shown in zip(bound, parameters, strict=True):
@@ -199,8 +202,7 @@ class RdbmsTable(QueryableRecordTable):
                     for values, record in zip(parameters, records, strict=True)
                     if not self._lacks_key(record, refused)
                 ]
-                if brought:
-                    connection.execute(upsert, brought)
+                self._execute(connection, upsert, brought)
                 return
             statement = self._update(condition, sets)
             missing = [
@@ -230,6 +232,11 @@ class RdbmsTable(QueryableRecordTable):
                 if not self._change(connection, statement, self._bound(values), values, refused):
                     self._add(connection, [record], refused)
 
+    def _execute(self, connection: sa.Connection, statement: Any, bound: Sequence[dict[str, Any]]) -> None:
+        # In pieces, so that the database has something to say in between: one that is silent is given up.
+        for start in range(0, len(bound), _TOGETHER):
+            connection.execute(statement, bound[start : start + _TOGETHER])
+
     def _add_one(self, record: Record, refused: list[tuple[Record, str]]) -> None:
         """A row by itself needs nothing to go back to."""
         if self._lacks_key(record, refused):
@@ -242,22 +249,45 @@ class RdbmsTable(QueryableRecordTable):
 
     def _add(self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]) -> None:
         whole = [record for record in records if not self._lacks_key(record, refused)]
-        if not whole:
-            return
+        for start in range(0, len(whole), _TOGETHER):
+            self._add_together(connection, whole[start : start + _TOGETHER], refused)
+
+    def _add_together(
+        self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]
+    ) -> None:
         try:
             with connection.begin_nested():
-                if self._copy is not None and len(whole) >= _FEWEST_COPIED:
-                    self._copy(connection, whole)
+                if self._copy is not None and len(records) >= _FEWEST_COPIED:
+                    self._copy(connection, records)
                 else:
-                    connection.execute(self._insert, [self._row(record) for record in whole])
+                    connection.execute(self._insert, [self._row(record) for record in records])
         except IntegrityError as error:
-            if len(whole) == 1:
-                refused.append((whole[0], _reason(error)))
-                return
-            # One key is there twice: both halves are tried, so that a few such rows cost little.
-            middle = len(whole) // 2
-            self._add(connection, whole[:middle], refused)
-            self._add(connection, whole[middle:], refused)
+            if len(records) == 1:
+                refused.append((records[0], _reason(error)))
+            elif not self._add_new(connection, records, refused, _reason(error)):
+                # Not for its key, or of a database that tells no more: both halves are tried.
+                middle = len(records) // 2
+                self._add_together(connection, records[:middle], refused)
+                self._add_together(connection, records[middle:], refused)
+
+    def _add_new(
+        self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]], why: str
+    ) -> bool:
+        """Add the rows whose key is not taken, the first of each; whether that could be done."""
+        if self._insert_new is None:
+            return False
+        keys = self._context.primary_key
+        first: dict[Record, Record] = {}
+        for record in records:
+            first.setdefault(tuple([record[position] for position in keys]), record)
+        try:
+            with connection.begin_nested():
+                rows = connection.execute(self._insert_new, [self._row(record) for record in first.values()])
+                added = {id(first[tuple(row)]) for row in rows}
+        except (IntegrityError, KeyError):
+            return False
+        refused += [(record, why) for record in records if id(record) not in added]
+        return True
 
     def _change(
         self,
@@ -315,6 +345,21 @@ class RdbmsTable(QueryableRecordTable):
             condition.statements["update"] = statement
         assert statement is not None
         return statement
+
+    def _make_insert_new(self) -> Any:
+        """Adds the rows whose key is not taken, and gives their keys; None: the database has no such statement."""
+        dialect = self._engine.dialect
+        if not self._context.primary_key:
+            return None
+        insert: Any
+        if dialect.name == "postgresql":
+            insert = postgresql.insert
+        elif dialect.name == "sqlite" and dialect.dbapi is not None and dialect.dbapi.sqlite_version_info >= (3, 35):
+            insert = sqlite.insert
+        else:
+            return None
+        elements = [self._columns[position] for position in self._context.primary_key]
+        return insert(self._table).on_conflict_do_nothing(index_elements=elements).returning(*elements)
 
     def _upsert(self, condition: _Condition, sets: Mapping[int, _Value]) -> Any:
         """One statement that does it all, where the key is looked up and stays as it is; else None."""

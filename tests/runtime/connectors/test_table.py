@@ -312,3 +312,16 @@ def test_other_threads_are_served_once_a_store_is_back(held, time):
         thread.join(10)
     assert waiting.is_set()
     assert sorted(shelf.rows) == [("a", 1), ("b", 1), ("c", 1), ("d", 1)]
+
+
+def test_an_error_while_a_store_compiles_is_that_of_the_query():
+    with shelf_manager() as (manager, shelf):
+        app = App(manager, "@store(type = 'shelf') define table T (s string);")
+
+        def compile_condition(condition: object) -> None:
+            raise KeyError("nowhere")
+
+        shelf.compile_condition = compile_condition
+        with pytest.raises(OnDemandQueryCreationError, match="can't be compiled: KeyError: 'nowhere'") as caught:
+            app.runtime.query("from T on s == 'a'")
+        assert caught.value.app == app.runtime.name

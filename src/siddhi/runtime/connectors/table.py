@@ -101,16 +101,16 @@ class StoreRuntime:
         self._write_first()
         return self.until_done(question)
 
-    # --- changing; the records are those of the events, for the error store
+    # --- changing; the records are those of the events, for the error store. What fails for many is made one by one.
 
     def add(self, records: Sequence[Record]) -> None:
         """Add rows."""
-        self._change(lambda: self.store.add(records), ErrorOccurrence.STORE_ON_TABLE_ADD, (), records)
+        self._change(lambda _, some: self.store.add(some), ErrorOccurrence.STORE_ON_TABLE_ADD, (), records)
 
     def delete(self, condition: Any, values: Sequence[Parameters], records: Sequence[Record]) -> None:
         """Delete the rows that match."""
         self._change(
-            lambda: self.store.delete(condition, values), ErrorOccurrence.STORE_ON_TABLE_DELETE, values, records
+            lambda some, _: self.store.delete(condition, some), ErrorOccurrence.STORE_ON_TABLE_DELETE, values, records
         )
 
     def update(
@@ -118,7 +118,10 @@ class StoreRuntime:
     ) -> None:
         """Change the rows that match."""
         self._change(
-            lambda: self.store.update(condition, values, sets), ErrorOccurrence.STORE_ON_TABLE_UPDATE, values, records
+            lambda some, _: self.store.update(condition, some, sets),
+            ErrorOccurrence.STORE_ON_TABLE_UPDATE,
+            values,
+            records,
         )
 
     def update_or_add(
@@ -131,7 +134,14 @@ class StoreRuntime:
     ) -> None:
         """Change the rows that match; add what matched none."""
         self._change(
-            lambda: self.store.update_or_add(condition, values, sets, records, reduce),
+            lambda some, brought: self.store.update_or_add(
+                condition,
+                some,
+                sets,
+                brought,
+                # One by one, none comes before the row that is to be added.
+                reduce if len(brought) == len(records) else lambda positions: [brought[i] for i in positions],
+            ),
             ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
             values,
             records,
@@ -146,7 +156,7 @@ class StoreRuntime:
     ) -> None:
         """The same for events that came one by one."""
         self._change(
-            lambda: self.store.update_or_add_each(condition, values, sets, records),
+            lambda some, brought: self.store.update_or_add_each(condition, some, sets, brought),
             ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
             values,
             records,
@@ -158,19 +168,47 @@ class StoreRuntime:
 
     def _change(
         self,
-        change: Callable[[], None],
+        change: Callable[[Sequence[Parameters], Sequence[Record]], None],
         occurrence: ErrorOccurrence,
         values: Sequence[Parameters],
         records: Sequence[Record],
     ) -> None:
         self._write_first()
+        if self.gather is None or len(records) < 2:
+            # Without a gather, streams handle what failed, and with it what came with it.
+            self._change_together(change, occurrence, values, records)
+            return
+        try:
+            self._change_together(change, occurrence, values, records, alone=False)
+        except ConnectionUnavailableError:
+            raise
+        except Exception:
+            logger.debug("%s: %d changes failed together", self._label, len(records), exc_info=True)
+            for i, record in enumerate(records):
+                try:
+                    self._change_together(change, occurrence, values[i : i + 1], [record])
+                except Exception as error:
+                    logger.debug("%s: a change failed", self._label, exc_info=True)
+                    self.gather.report(error, record)
+
+    def _change_together(
+        self,
+        change: Callable[[Sequence[Parameters], Sequence[Record]], None],
+        occurrence: ErrorOccurrence,
+        values: Sequence[Parameters],
+        records: Sequence[Record],
+        *,
+        alone: bool = True,
+    ) -> None:
         done = False
         try:
             if self._save is None:
-                self.until_done(change)
+                self.until_done(lambda: change(values, records))
                 done = True
             else:
-                done = self._done_or_saved(self._save, change, occurrence, values, records)
+                done = self._done_or_saved(
+                    self._save, lambda: change(values, records), occurrence, values, records, alone=alone
+                )
         finally:
             if not done and self.on_failure is not None:
                 self.on_failure()
@@ -182,8 +220,10 @@ class StoreRuntime:
         occurrence: ErrorOccurrence,
         values: Sequence[Parameters],
         records: Sequence[Record],
+        *,
+        alone: bool,
     ) -> bool:
-        """Whether the change was made; else it is saved."""
+        """Whether the change was made; else it is saved, where no one else is to try."""
         try:
             if not self._connection.connected:
                 raise ConnectionUnavailableError(f"{self._label} is not connected")
@@ -192,6 +232,8 @@ class StoreRuntime:
         except Exception as error:
             if isinstance(error, ConnectionUnavailableError):
                 self._reconnect()
+            elif not alone:
+                raise
             events = [Event(-1, record) for record in records]
             if not save(error, events, occurrence, [dict(one) for one in values] or None):
                 raise
