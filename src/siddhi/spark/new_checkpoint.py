@@ -19,6 +19,7 @@ from siddhi.spark.migration import MovedShard
 from siddhi.spark.pack import RELEASED, packed, unpacked
 from siddhi.spark.query import query_settings, with_settings
 from siddhi.spark.stateful import LAYOUT_VERSION, IslandProcessor
+from siddhi.spark.waiting_rows import new_token
 
 __all__ = ["StateWriter", "adopt_log", "write_state"]
 
@@ -33,26 +34,35 @@ class StateWriter(IslandProcessor):
     def __init__(self) -> None:
         super().__init__((), 1, 0, "", "drop", 0)
 
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: ARG002
+    def handleInputRows(
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ARG002 - Spark hands it in
+    ) -> Iterator[pd.DataFrame]:
         """Write the state of a shard."""
         for frame in rows:
             for data in frame["rows"]:
-                self._write(unpacked(bytes(data)))
+                self._write(int(key[0]), unpacked(bytes(data)))
         return iter(())
 
-    def _write(self, parts: pa.RecordBatch) -> None:
+    def _write(self, shard: int, parts: pa.RecordBatch) -> None:
+        pending: list[tuple[bytes, int, int, int]] = []
+        due: int | None = None
         for name, data in zip(parts.column(0).to_pylist(), parts.column(1).to_pylist(), strict=True):
             told = json.loads(name)
             if told[0] == "meta":
                 _, plan, version, clock = told
-                self._meta.update((LAYOUT_VERSION, plan, __version__, version, clock))
+                self._meta.update((LAYOUT_VERSION, plan, __version__, version, clock, new_token()))
             elif told[0] == "engine":
                 self._engine.updateValue((told[1],), (told[2], data))
             elif told[0] == "pending":
                 _, first, last, n = told
-                self._pending.appendValue((data, first, last, n))
+                pending.append((data, first, last, n))
             else:
-                self._arm(told[1])
+                due = told[1]
+        if due is not None:
+            self._waiting.put(shard, pending, due)
 
 
 def _parts(shard: MovedShard) -> bytes:

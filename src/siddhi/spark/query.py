@@ -37,6 +37,7 @@ Sink = Callable[[DataFrame, int], object]
 
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 """The state store that stateful operators written in Python need."""
+_NO_LIMIT = str((1 << 31) - 1)
 _MESSAGE = re.compile(r"SparkRunError: (.*)")
 
 
@@ -124,8 +125,10 @@ def query_settings(partitions: int) -> dict[str, str]:
         "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.shuffle.partitions": str(partitions),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,  # else every row is asked how large the batch is by now
         "spark.sql.streaming.multipleWatermarkPolicy": "min",
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # what is kept for the sinks is compressed already
     }
 
 
