@@ -34,7 +34,12 @@ class StateWriter(IslandProcessor):
     def __init__(self) -> None:
         super().__init__((), 1, 0, "", "drop", 0)
 
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: ARG002
+    def handleInputRows(
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,  # noqa: ARG002 - Spark hands it in
+    ) -> Iterator[pd.DataFrame]:
         """Write the state of a shard."""
         for frame in rows:
             for data in frame["rows"]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor", "ShardRange"]
 
-LAYOUT_VERSION = 2
+LAYOUT_VERSION = 3
 """Of the state variables; a checkpoint with another one is refused."""
 LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
@@ -140,9 +140,10 @@ class IslandProcessor(StatefulProcessor):
         """The watermark has moved: send what it has passed, in the order of time, and fire timers due by then."""
         watermark = timerValues.getCurrentWatermarkInMs()
         shard_number = int(key[0])
+        fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
         island = self._island(shard_number)
         if island is None:
-            self._retire()
+            self._retire(shard_number, fired)
             return
         program = self._programs[island]
         ready, rest, token = self._waiting.split(self._query, shard_number, watermark)
@@ -160,7 +161,6 @@ class IslandProcessor(StatefulProcessor):
             first = sum(len(p.outputs) for p in self._programs[:island])
             yield _released(first + number, shard_number, batch.num_rows, packed(batch))
         self._store(kept, shard_number, version + 1, watermark)
-        fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
         self._waiting.rearm(self._query, shard_number, rest, token, shard.next_due, fired)
 
     def close(self) -> None:
@@ -172,11 +172,11 @@ class IslandProcessor(StatefulProcessor):
         """The number of the island of a shard; None where it has been retired."""
         return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
 
-    def _retire(self) -> None:
-        """Forget a shard that nobody wants any more; its timer has fired."""
+    def _retire(self, shard: int, fired: int | None) -> None:
+        """Forget a shard that nobody wants any more."""
         self._meta.clear()
         self._engine.clear()
-        self._waiting.clear()
+        self._waiting.clear(shard, fired)
 
     def _load(self, number: int, island: int, first: pa.RecordBatch | int) -> tuple[KeptState, int]:
         """The engine of a shard with its state, and the version of that; a new one begins with its first row."""

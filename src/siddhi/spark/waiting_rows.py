@@ -94,16 +94,29 @@ class WaitingRows:
         self._arm(shard, armed, min(nexts) if nexts else None, token, fired)
         self._keep(query, shard, token, rest)
 
-    def put(self, shard: int, rows: Iterable[tuple[bytes, int, int, int]], at: int | None) -> None:
-        """Write packed rows (with first and last event time, and how many) and the timer of a shard that has none."""
+    def put(self, shard: int, rows: Iterable[tuple[bytes, int, int, int]], at: int) -> None:
+        """Write what a shard has that has nothing in the store yet.
+
+        Args:
+            rows: that wait: (packed, first event time, last event time, how many); only the store gets them.
+            at: when the timer is to fire (ms); no later than the watermark passes the first of them.
+        """
+        token = _NONE
         for row in rows:
             self._pending.appendValue(row)
-        self._arm(shard, None, at, new_token())
+            token = new_token()
+        armed, _ = self._state(shard)
+        self._arm(shard, armed, at, token)
 
-    def clear(self) -> None:
-        """Forget what waits in a shard whose timer has fired."""
+    def clear(self, shard: int, fired: int | None) -> None:
+        """Forget the rows of a shard, and its timer.
+
+        Args:
+            fired: the timer that just fired; Spark deletes it.
+        """
         self._pending.clear()
-        self._timer.clear()
+        armed, _ = self._state(shard)
+        self._arm(shard, armed, None, _NONE, fired)
 
     # --- what the store says
 
@@ -132,7 +145,7 @@ class WaitingRows:
                 self._handle.registerTimer(at)
         if at is None:
             self._timer.clear()
-        elif (at, token) != self._told.get(shard):
+        elif (at, token) != self._told[shard]:
             self._timer.update((at, token))
         self._told[shard] = (at, token)
 
