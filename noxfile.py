@@ -1,4 +1,5 @@
-"""Every task of the project by name: ``nox -s dev``, then ``lint``, ``test``, ``golden``, ``bench``, ``debug``, ``wheel``.
+"""Every task of the project by name: ``nox -s dev``, then ``lint``, ``test``, ``golden``, ``bench``, ``debug``,
+``wheel``, and ``spark`` for older versions of it.
 
 Each session runs in a fresh virtual environment; ``nox -R`` reuses the last one. What follows ``--`` goes to the tool.
 """
@@ -60,6 +61,14 @@ def test(session: nox.Session) -> None:
     """Run the test suite on the release build."""
     session.install("-q", "-e", ".[test]")
     session.run("pytest", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("pyspark", ["4.0", "4.1"])
+def spark(session: nox.Session, pyspark: str) -> None:
+    """Run the tests on Spark with its older versions; the newest one is that of ``test``."""
+    session.install("-q", "-e", ".[test]", f"pyspark=={pyspark}.*")
+    session.run("pytest", "tests/spark", "-m", "spark", *session.posargs)
 
 
 @nox.session

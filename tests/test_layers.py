@@ -42,6 +42,7 @@ ALLOWED = {
     "jupyter": PUBLIC,
     "spark": PUBLIC,
     "__init__": PUBLIC | {"_core"},
+    "__main__": {"cli"},
 }
 FACES = {"cli", "server", "jupyter", "spark", "testing"}  # they may also `import siddhi`: the public door
 

@@ -23,6 +23,7 @@
     │   └── SparkRunError                  the app failed on a Spark worker
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
+    │   ├── CannotSaveStateError           an event is still at work, or what is held is no data
     │   └── CannotRestoreStateError        a snapshot that does not fit, or can't be read
     │       └── DamagedSnapshotError       torn, foreign or changed bytes
     ├── ConfigError                        a configuration that can't be read
@@ -260,6 +261,10 @@ class PersistenceError(SiddhiError):
 
 class NoPersistenceStoreError(PersistenceError):
     """``persist`` and ``restore_*`` need a persistence store on the manager."""
+
+
+class CannotSaveStateError(PersistenceError):
+    """No snapshot can be taken: the app that asks is amid an event, or holds something that is no data."""
 
 
 class CannotRestoreStateError(PersistenceError):

@@ -71,6 +71,8 @@ class KeyMapMachine(RuleBasedStateMachine):
         slot = self.slots.pop(key)
         self.map.discard(slot)
         self.free.append(slot)
+        if not self.slots:
+            self.free, self.used = [], 0
         with pytest.raises(KeyError):
             self.map.discard(slot)
 
@@ -107,6 +109,17 @@ def test_many_keys_come_and_go(code: TypeCode) -> None:
     reused = {keys.add((make(i),))[0] for i in range(20_000, 20_000 + len(range(0, 20_000, 3)))}
     assert reused == set(range(0, 20_000, 3))
     assert len(keys) == 20_000
+
+
+def test_slots_of_keys_that_have_all_gone_are_not_saved() -> None:
+    keys = KeyMap([TypeCode.STRING, TypeCode.OBJECT])
+    empty = keys.save()
+    for i in range(2_000):
+        keys.add((f"key {i}", (i,)))
+    for i in range(2_000):
+        keys.discard(i)
+    assert keys.save() == empty
+    assert keys.add(("again", 1)) == (0, True)
 
 
 def test_null_is_not_the_string_null_nor_zero() -> None:

@@ -196,3 +196,10 @@ def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     bar.update(1000)
     bar.close()
     assert "1,000 events" in capsys.readouterr().err
+
+
+def test_the_package_is_the_command():
+    shown = subprocess.run(
+        [sys.executable, "-m", "siddhi", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "check" in shown

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from siddhi.extension import WindowMetadata, builtin_registry
@@ -82,7 +82,12 @@ def histories(draw: st.DrawFn) -> History:
     return history
 
 
+ONE_BY_ONE: History = [[Item(clock, ("count() <= 1", clock))] for clock in (50_000, 50_001, 50_002, 50_003)]
+"""Where the releasing event is included, the window is empty when the third comes, which fails at once."""
+
+
 @pytest.mark.parametrize("window", TWINS)
+@example(history=ONE_BY_ONE, clause="insert all events")
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
 def test_a_window_does_what_its_twin_does(window: str, history: Any, clause: str) -> None:
     assert told_by_engine(app_with(window, clause), history) == told_by_twin(TWINS[window](), history, CLAUSES[clause])

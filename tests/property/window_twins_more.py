@@ -364,10 +364,11 @@ class ExpressionBatch(Twin):
             return [current([item])] if self.streams else []
         self.counted = [item]
         batch, self.held = self.held, []
+        if not batch:
+            left, self.released = self.released, []
+            return [[*expired([*left, item], now), Out(CURRENT, now, item.value)]]
         if self.includes(item):
             batch.append(item)
-        elif not batch:
-            return [[Out(EXPIRED, now, item.value), Out(CURRENT, now, item.value)]]
         else:
             self.held = [item]
         if self.streams:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,15 @@ def test_nulls_are_counted_and_nothing_else() -> None:
         assert per(runtime, "sec", "a, s, lo, n, d") == [(None, None, None, 1, None)]
         send(runtime, (1, "x", 2.5, 4, 0))
         assert per(runtime, "sec", "a, s, lo, n, d") == [(2.0, 2.5, 2.5, 2, 0.0)]
+
+
+def test_a_spread_with_what_is_no_number_is_none() -> None:
+    text = "define aggregation A from S select stdDev(p) as d, avg(p) as a aggregate every sec, min;"
+    for odd in (math.nan, math.inf, -math.inf):
+        with create(STREAM + KEPT + text) as runtime:
+            send(runtime, (0, "x", 2.5, 1, 0), (1, "x", odd, 1, 0), (2, "x", 2.5, 1, 0))
+            for duration in ("sec", "min"):
+                assert math.isnan(per(runtime, duration, "d, a")[0][0])
 
 
 def test_the_source_may_have_handlers() -> None:

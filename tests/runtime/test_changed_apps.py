@@ -172,3 +172,145 @@ def test_names_with_a_meaning_of_their_own_keep_states_apart(first, second):
         runtime.restore(snapshot)
         runtime.input_handler("S").send(("a", 4), 1001)
         assert (rows, last) == ([("a", 2), ("a", 2), ("a", 9)], [("a", 5)])
+
+
+# --- script functions
+
+SCRIPTED = """@app:name('A') @app:playback
+define function twice[python] return int {return data[0] * 2};
+define function other[python] return int {return data[0]};
+define stream S (k string, v int);
+@info(name = 'q') from S#window.length(2) select k, sum(twice(v)) as total insert into Out;
+"""
+IN_A_TEXT = SCRIPTED.replace("length(2)", "expression('twice(v) < 20')").replace("sum(twice(v))", "sum(v)")
+INSIDE = SCRIPTED.replace("@info(name = 'q')", "partition with (k of S) begin").replace("Out;", "Out; end;")
+
+
+@pytest.mark.parametrize("app", [SCRIPTED, IN_A_TEXT, INSIDE])
+def test_a_script_function_that_is_called_is_part_of_what_is_said(app):
+    snapshot = taken(app)
+    with (
+        running(app.replace("data[0] * 2", "data[0] * 3")) as runtime,
+        pytest.raises(
+            CannotRestoreStateError, match=r"\n  -define function twice.*\* 2(.|\n)*\n  \+define function twice.*\* 3"
+        ),
+    ):
+        runtime.restore(snapshot)
+    with running(app.replace("{return data[0]}", "{return 0}")) as runtime:
+        runtime.restore(snapshot)
+
+
+# --- partitions
+
+PARTITION = """@app:name('A') @app:playback define stream S (k string, v int);
+partition with (k of S) begin
+  from S[v > 0] select k, v insert into #I;
+  from #I#window.length(2) select k, sum(v) as total insert into Out;
+end;
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("begin", "begin from S select v insert into More;"),
+        ("begin", "begin from (from S select v return) select v insert into More;"),
+        ("[v > 0]", "[v > -1]"),
+        (
+            "from S[v > 0] select k, v insert into #I;",
+            "from S select k, v insert into #J; from #J select * insert into #I;",
+        ),
+    ],
+)
+def test_queries_without_state_may_change_inside_a_partition(old, new):
+    snapshot, changed = taken(PARTITION), PARTITION.replace(old, new)
+    with running(changed) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        assert rows == [("a", 12)]
+    snapshot = taken(changed)
+    with running(PARTITION) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        assert rows == [("a", 12)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("select k, v insert into #I", "select k, v, 1 as w insert into #I", r"\+#I \(k string, v int, w int\)"),
+        ("begin", "begin from S select count() as n insert into More;", r"count\(\)"),
+        ("length(2)", "length(3)", r"length\(3\)"),
+    ],
+)
+def test_queries_with_state_may_not_change_inside_a_partition(old, new, said):
+    with (
+        running(PARTITION.replace(old, new)) as runtime,
+        pytest.raises(CannotRestoreStateError, match=f"partition 'partition_0' is not (.|\n)*{said}"),
+    ):
+        runtime.restore(taken(PARTITION))
+
+
+# --- purging
+
+PURGE = "@purge(enable = 'true', interval = '{interval}', idle.period = '{idle}') "
+
+
+@pytest.mark.parametrize("before", ["", PURGE.format(interval="1 hour", idle="1 hour")])
+@pytest.mark.parametrize("now", ["", PURGE.format(interval="1 sec", idle="2 sec")])
+def test_when_keys_are_purged_may_change(before, now):
+    app = PARTITION.replace("partition", "{}partition")
+    snapshot = taken(app.format(before))
+    with running(app.format(now)) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        runtime.advance_clock(2500)
+        runtime.input_handler("S").send(("b", 10), 2500)
+        for time in (3500, 4500):
+            runtime.advance_clock(time)
+        for key in "ab":
+            runtime.input_handler("S").send((key, 10), 4500)
+        total = 10 if now else 20
+        assert rows == [("a", 12), ("b", 11), ("a", total), ("b", total)]
+        later = runtime.snapshot()
+        runtime.restore(later)
+        assert runtime.snapshot() == later
+
+
+AGGREGATION = """@app:name('A') @app:playback define stream S (k string, v int);
+{}define aggregation G from S select k, sum(v) as total group by k aggregate every sec, min;
+"""
+AGGREGATION_PURGES = [
+    "",
+    "@purge(enable = 'false') ",
+    "@purge(enable = 'true', interval = '10 sec', @retentionPeriod(sec = '120 sec', min = 'all')) ",
+]
+
+
+@pytest.mark.parametrize("before", AGGREGATION_PURGES)
+@pytest.mark.parametrize("now", AGGREGATION_PURGES)
+def test_when_rows_of_an_aggregation_are_purged_may_change(before, now):
+    snapshot = taken(AGGREGATION.format(before))
+    with running(AGGREGATION.format(now)) as runtime:
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        rows = runtime.query("from G within 0L, 5000L per 'sec' select k, total")
+        assert sorted(row.data for row in rows) == [("a", 12), ("b", 1)]
+
+
+# --- queries without names
+
+
+def test_a_query_without_name_that_is_not_found_is_told_to_have_one(caplog):
+    app = "@app:playback define stream S (k string, v int); from S#window.length(2) select k insert into O;"
+    named = "@info(name = 'n') from S select count() as c insert into C;"
+    front = app.replace("from S#", "from S select v insert into P; from S#")
+    hint = r"query 'query_1' \(name queries with @info\(name = '...'\)\)"
+    with running(front) as runtime, pytest.raises(CannotRestoreStateError, match=f"another app: .* {hint}"):
+        runtime.restore(taken(app))
+    with running(front + named) as runtime:
+        runtime.restore(taken(app + named))
+    assert "it is left behind: query 'query_1' (name queries with @info(name = '...'))" in caplog.text

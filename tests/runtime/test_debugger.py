@@ -138,6 +138,27 @@ def test_the_state_of_a_query_is_filled(app):
     assert debugger.query_state("q2") == {}
 
 
+def test_the_state_of_a_query_inside_a_partition_is_that_of_all_keys():
+    app = """@app:playback define stream S (k string, v int);
+    partition with (k of S) begin
+        @info(name = 'last') from S#window.length(2) select k, v insert into O;
+        from S select k, sum(v) as total insert into P;
+    end;"""
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(app) as runtime:
+        debugger = runtime.debug()
+        for number, key in enumerate("abab"):
+            runtime.input_handler("S").send((key, number), 1000 + number)
+        state = debugger.query_state("partition_0/last")
+        assert set(state) == {"keys", "window"}
+        assert [key for key in state["keys"] if isinstance(key, str)] == ["a", "b"]
+        held = [item for item in state["window"] if isinstance(item, list)]
+        assert [[event.data for event in events] for events in held] == [[("a", 0), ("a", 2)], [("b", 1), ("b", 3)]]
+        other = next(name for name in debugger._held if "/" in name and name != "partition_0/last")
+        assert set(debugger.query_state(other)) == {"keys", "selector"}
+        with pytest.raises(DefinitionNotExistError, match="did you mean 'partition_0/last'"):
+            debugger.query_state("partition_0/lost")
+
+
 def test_the_state_can_be_seen_inside_the_callback(app):
     debugger = app.debug()
     seen = []
@@ -208,9 +229,11 @@ def test_joins_and_patterns_are_stopped_at_for_each_of_their_streams(app):
 @pytest.mark.parametrize(("query", "why"), [("q3", "does not exist"), ("inner", "is inside a partition")])
 def test_what_can_not_be_stopped_at_is_refused_by_name(app, query, why):
     debugger = app.debug()
-    for act in (debugger.acquire_break_point, debugger.release_break_point, lambda name, _: debugger.query_state(name)):
+    for act in (debugger.acquire_break_point, debugger.release_break_point):
         with pytest.raises(DefinitionNotExistError, match=f"query '{query}' of app 'A' {why}"):
             act(query, "IN")
+    with pytest.raises(DefinitionNotExistError, match=f"query '{query}' of app 'A' does not exist"):
+        debugger.query_state(query)
     with pytest.raises(ValueError, match="SIDEWAYS"):
         debugger.acquire_break_point("q1", "SIDEWAYS")
 

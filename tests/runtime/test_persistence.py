@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
 from siddhi._core.snapshot import seal, unseal
-from siddhi.errors import CannotRestoreStateError, NoPersistenceStoreError
+from siddhi.errors import CannotRestoreStateError, CannotSaveStateError, NoPersistenceStoreError
 from siddhi.persistence import FileSystemPersistenceStore, InMemoryPersistenceStore
 from tests.runtime.running import collect, running
 
@@ -257,9 +257,14 @@ def test_damage_at_any_place_leaves_an_app_that_works(kind, byte):
 
 def test_an_object_that_is_no_data_is_refused_by_name_when_the_snapshot_is_taken():
     with running("define stream S (o object); from S#window.length(2) select o insert into Out;") as runtime:
+        empty = runtime.snapshot()
         runtime.input_handler("S").send((object(),))
-        with pytest.raises((TypeError, ValueError), match="object"):
+        with pytest.raises(CannotSaveStateError) as refused:
             runtime.snapshot()
+        said = f"the state of app '{runtime.name}' was not saved: query 'query_1', window: attribute 'o': a snapshot can't hold"
+        assert str(refused.value).startswith(f"{said} a builtins.object: it takes None")
+        with pytest.raises(CannotRestoreStateError, match=r"what it holds now can't be set aside: .*attribute 'o'"):
+            runtime.restore(empty)
         rows = collect(runtime, "Out")
         runtime.input_handler("S").send(({"a": [1, None, {2.5}]},))
         runtime.input_handler("S").send((("x", b"y"),))
@@ -307,3 +312,12 @@ def test_a_long_silence_costs_a_batch_window_nothing(query):
         send(runtime, [(1000, "a", 1), (1_700_000_000_000, "a", 1), (1_700_000_000_000_000, "a", 1)])
         assert len(rows) == 2
         assert runtime.next_due == 1_700_000_000_000_001
+
+
+def test_streams_of_one_type_do_not_lend_each_other_the_names_of_their_objects():
+    app = """define stream First (a object); define stream Second (b object);
+    from Second select b as c output last every 2 events insert into Third;"""
+    with running(app) as runtime:
+        runtime.input_handler("Second").send((object(),))
+        with pytest.raises(CannotSaveStateError, match="query 'query_1', selector: attribute 'c'"):
+            runtime.snapshot()

@@ -14,7 +14,7 @@ import pytest
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager, extension
 from siddhi._core.event import live_events, live_pools
-from siddhi.errors import CannotRestoreStateError, EventError, NotRunningError
+from siddhi.errors import CannotRestoreStateError, CannotSaveStateError, EventError, NotRunningError
 from siddhi.extension import Registry
 from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.types import AttributeType
@@ -280,8 +280,40 @@ def test_restoring_is_refused_while_an_event_is_at_work(query):
         app.runtime.restore(snapshot)
 
 
-@pytest.mark.parametrize("action", ["snapshot", "persist", "shutdown"])
-def test_a_callback_of_a_timer_may_save_and_shut_down(action):
+@pytest.mark.parametrize("query", ["#window.timeBatch(1 sec)", "#window.time(1 sec)", ""])
+@pytest.mark.parametrize("action", ["snapshot", "snapshot_pieces", "persist"])
+def test_saving_is_refused_while_an_event_is_at_work(query, action):
+    # Of two queries that read it the first has counted the event, the second has not.
+    counting = f"from S{query} select count() as n insert all events into "
+    with playing(f"{counting} Out; {counting} Later;") as app:
+        errors = []
+
+        def save(events: list[Event]) -> None:
+            with pytest.raises(
+                CannotSaveStateError, match=r"still at work; save when .*manager\.persist_every"
+            ) as caught:
+                getattr(app.runtime, action)()
+            errors.append(caught.value)
+
+        app.runtime.add_callback("Out", save)
+        for time in (1000, 1100, 2500, 4000):
+            app.send("a", time, time)
+        assert errors
+        getattr(app.runtime, action)()
+
+
+def test_another_thread_saves_behind_the_event_at_work():
+    counting = "from S select count() as n insert into "
+    with playing(f"{counting} Out; {counting} Later;") as app:
+        snapshots: list[bytes] = []
+        saving = threading.Thread(target=lambda: snapshots.append(app.runtime.snapshot()))
+        app.runtime.add_callback("Out", lambda events: None if saving.is_alive() else saving.start())
+        app.send("a", 1, 1000)
+        saving.join(30)
+        assert snapshots == [app.runtime.snapshot()]
+
+
+def test_a_callback_of_a_timer_may_shut_down():
     with playing(
         "from S#window.timeBatch(1 sec) select v insert into Out; from S#window.time(1 sec) select v insert into X;"
     ) as app:
@@ -289,14 +321,14 @@ def test_a_callback_of_a_timer_may_save_and_shut_down(action):
 
         def act(events: list[Event]) -> None:
             calls.append(len(events))
-            getattr(app.runtime, action)()
+            app.runtime.shutdown()
 
         app.runtime.add_callback("Out", act)
         app.send("a", 1, 1000)
         app.send("a", 2, 1100)
         app.send("a", 3, 2500)
         assert calls == [2]
-        assert app.runtime.is_running == (action != "shutdown")
+        assert not app.runtime.is_running
         assert app.failures == []
 
 

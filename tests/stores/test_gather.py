@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 
 from siddhi import SiddhiManager
+from siddhi.persistence import InMemoryErrorStore
 from tests.runtime.connectors.kit import StoppedTime
 from tests.stores import postgres
 from tests.stores.kit import App, shelf_manager
@@ -127,6 +128,53 @@ def test_a_row_that_fails_is_told_of_and_the_others_are_made(manager, file):
         (False, True),
         (True, False),
     ]
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("keys", ["", "@primaryKey('s')"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from C insert into T;",
+        "from C update T on T.v == v;",
+        "from C update or insert into T on T.v == v;",
+        "from C update or insert into T set T.v = v on T.s == s;",
+    ],
+)
+def test_of_a_chunk_or_batch_only_the_row_is_lost_that_can_not_be_encoded(manager, file, query, keys, together):
+    started = app(manager, at(file), query, keys=keys)
+    started.send("I", ("x0", 0), ("x1", 1), ("x2", 2))
+    rows = [("a", 0), ("\ud800", 1), ("c", 2)]
+    if together:
+        send_batch(started, "C", rows)
+    else:
+        started.send_chunk("C", *rows)
+    assert {"a", "c"} <= {row[0] for row in started.rows()}
+    assert len(started.errors) == 1
+
+
+def test_of_a_chunk_only_what_fails_is_kept_in_the_error_store(time, tmp_path):
+    with SiddhiManager(retries=time) as manager:
+        kept = InMemoryErrorStore()
+        manager.set_error_store(kept)
+        store = f"@store(type = 'rdbms', url = '{at(tmp_path / 't.db')}', on.error = 'STORE')"
+        started = App(manager, f"{STREAMS} {store} define table T (s string, v int); from I insert into T;")
+        started.send_chunk("I", ("a", 1), ("\ud800", 2), ("c", 3))
+        assert started.rows() == [("a", 1), ("c", 3)]
+        (entry,) = kept.load_error_entries(started.runtime.name)
+        assert [event.data for event in entry.events] == [("\ud800", 2)]
+
+
+def test_rows_whose_key_is_taken_cost_little(manager, work):
+    table = f"@store(type = 'rdbms', url = '{postgres.url()}', table.name = 'taken keys') @primaryKey('s')"
+    started = App(manager, f"{STREAMS} {table} define table T (s string, v int); from I insert into T;")
+    rows = [(f"k{i}", i) for i in range(600)]
+    send_batch(started, "I", rows[::2])
+    work.clear()
+    send_batch(started, "I", [*rows, *rows[:3]])
+    assert [word for word, _ in work] == ["INSERT"]
+    assert sorted(started.rows()) == sorted(rows)
+    assert len(started.errors) == 303
 
 
 def test_streams_that_handle_failures_get_those_of_each_row(manager, file):

@@ -226,6 +226,8 @@ def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
         (", url = 'nodb://x:secret@y/z'", "s string", "names no database"),
         (", url = 'mysql+nodriver://x'", "s string", "names no database"),
         (", url = 'sqlite://'", "s string, o object", "keeps no objects, such as 'o'"),
+        (", url = 'sqlite://', table.name = ' '", "s string", "'table.name' of store 'rdbms' is empty"),
+        (", url = 'sqlite://'", "a int, A int", "'a' and 'A' of table 'T' are one in SQLite"),
     ],
 )
 def test_what_can_not_be_is_refused(manager, options, attributes, message):

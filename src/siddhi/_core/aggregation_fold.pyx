@@ -266,7 +266,8 @@ cdef class Fold:
                 if first.l == 0:
                     out.body[finish.word] |= finish.bit
                 else:
-                    cell.d = sqrt(first[2].d / first.l) if first[2].d > 0 else 0.0
+                    # Rounding may leave the sum a hair below zero; NaN stays what it is.
+                    cell.d = 0.0 if first[2].d <= 0 else sqrt(first[2].d / first.l)
             elif row.body[finish.first_word] & finish.first_bit:
                 out.body[finish.word] |= finish.bit
             elif finish.kind == MEAN:

@@ -163,6 +163,10 @@ cdef class KeyMap:
                         Py_DECREF(<object> value)
                     if self.has_objects and (slot >= self.used or self.live[slot]):
                         break
+        if self.size == 0:
+            # Nobody holds a slot: they are given out from the first one on, and a snapshot need not list them as free.
+            self.used = 0
+            self.free_slot = NO_SLOT
         return 0
 
     cdef int clear(self) except -1:

@@ -19,6 +19,9 @@ from siddhi._core.processor cimport Processor, Receiver
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 
+cdef int64_t NEVER = -(<int64_t> 1 << 62)    # when a key was seen that is kept for good
+
+
 @cython.final
 cdef class PartitionKeys(Processor):
     """The keys of one partition, their slots, and when each was last seen.
@@ -126,33 +129,37 @@ cdef class PartitionKeys(Processor):
         self.keys.write(writer)
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
-                writer.put_i64(self.seen[slot] if self.interval else 0)
-        if self.interval:
-            writer.put_bool(self.purging)
-            writer.put_i64(self.due)
+                writer.put_i64(self.seen[slot] if self.interval else NEVER)
+        writer.put_bool(self.purging)
+        writer.put_i64(self.due)
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
+        # Whether keys are purged, and when, may differ from what was so when the snapshot was taken.
         cdef uint32_t slot
-        cdef int64_t seen
+        cdef int64_t seen, due, now = now_ms(&self.app.frame)
+        cdef bint purging
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
                 self.drop_state_of(slot)
         self.keys.clear()
         self.keys.read(reader)
-        self.purging = False
+        self.purging = True                # no timer until all is read
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
                 self.make_state_of(slot)
                 seen = reader.get_i64()
                 if self.interval:
                     self.see(slot)
-                    self.seen[slot] = seen
-        if self.interval:
-            self.purging = reader.get_bool()
-            self.due = restored_tick(self.app, reader.get_i64(), self.interval)
-            if self.purging:
-                self.order(self.due)
+                    if seen != NEVER:
+                        self.seen[slot] = seen
+        purging = reader.get_bool()
+        due = reader.get_i64()
+        self.purging = False
+        if self.interval and purging:
+            self.order(min(restored_tick(self.app, due, self.interval), now + self.interval))
+        elif self.interval and self.keys.size:
+            self.order(now + self.interval)
         return 0
 
 

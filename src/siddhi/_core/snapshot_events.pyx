@@ -58,11 +58,21 @@ cdef int write_events(SnapshotWriter writer, const EventC** events, Py_ssize_t n
         if layout.codes[position] == STRING:
             write_strings(writer, events, n, layout.words + position, position)
         elif layout.codes[position] == OBJECT:
-            for i in range(n):
-                if not is_null(events[i], position):
-                    writer.put_object(<object> <PyObject*> events[i].body[layout.words + position])
+            write_objects(writer, events, n, layout, position)
         else:
             write_numbers(writer, events, n, layout.words + position, position, layout.codes[position])
+    return 0
+
+
+cdef int write_objects(
+        SnapshotWriter writer, const EventC** events, Py_ssize_t n, Layout layout, int position) except -1:
+    cdef Py_ssize_t i
+    try:
+        for i in range(n):
+            if not is_null(events[i], position):
+                writer.put_object(<object> <PyObject*> events[i].body[layout.words + position])
+    except TypeError as error:
+        raise TypeError(f"attribute '{layout.names[position]}': {error}") from error
     return 0
 
 

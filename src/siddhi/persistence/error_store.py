@@ -52,8 +52,8 @@ class ErrorEntry:
         events: those that failed; none where there was no event yet.
         cause: the error in a line.
         stack_trace: of the error.
-        payload: what the source received, the sink was to publish, or the values by which a table was to be changed, by name
-            for each event; None otherwise.
+        payload: what the source received, or the sink was to publish; of a table, ``{"change": text, "values": [...]}``: what a
+            query was to do, and the values it needs, by name for each event, besides the events; None otherwise.
     """
 
     id: int

@@ -10,7 +10,7 @@ from siddhi.planner.app import plan
 from siddhi.planner.fragments import Fragment
 from siddhi.planner.nodes import PartitionPlan
 from siddhi.planner.separability import separability
-from siddhi.planner.statements import attribute_lines, executions_by_name, statement
+from siddhi.planner.statements import Statements, executions_by_name
 from siddhi.query_compiler.parser import parse
 
 __all__ = ["can_restore", "stateful_parts"]
@@ -52,16 +52,16 @@ def stateful_parts(part: Fragment, *, registry: Registry | None = None) -> dict[
 
 def _stateful(part: Fragment, registry: Registry | None) -> Iterator[tuple[str, str]]:
     planned = plan(parse(part.text), registry=registry)
-    attributes = attribute_lines(planned)
+    statements = Statements(planned)
     for definition in planned.app.definitions:
         kind = type(definition).__name__.removesuffix("Definition").lower()
         if kind not in ("stream", "function"):
-            yield f"{kind} '{definition.id}'", statement(definition, attributes)
+            yield f"{kind} '{definition.id}'", statements.of(definition)
     stateless = {element.name for element in separability(planned) if not element.stateful}
     partitions = {found.name for found in planned.executions if isinstance(found, PartitionPlan)}
     for name, node in executions_by_name(planned):
         if name not in stateless:
-            yield f"{'partition' if name in partitions else 'query'} '{name}'", statement(node, attributes)
+            yield f"{'partition' if name in partitions else 'query'} '{name}'", statements.of(node)
 
 
 def _first_difference(before: str, now: str) -> str:

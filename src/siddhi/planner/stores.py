@@ -7,7 +7,7 @@ from siddhi.planner.annotations import duration_ms, only, positive, required
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.connector_options import extension_of, options_of, require_options
 from siddhi.planner.connectors_plan import CachePlan, StoreErrorAction, StorePlan
-from siddhi.planner.problems import creation_error
+from siddhi.planner.problems import close_to, creation_error
 from siddhi.planner.references import resolved
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import TableDefinition
@@ -16,6 +16,7 @@ from siddhi.query_api.span import Node
 __all__ = ["plan_store"]
 
 _POLICIES = ("FIFO", "LRU", "LFU")
+_CACHE_ELEMENTS = ("size", "cache.policy", "retention.period", "purge.interval")
 
 
 def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | None:
@@ -49,6 +50,15 @@ def _cache(store: Annotation, at: Node) -> CachePlan | None:
     if annotation is None:
         return None
     place: Node = annotation if annotation.span is not None else at
+    for element in annotation.elements:
+        name = (element.key or "").lower()
+        if name not in _CACHE_ELEMENTS:
+            raise creation_error(
+                "E315",
+                f"@cache has no element '{element.key or element.value}'",
+                element if element.span is not None else place,
+                close_to(name, _CACHE_ELEMENTS) or f"it has {', '.join(_CACHE_ELEMENTS)}",
+            )
     policy = (annotation.element("cache.policy") or _POLICIES[0]).strip().upper()
     if policy not in _POLICIES:
         raise creation_error(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from siddhi._core.batch import BatchBuilder
 from siddhi._core.callback import BatchCallback, StreamCallback
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from siddhi._core.input import InputHandler
     from siddhi.io.sink import Sink
     from siddhi.io.source import Source
-    from siddhi.persistence import PersistenceStore
+    from siddhi.persistence import ErrorEntry, PersistenceStore
     from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
     from siddhi.runtime.assembly.async_stream import AsyncInputHandler
@@ -209,6 +209,26 @@ class SiddhiAppRuntime(AppClock, AppState):
         """The sinks by stream, in text order."""
         built = self._assembly.connectors.sinks
         return MappingProxyType({stream: tuple(one.sink for one in found) for stream, found in built.items() if found})
+
+    def replay_error_entry(self, entry: ErrorEntry) -> None:
+        """Make again the change of a table that an entry of the error store tells of, and that could not be made.
+
+        The entry stays in the error store: discard it when this has returned. What fails once more is raised, not saved.
+
+        Raises:
+            NotRunningError: the app is not running.
+            ValueError: the entry is not of a table, or no query of the app does what failed.
+            Exception: what the store of the table raised.
+        """
+        store = self._assembly.connectors.stores.get(entry.name)
+        if entry.app != self.name or store is None or not entry.occurrence.value.startswith("STORE_ON_TABLE"):
+            raise ValueError(f"entry {entry.id} tells of no change of a table of app '{self.name}'")
+        if not self._context.running:
+            raise NotRunningError(f"Siddhi app '{self.name}' is {'shut down' if self._shut_down else 'not started'}")
+        payload: Any = entry.payload
+        change, values = (None, ()) if payload is None else (payload["change"], payload["values"])
+        with self._context.lock:
+            store.replay(change, values, [event.data for event in entry.events])
 
     # --- on-demand queries
 

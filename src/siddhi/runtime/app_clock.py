@@ -65,7 +65,7 @@ class AppClock:
         self._heartbeat_settings = (idle_time, increment) if enabled and idle_time and increment else None
         if self._context.running:
             self._start_heartbeat()
-            if not enabled:
+            if not enabled and self._context.wake is not None:
                 # Timers that events were to bring about may be due, or will be, by the system's clock.
                 self._context.wake()
 

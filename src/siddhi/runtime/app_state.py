@@ -40,6 +40,10 @@ class AppState:
         """The state of the app: windows, aggregates, pending timers. Data in a versioned format, not code.
 
         Sources are paused meanwhile.
+
+        Raises:
+            CannotSaveStateError: a callback or function of the app asks while its event is at work: some queries have seen
+                it, others not; or the app holds an object that is no data.
         """
         return self._snapshot()
 
@@ -64,6 +68,9 @@ class AppState:
         Returns:
             The pieces by name; always ``b""``, which tells how they go together. With ``dirty_only`` a piece that is needed
             no more is None.
+
+        Raises:
+            CannotSaveStateError: as :meth:`snapshot`.
         """
         return self._pieces.cut(self._snapshot(), dirty_only=dirty_only)
 
@@ -85,6 +92,7 @@ class AppState:
 
         Raises:
             NoPersistenceStoreError: the manager has none.
+            CannotSaveStateError: as :meth:`snapshot`.
         """
         return self._persistence.persist()
 

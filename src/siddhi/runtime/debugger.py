@@ -55,6 +55,7 @@ class SiddhiDebugger:
             if name in assembly.queries and isinstance(place, StreamJunction)
         ]
         self._queries = {name for name, _, _ in entered}
+        self._held = {name: (f"query '{name}'", "") for name in self._queries} | _held_inside(assembly)
         self._hooks: dict[str, Callable[[int, list[Event] | None, list[Event] | None], None]] = {}
         with assembly.context.lock:
             for name, junction, receiver in entered:
@@ -121,11 +122,19 @@ class SiddhiDebugger:
         Events are :class:`Event`, the states of aggregators tuples of their numbers; a list begins with how many partition
         keys there are. May be called while the app runs, and by any thread while it is stopped.
 
+        Args:
+            query: its name; of one inside a partition ``partition/query``, as in statistics. ``keys`` are then those of the
+                partition, and each step holds the items of all keys: the number of a key in front, then its own.
+
         Raises:
-            DefinitionNotExistError: there is no such query, or it stands in a partition.
+            DefinitionNotExistError: there is no such query.
         """
-        self._require(query)
-        question = _Question(query)
+        if query not in self._held:
+            raise DefinitionNotExistError(
+                f"query '{query}' of app '{self._assembly.context.name}' does not exist: "
+                f"there is nothing to look at{did_you_mean(query, self._held)}"
+            )
+        question = _Question(*self._held[query])
         with self._changed:
             if self._at_break not in (None, threading.get_ident()):
                 # The thread that waits has the app's lock: it has to look.
@@ -134,7 +143,7 @@ class SiddhiDebugger:
                 while not question.answered:
                     self._changed.wait()
                 return question.answer
-        return self._state.shown(f"query '{query}'")
+        return self._state.shown(*self._held[query])
 
     # --- inside
 
@@ -207,17 +216,28 @@ class SiddhiDebugger:
             self._changed.notify_all()
 
 
+def _held_inside(assembly: Assembly) -> dict[str, tuple[str, str]]:
+    """Where the state of the queries inside partitions is: element and part, by the name of the query."""
+    paths = {id(query): path for path, query in assembly.built_queries().items()}
+    return {
+        paths[id(query)]: (f"partition '{name}'", str(number))
+        for name, partition in assembly.partitions.items()
+        for number, query in enumerate(partition.queries, 1)
+    }
+
+
 class _Question:
     """Somebody wants to know what a query holds."""
 
-    def __init__(self, query: str) -> None:
-        self._query = query
+    def __init__(self, element: str, part: str) -> None:
+        self._element = element
+        self._part = part
         self.answered = False
         self.answer: Mapping[str, list[object]] = {}
 
     def take(self, state: SnapshotService) -> None:
         """Answer it; the app's lock is this thread's."""
         try:
-            self.answer = state.shown(f"query '{self._query}'")
+            self.answer = state.shown(self._element, self._part)
         finally:
             self.answered = True

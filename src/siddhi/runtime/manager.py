@@ -185,10 +185,13 @@ class SiddhiManager:
     def persist(self) -> dict[str, str]:
         """Save the state of every running app; returns revisions by app name.
 
-        An app that has not been started has nothing to save that is newer than what was saved of it before.
+        An app that has not been started has nothing to save that is newer than what was saved of it before. One app after
+        the other: those before one that fails are saved, those behind it are not.
 
         Raises:
             NoPersistenceStoreError: there is no store.
+            CannotSaveStateError: a callback or function of an app asks while its event is at work, or the state of an app
+                is no data.
         """
         return {runtime.name: runtime.persist() for runtime in self.runtimes if runtime.is_running}
 

@@ -94,3 +94,9 @@ class OnDemandQueries:
                 hint=error.hint,
                 app=self._assembly.context.name,
             ) from error
+        except Exception as error:  # of a store of the user's own
+            raise OnDemandQueryCreationError(
+                f"the on-demand query can't be compiled: {type(error).__name__}: {error}",
+                source=text,
+                app=self._assembly.context.name,
+            ) from error

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
 from siddhi._core.context import AppContext
 from siddhi._core.snapshot import SnapshotReader, SnapshotWriter, TornSnapshotError, seal, unseal
-from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError
+from siddhi.errors import CannotRestoreStateError, CannotSaveStateError, DamagedSnapshotError
 
 __all__ = ["Element", "SnapshotService", "Stateful"]
 
@@ -21,9 +21,11 @@ _LATEST = 1 << 62
 """No clock stands beyond it, in ms: times can be added without overflow."""
 
 _AT_WORK = (
-    "a callback or function of the app asked for it, or waits in it, and the event it was called for is still at work; "
-    "restore when the send has returned"
+    "a callback or function of the app asked for it, or waits in it, and the event it was called for is still at work"
 )
+_RESTORE_LATER = "restore when the send has returned"
+_ASK_LATER = "save when the send has returned, from another thread, or with manager.persist_every(...)"
+_NAME_QUERIES = " (name queries with @info(name = '...'))"
 
 
 class Stateful(Protocol):
@@ -64,7 +66,21 @@ class SnapshotService:
         self._elements = dict(elements)
 
     def take(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
-        """The state of all elements; ``meanwhile`` is called while no event can come."""
+        """The state of all elements; ``meanwhile`` is called while no event can come.
+
+        Raises:
+            CannotSaveStateError: an event is at work in the app that asks, of which some elements know and others not yet;
+                or the app holds an object that is no data, or an extension in it fails.
+        """
+        lock = self._context.lock
+        if lock.is_mine:
+            raise self._not_taken(f"{_AT_WORK}; {_ASK_LATER}")
+        with lock:
+            if lock.is_borrowed:
+                raise self._not_taken(f"{_AT_WORK}; {_ASK_LATER}")
+            return self._take(meanwhile)
+
+    def _take(self, meanwhile: Callable[[], None]) -> bytes:
         with self._context.lock:
             meanwhile()
             writer = SnapshotWriter()
@@ -75,7 +91,7 @@ class SnapshotService:
                 writer.put(name)
                 writer.put(element.said)
                 begun = writer.begin()
-                _save(element, writer)
+                self._save(name, element, writer)
                 writer.end(begun)
             return seal(writer.getvalue())
 
@@ -92,7 +108,7 @@ class SnapshotService:
                 in the app that asks.
         """
         if self._context.lock.is_mine:
-            raise self._refusal(_AT_WORK)
+            raise self._refusal(f"{_AT_WORK}; {_RESTORE_LATER}")
         try:
             payload = unseal(data)
         except TornSnapshotError as error:
@@ -101,10 +117,10 @@ class SnapshotService:
             raise self._refusal(error) from error
         with self._context.lock:
             if self._context.lock.is_borrowed:
-                raise self._refusal(_AT_WORK)
+                raise self._refusal(f"{_AT_WORK}; {_RESTORE_LATER}")
             try:
-                before = unseal(self.take())
-            except TypeError as error:
+                before = unseal(self._take(lambda: None))
+            except CannotSaveStateError as error:
                 raise self._refusal(f"what it holds now can't be set aside: {error}") from error
             try:
                 self._load(payload, before)
@@ -116,30 +132,41 @@ class SnapshotService:
         """Keep an element out of snapshots; restoring leaves it as it is."""
         self._elements.pop(name, None)
 
-    def shown(self, name: str) -> dict[str, list[object]]:
-        """The state of an element for a person to look at, by step; nothing where it has none."""
+    def shown(self, name: str, part: str = "") -> dict[str, list[object]]:
+        """The state of an element for a person to look at, by step; nothing where it has none.
+
+        Args:
+            name: of the element.
+            part: of it: the steps ``part/step``, and those that belong to no part; empty: all of it.
+        """
         found: dict[str, list[object]] = {}
         with self._context.lock:
             for step, stateful in self._elements[name].steps.items() if name in self._elements else ():
+                owner, inside, own = step.rpartition("/")
+                if part and inside and owner != part:
+                    continue
                 writer = SnapshotWriter(shows=True)
                 stateful.save(writer)
-                found[step] = writer.shown
+                found[own if part else step] = writer.shown
         return found
 
     def _load(self, payload: bytes, before: bytes) -> None:
         clock, parts = _parts(payload)
         known = [name for name in parts if name in self._elements]
         if parts and not known:
-            raise ValueError(f"the snapshot belongs to another app: it has the state of {_listed(parts)}")
+            raise ValueError(
+                f"the snapshot belongs to another app: it has the state of {_listed(parts)}{_hint(parts, parts)}"
+            )
         changed = [_difference(name, parts[name][0], self._elements[name].said) for name in known]
         if any(changed):
             raise ValueError("\n".join(filter(None, changed)))
         gone = [name for name in parts if name not in self._elements]
         if gone:
             logger.warning(
-                "app '%s': the snapshot has state of what the app has no more; it is left behind: %s",
+                "app '%s': the snapshot has state of what the app has no more; it is left behind: %s%s",
                 self._context.name,
                 _listed(gone),
+                _hint(parts, gone),
             )
         kept = _parts(before)[1]
         self._begin(clock)
@@ -164,16 +191,21 @@ class SnapshotService:
         if clock is not None:
             self._context.restore_clock(clock)
 
+    def _save(self, name: str, element: Element, writer: SnapshotWriter) -> None:
+        for step, stateful in element.steps.items():
+            writer.put(step)
+            try:
+                stateful.save(writer)
+            except Exception as error:
+                raise self._not_taken(f"{name}, {step}: {error}") from error
+
+    def _not_taken(self, why: str) -> CannotSaveStateError:
+        return CannotSaveStateError(f"the state of app '{self._context.name}' was not saved: {why}")
+
     def _refusal(
         self, why: object, kind: type[CannotRestoreStateError] = CannotRestoreStateError
     ) -> CannotRestoreStateError:
         return kind(f"the state of app '{self._context.name}' was not restored: {why}")
-
-
-def _save(element: Element, writer: SnapshotWriter) -> None:
-    for step, stateful in element.steps.items():
-        writer.put(step)
-        stateful.save(writer)
 
 
 def _load(name: str, element: Element, part: SnapshotReader) -> None:
@@ -215,8 +247,17 @@ def _difference(name: str, before: str, now: str) -> str | None:
         if not line.startswith(("---", "+++", "@@"))
     ]
     shown = "\n".join(f"  {line}" for line in lines[:8])
-    hint = "" if "@info" in now or not name.startswith("query") else " (name queries with @info(name = '...'))"
+    hint = _NAME_QUERIES if _is_unnamed(name, now) else ""
     return f"{name} is not what it was when the snapshot was taken{hint}:\n{shown}"
+
+
+def _is_unnamed(name: str, said: str) -> bool:
+    return name.startswith("query") and "@info" not in said
+
+
+def _hint(parts: Mapping[str, tuple[str, SnapshotReader]], names: Iterable[str]) -> str:
+    """What to say where queries are missing that are known by their place only."""
+    return _NAME_QUERIES if any(_is_unnamed(name, parts[name][0]) for name in names) else ""
 
 
 def _listed(names: Mapping[str, object] | list[str]) -> str:

@@ -16,7 +16,8 @@ from siddhi.stores.expression import And, Attribute, Comparison, Expression, Par
 from siddhi.stores.queryable import QueryableRecordTable, Selection
 from siddhi.stores.rdbms_copy import copier
 from siddhi.stores.rdbms_engine import make_engine, reachable
-from siddhi.stores.rdbms_sql import COLUMN_TYPES, SqlExpressions
+from siddhi.stores.rdbms_schema import check_table, describe_table, make_table
+from siddhi.stores.rdbms_sql import SqlExpressions
 from siddhi.stores.record_table import Parameters, Record, TableContext
 from siddhi.types import AttributeType
 
@@ -24,6 +25,8 @@ __all__ = ["RdbmsTable"]
 
 _FEWEST_COPIED = 50
 """Rows from which copying is the faster way in."""
+_TOGETHER = 1000
+"""Rows of a statement at the most."""
 
 
 class _Condition:
@@ -51,19 +54,8 @@ class RdbmsTable(QueryableRecordTable):
     def init(self, options: OptionHolder, context: TableContext) -> None:
         self._context = context
         self._engine, self._silence = make_engine(options, context.app if context.is_named else None)
-        keys = context.primary_key
-        self._table = sa.Table(
-            options.static("table.name", context.table),
-            sa.MetaData(),
-            *[
-                sa.Column(name, COLUMN_TYPES[type_], primary_key=i in keys, nullable=i not in keys, autoincrement=False)
-                for i, (name, type_) in enumerate(context.attributes)
-            ],
-        )
+        self._table = describe_table(options, context, self._engine.dialect)
         self._columns = tuple(self._table.columns)
-        for positions in context.indexes:
-            columns = [self._columns[position] for position in positions]
-            sa.Index("_".join(["ix", self._table.name, *[column.name for column in columns]]), *columns)
         prefix = "given_"
         while any(column.name.startswith(prefix) for column in self._columns):
             prefix += "_"
@@ -71,23 +63,23 @@ class RdbmsTable(QueryableRecordTable):
         self._expressions = SqlExpressions(self._columns, prefix, self._engine.dialect.name)
         self._everything = _Condition(None, None)
         self._insert = sa.insert(self._table)
+        self._insert_new = self._make_insert_new()
         self._copy = copier(self._engine, self._table)
 
     # --- life
 
     def connect(self) -> None:
         self._engine.dispose()  # connections that broke are not used again
-        with self._silence.kept(), reachable():
-            self._table.metadata.create_all(self._engine)
-            found = {column["name"] for column in sa.inspect(self._engine).get_columns(self._table.name)}
-        missing = [column.name for column in self._columns if column.name not in found]
-        if missing:
+        try:
+            with self._silence.kept(), reachable():
+                make_table(self._engine, self._table)
+                check_table(self._engine, self._table, self._context)
+        except SQLAlchemyError as error:
             raise SiddhiAppCreationError(
-                f"table '{self._table.name}' of the database has no column {', '.join(missing)}",
+                f"table '{self._table.fullname}' of the database can't be used: {_reason(error)}",
                 code="E326",
                 app=self._context.app,
-                hint="name another table with table.name = '...'",
-            )
+            ) from error
 
     def hurry(self) -> None:
         self._silence.hurry()
@@ -172,7 +164,7 @@ class RdbmsTable(QueryableRecordTable):
         if statement is None:
             statement = condition.statements["delete"] = self._where(sa.delete(self._table), condition)
         with self._transaction() as connection:
-            connection.execute(statement, [self._bound(values) for values in parameters])
+            self._execute(connection, statement, [self._bound(values) for values in parameters])
 
     def update(
         self, condition: _Condition | None, parameters: Sequence[Parameters], sets: Mapping[int, _Value]
@@ -182,7 +174,7 @@ class RdbmsTable(QueryableRecordTable):
         with self._refusing() as refused, self._transaction() as connection:
             try:
                 with connection.begin_nested():
-                    connection.execute(statement, bound)
+                    self._execute(connection, statement, bound)
             except IntegrityError:
                 # One of them gives two rows one key: the others are to be done.
                 for values, shown in zip(bound, parameters, strict=True):
@@ -205,8 +197,7 @@ class RdbmsTable(QueryableRecordTable):
                     for values, record in zip(parameters, records, strict=True)
                     if not self._lacks_key(record, refused)
                 ]
-                if brought:
-                    connection.execute(upsert, brought)
+                self._execute(connection, upsert, brought)
                 return
             statement = self._update(condition, sets)
             missing = [
@@ -236,6 +227,11 @@ class RdbmsTable(QueryableRecordTable):
                 if not self._change(connection, statement, self._bound(values), values, refused):
                     self._add(connection, [record], refused)
 
+    def _execute(self, connection: sa.Connection, statement: Any, bound: Sequence[dict[str, Any]]) -> None:
+        # In pieces, so that the database has something to say in between: one that is silent is given up.
+        for start in range(0, len(bound), _TOGETHER):
+            connection.execute(statement, bound[start : start + _TOGETHER])
+
     def _add_one(self, record: Record, refused: list[tuple[Record, str]]) -> None:
         """A row by itself needs nothing to go back to."""
         if self._lacks_key(record, refused):
@@ -248,22 +244,45 @@ class RdbmsTable(QueryableRecordTable):
 
     def _add(self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]) -> None:
         whole = [record for record in records if not self._lacks_key(record, refused)]
-        if not whole:
-            return
+        for start in range(0, len(whole), _TOGETHER):
+            self._add_together(connection, whole[start : start + _TOGETHER], refused)
+
+    def _add_together(
+        self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]
+    ) -> None:
         try:
             with connection.begin_nested():
-                if self._copy is not None and len(whole) >= _FEWEST_COPIED:
-                    self._copy(connection, whole)
+                if self._copy is not None and len(records) >= _FEWEST_COPIED:
+                    self._copy(connection, records)
                 else:
-                    connection.execute(self._insert, [self._row(record) for record in whole])
+                    connection.execute(self._insert, [self._row(record) for record in records])
         except IntegrityError as error:
-            if len(whole) == 1:
-                refused.append((whole[0], _reason(error)))
-                return
-            # One key is there twice: both halves are tried, so that a few such rows cost little.
-            middle = len(whole) // 2
-            self._add(connection, whole[:middle], refused)
-            self._add(connection, whole[middle:], refused)
+            if len(records) == 1:
+                refused.append((records[0], _reason(error)))
+            elif not self._add_new(connection, records, refused, _reason(error)):
+                # Not for its key, or of a database that tells no more: both halves are tried.
+                middle = len(records) // 2
+                self._add_together(connection, records[:middle], refused)
+                self._add_together(connection, records[middle:], refused)
+
+    def _add_new(
+        self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]], why: str
+    ) -> bool:
+        """Add the rows whose key is not taken, the first of each; whether that could be done."""
+        if self._insert_new is None:
+            return False
+        keys = self._context.primary_key
+        first: dict[Record, Record] = {}
+        for record in records:
+            first.setdefault(tuple([record[position] for position in keys]), record)
+        try:
+            with connection.begin_nested():
+                rows = connection.execute(self._insert_new, [self._row(record) for record in first.values()])
+                added = {id(first[tuple(row)]) for row in rows}
+        except (IntegrityError, KeyError):
+            return False
+        refused += [(record, why) for record in records if id(record) not in added]
+        return True
 
     def _change(
         self,
@@ -321,6 +340,21 @@ class RdbmsTable(QueryableRecordTable):
             condition.statements["update"] = statement
         assert statement is not None
         return statement
+
+    def _make_insert_new(self) -> Any:
+        """Adds the rows whose key is not taken, and gives their keys; None: the database has no such statement."""
+        dialect = self._engine.dialect
+        if not self._context.primary_key:
+            return None
+        insert: Any
+        if dialect.name == "postgresql":
+            insert = postgresql.insert
+        elif dialect.name == "sqlite" and dialect.dbapi is not None and dialect.dbapi.sqlite_version_info >= (3, 35):
+            insert = sqlite.insert
+        else:
+            return None
+        elements = [self._columns[position] for position in self._context.primary_key]
+        return insert(self._table).on_conflict_do_nothing(index_elements=elements).returning(*elements)
 
     def _upsert(self, condition: _Condition, sets: Mapping[int, _Value]) -> Any:
         """One statement that does it all, where the key is looked up and stays as it is; else None."""

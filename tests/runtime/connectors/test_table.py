@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from siddhi import Event, SiddhiManager, extension
 from siddhi.errors import (
     ConnectionUnavailableError,
     ExtensionError,
+    NotRunningError,
     OnDemandQueryCreationError,
     SiddhiAppCreationError,
     SiddhiAppError,
@@ -190,8 +192,64 @@ def test_on_error_store_keeps_changes_and_holds_nobody_up(held, time):
         "STORE_ON_TABLE_UPDATE",
         "STORE_ON_TABLE_UPDATE_OR_ADD",
     ]
-    assert errors.load_error_entries("Shelves")[2].payload == [{"p0": "a"}]
+    assert errors.load_error_entries("Shelves")[2].payload == {
+        "change": "delete T on T.s == s",
+        "values": [{"p0": "a"}],
+    }
     assert len(started.errors) == 3
+
+
+@pytest.mark.parametrize("cache", ["", ", @cache(size = '9')"])
+def test_changes_in_the_error_store_are_made_again(cache):
+    with shelf_manager() as (manager, shelf):
+        errors = InMemoryErrorStore()
+        manager.set_error_store(errors)
+        text = (
+            "@app:name('Shelves') define stream I (s string, v int); define stream C (s string, v int);"
+            f"@store(type = 'shelf', on.error = 'STORE'{cache}) @primaryKey('s') define table T (s string, v int);"
+            "from I insert into T; from C[v == 0] delete T on T.s == s; from C[v == 1] update T set T.v = T.v + v on T.s == s;"
+            "from C[v > 1] update or insert into T on T.s == s;"
+        )
+        started = App(manager, text)
+        started.send("I", ("a", 1), ("b", 2))
+        shelf.broken = OSError("disk full")
+        started.send("C", ("a", 0), ("b", 1), ("n", 7))
+        started.send("I", ("c", 3))
+        entries = errors.load_error_entries("Shelves")
+        with pytest.raises(OSError, match="disk full"):
+            started.runtime.replay_error_entry(entries[0])
+        assert errors.count() == 4
+        shelf.broken = None
+        # An app that was built anew knows them, too.
+        started.runtime.shutdown()
+        again = App(manager, text)
+        for entry in entries:
+            again.runtime.replay_error_entry(entry)
+        assert sorted(again.rows()) == [("b", 3), ("c", 3), ("n", 7)]
+        assert sorted(shelf.rows) == [("b", 3), ("c", 3), ("n", 7)]
+
+
+def test_what_can_not_be_made_again_is_refused(held):
+    manager, shelf = held
+    errors = InMemoryErrorStore()
+    manager.set_error_store(errors)
+    started = app(manager, ", on.error = 'STORE'")
+    shelf.broken = OSError("disk full")
+    started.runtime.query("delete T on T.s == 'a'")
+    (entry,) = errors.load_error_entries("Shelves")
+    with pytest.raises(ValueError, match="no query of the app does what failed: an on-demand query"):
+        started.runtime.replay_error_entry(entry)
+    with pytest.raises(ValueError, match="tells of no change of a table of app 'Shelves'"):
+        started.runtime.replay_error_entry(replace(entry, name="I"))
+    started.runtime.shutdown()
+    with pytest.raises(NotRunningError):
+        started.runtime.replay_error_entry(entry)
+
+
+def test_an_error_store_that_is_missing_is_told_of_at_creation(held, caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        app(held[0], ", on.error = 'STORE'")
+    assert "table 'T': on.error is STORE, but the manager has no error store" in caplog.text
 
 
 def test_without_an_error_store_a_change_that_failed_is_told(held, time):
@@ -312,3 +370,16 @@ def test_other_threads_are_served_once_a_store_is_back(held, time):
         thread.join(10)
     assert waiting.is_set()
     assert sorted(shelf.rows) == [("a", 1), ("b", 1), ("c", 1), ("d", 1)]
+
+
+def test_an_error_while_a_store_compiles_is_that_of_the_query():
+    with shelf_manager() as (manager, shelf):
+        app = App(manager, "@store(type = 'shelf') define table T (s string);")
+
+        def compile_condition(condition: object) -> None:
+            raise KeyError("nowhere")
+
+        shelf.compile_condition = compile_condition
+        with pytest.raises(OnDemandQueryCreationError, match="can't be compiled: KeyError: 'nowhere'") as caught:
+            app.runtime.query("from T on s == 'a'")
+        assert caught.value.app == app.runtime.name

@@ -317,6 +317,8 @@ def test_a_store_that_is_away_at_the_start_is_read_later():
         ("@cache | @primaryKey('s')", "lacks the element 'size'"),
         ("@cache(size = '0') | @primaryKey('s')", "positive"),
         ("@cache(size = '9', cache.policy = 'MRU') | @primaryKey('s')", "use one of FIFO, LRU, LFU"),
+        ("@cache(size = '9', policy = 'LRU') | @primaryKey('s')", "@cache has no element 'policy'"),
+        ("@cache(size = '9', retention.perod = '1 sec') | @primaryKey('s')", "did you mean 'retention.period'"),
         ("@cache(size = '9', retention.period = 'soon') | @primaryKey('s')", "no duration"),
         ("@cache(size = '9', purge.interval = '-1') | @primaryKey('s')", "no duration"),
     ],

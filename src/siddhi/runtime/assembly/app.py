@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool, Layout
+from siddhi._core.event import EventPool, Layout, TypeCode
 from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
@@ -108,7 +108,7 @@ class Assembly:
         self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
         self.junctions: dict[str, StreamJunction] = {}
         self.async_streams: dict[str, AsyncStream] = {}
-        self._pools: dict[tuple[int, ...], EventPool] = {}
+        self._pools: dict[tuple[object, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
         self.fillings: list[tuple[tuple[str, str], StreamJunction, Receiver]] = []
@@ -287,7 +287,9 @@ class Assembly:
 
     def _pool(self, layout: Layout) -> EventPool:
         """The pool that streams of these types share, so that a record can pass from one to another."""
-        return self._pools.setdefault(layout.types, EventPool(layout))
+        # A snapshot that meets an object it can't hold names the attribute, so these do not share theirs with other names.
+        key = (layout.types, layout.names if TypeCode.OBJECT in layout.types else ())
+        return self._pools.setdefault(key, EventPool(layout))
 
     def _add_partition(self, plan: PartitionPlan) -> None:
         partition = BuiltPartition(plan, replace(self._site, partitioned=True), self.junctions)

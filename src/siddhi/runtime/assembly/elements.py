@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from siddhi.planner.statements import attribute_lines, executions_by_name, statement
+from siddhi.planner.statements import Statements, executions_by_name
+from siddhi.query_api.query import Partition, Query
 from siddhi.query_api.span import Node
 from siddhi.runtime.state import Element, Stateful
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.app import Assembly
+    from siddhi.runtime.assembly.partition import BuiltPartition
 
 __all__ = ["stateful_elements"]
 
@@ -19,21 +21,16 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
     plan = assembly.plan
     definitions: dict[str, Node] = {definition.id: definition for definition in plan.app.definitions}
     executions = dict(executions_by_name(plan))
-    attributes = attribute_lines(plan)
+    statements = Statements(plan)
+    attributes = statements.attributes
     found: dict[str, Element] = {}
 
     def add(name: str, said: Node | str, steps: dict[str, Stateful]) -> None:
         if steps:
-            found[name] = Element(lambda: said if isinstance(said, str) else statement(said, attributes), steps)
+            found[name] = Element(lambda: said if isinstance(said, str) else statements.of(said), steps)
 
     for name, partition in assembly.partitions.items():
-        # The queries by their number in it: names may be missing, or be there twice, and the order is that of the text.
-        inside = {
-            f"{number}/{step}": stateful
-            for number, query in enumerate(partition.queries, 1)
-            for step, stateful in query.stateful.items()
-        }
-        add(f"partition '{name}'", executions[name], {"keys": partition.keys, **inside})
+        found[f"partition '{name}'"] = _partition(partition, executions[name], statements)
     for id_, rows in assembly.tables.states().items():
         add(f"table '{id_}'", definitions.get(id_, attributes[id_]), {"rows": rows})
     for id_, stream in assembly.async_streams.items():
@@ -43,9 +40,26 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
     for id_, window in assembly.windows.items():
         add(f"window '{id_}'", definitions[id_], dict(window.stateful))
     for id_, aggregation in assembly.aggregations.items():
-        add(f"aggregation '{id_}'", definitions[id_], dict(aggregation.stateful))
+        steps = dict(aggregation.stateful)
+        purge = steps.pop("purge", None)
+        add(f"aggregation '{id_}'", definitions[id_], dict(steps))
+        if purge is not None:
+            # Apart, since what is purged may change: all it knows is when it looks again.
+            add(f"purge of aggregation '{id_}'", "@purge", {"purge": purge})
     for name, query in assembly.top_level_queries():
         add(f"query '{name}'", executions[name], dict(query.stateful))
     for name, connector in assembly.connectors.states().items():
         add(name, connector.kind, {"state": connector})
     return found
+
+
+def _partition(partition: BuiltPartition, node: Query | Partition, statements: Statements) -> Element:
+    if not isinstance(node, Partition):
+        raise TypeError("a partition is planned of a partition")
+    stateful = [bool(query.stateful) for query in partition.queries]
+    steps: dict[str, Stateful] = {"keys": partition.keys}
+    # The queries by their number among those that hold state: names may be missing, or be there twice, and the order is
+    # that of the text.
+    for number, query in enumerate((query for query in partition.queries if query.stateful), 1):
+        steps |= {f"{number}/{step}": stateful_step for step, stateful_step in query.stateful.items()}
+    return Element(lambda: statements.of_partition(node, partition.plan, stateful), steps)

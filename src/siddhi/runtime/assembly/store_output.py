@@ -8,7 +8,8 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.output import OutputStage
 from siddhi._core.store import Parameters, StoreStage, StoreUpdateOrInsert
 from siddhi._core.table_output import TableStage, TableUpdateOrInsert
-from siddhi.planner.expressions import OUTPUT_SLOT
+from siddhi.planner.expression_text import expression_text
+from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT
 from siddhi.planner.nodes import Action, OutputPlan, SetPlan
 from siddhi.planner.walk import has_aggregate
 from siddhi.query_api.span import Span
@@ -66,6 +67,7 @@ def build_store_output(
     condition, values, expressions = table.compile_change(plan.condition, sets, span)
     before = table.changing(plan.condition, expressions)
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
+    name = _text(plan, table) if span is not None else ""  # texts of on-demand queries have no end
     if plan.action is Action.UPDATE_OR_INSERT:
         pending = in_memory(table.pending(pool_of))
         assert isinstance(pending, TableUpdateOrInsert)
@@ -74,25 +76,46 @@ def build_store_output(
             pending.pool,
             layout,
             parameters,
-            lambda bound, records, reduce: runtime.update_or_add(condition, before(bound), values, records, reduce),
+            lambda bound, records, reduce: runtime.update_or_add(
+                condition, before(bound), values, records, reduce, name
+            ),
             pending,
             runtime.gather if table.takes_each else None,
             GatheredChange(
-                lambda bound, records: runtime.update_or_add_each(condition, before(bound), values, records)
+                lambda bound, records: runtime.update_or_add_each(condition, before(bound), values, records, name)
             ),
         )
+        if name:
+            runtime.changes[name] = lambda bound, records: runtime.update_or_add(
+                condition, bound, values, records, lambda _: records, name
+            )
         return table.reflected(stage, plan, in_memory)
     pool = pool_of(layout)
 
     def delete(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
-        runtime.delete(condition, before(bound), records)
+        runtime.delete(condition, before(bound), records, name)
 
     def update(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
-        runtime.update(condition, before(bound), values, records)
+        runtime.update(condition, before(bound), values, records, name)
 
     change = delete if plan.action is Action.DELETE else update
+    if name and plan.action is Action.DELETE:
+        runtime.changes[name] = lambda bound, records: runtime.delete(condition, bound, records, name)
+    elif name:
+        runtime.changes[name] = lambda bound, records: runtime.update(condition, bound, values, records, name)
     stage = StoreStage(context, pool, layout, parameters, change, runtime.gather, GatheredChange(change))
     return table.reflected(stage, plan, in_memory)
+
+
+def _text(plan: OutputPlan, table: StoreTable) -> str:
+    """What a query does, the same whenever the app is built."""
+    labels = {TABLE_SLOT: plan.target}
+    sets = [
+        f"{table.attributes[set_.position].name} = {expression_text(set_.value, labels)}"
+        for set_ in distinct_sets(plan.set or ())
+    ]
+    on = "" if plan.condition is None else f" on {expression_text(plan.condition, labels)}"
+    return f"{plan.action.value} {plan.target}{' set ' + ', '.join(sets) if sets else ''}{on}"
 
 
 def distinct_sets(sets: Sequence[SetPlan]) -> list[SetPlan]:

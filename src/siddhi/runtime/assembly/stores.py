@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from siddhi.runtime.assembly.tables import Tables
 
 __all__ = ["StoreTable"]
+
+logger = logging.getLogger("siddhi")
 
 
 class StoreTable:
@@ -99,6 +102,12 @@ class StoreTable:
             if store.on_error is StoreErrorAction.STORE
             else None,
         )
+        if store.on_error is StoreErrorAction.STORE and not faults.has_store:
+            logger.error(
+                "app '%s', table '%s': on.error is STORE, but the manager has no error store: set_error_store(...)",
+                context.name,
+                plan.id,
+            )
         if gathers:
             self.runtime.gather = WriteGather(self._report)
         if store.cache is not None:
@@ -311,7 +320,7 @@ class StoreTable:
                 f"store '{self._name}' can't change table '{self._plan.id}' this way: {error}",
                 code="E327",
                 span=span,
-                hint="compute in the query what the row is compared with or set to; functions of the row are the engine's",
+                hint="a store makes a change by itself: compute in the query what the row is compared with or set to",
             ) from error
         return compiled, values, expressions
 

@@ -22,6 +22,7 @@ logger = logging.getLogger("siddhi")
 _R = TypeVar("_R")
 
 Reduce = Callable[[Iterable[int]], Sequence[Record]]
+Run = Callable[[Sequence[Parameters], Sequence[Record]], None]
 Save = Callable[[Exception, Sequence[Event], ErrorOccurrence, object], bool]
 
 
@@ -40,6 +41,7 @@ class StoreRuntime:
         gather: changes that wait for the end of a batch; None: they never do.
         on_connect: called when it could be connected at once; None: nothing is.
         on_failure: called where a change was not made; None: nothing is.
+        changes: what queries do to it, by their text, each for one event.
     """
 
     def __init__(self, store: RecordTable, label: str, retries: RetryScheduler, save: Save | None) -> None:
@@ -50,9 +52,11 @@ class StoreRuntime:
         self._connection = Connection(store, label, retries, disconnects_first=True)
         self._stopping = threading.Event()
         self._gave_up = False
+        self._replaying = False
         self.gather: WriteGather | None = None
         self.on_connect: Callable[[], None] | None = None
         self.on_failure: Callable[[], None] | None = None
+        self.changes: dict[str, Run] = {}
 
     @property
     def is_connected(self) -> bool:
@@ -101,24 +105,37 @@ class StoreRuntime:
         self._write_first()
         return self.until_done(question)
 
-    # --- changing; the records are those of the events, for the error store
+    # --- changing; the records are those of the events, for the error store. What fails for many is made one by one.
 
     def add(self, records: Sequence[Record]) -> None:
         """Add rows."""
-        self._change(lambda: self.store.add(records), ErrorOccurrence.STORE_ON_TABLE_ADD, (), records)
+        self._change(lambda _, some: self.store.add(some), ErrorOccurrence.STORE_ON_TABLE_ADD, (), records)
 
-    def delete(self, condition: Any, values: Sequence[Parameters], records: Sequence[Record]) -> None:
+    def delete(self, condition: Any, values: Sequence[Parameters], records: Sequence[Record], change: str = "") -> None:
         """Delete the rows that match."""
         self._change(
-            lambda: self.store.delete(condition, values), ErrorOccurrence.STORE_ON_TABLE_DELETE, values, records
+            lambda some, _: self.store.delete(condition, some),
+            ErrorOccurrence.STORE_ON_TABLE_DELETE,
+            values,
+            records,
+            change,
         )
 
     def update(
-        self, condition: Any, values: Sequence[Parameters], sets: Mapping[int, Any], records: Sequence[Record]
+        self,
+        condition: Any,
+        values: Sequence[Parameters],
+        sets: Mapping[int, Any],
+        records: Sequence[Record],
+        change: str = "",
     ) -> None:
         """Change the rows that match."""
         self._change(
-            lambda: self.store.update(condition, values, sets), ErrorOccurrence.STORE_ON_TABLE_UPDATE, values, records
+            lambda some, _: self.store.update(condition, some, sets),
+            ErrorOccurrence.STORE_ON_TABLE_UPDATE,
+            values,
+            records,
+            change,
         )
 
     def update_or_add(
@@ -128,13 +145,22 @@ class StoreRuntime:
         sets: Mapping[int, Any],
         records: Sequence[Record],
         reduce: Reduce,
+        change: str = "",
     ) -> None:
         """Change the rows that match; add what matched none."""
         self._change(
-            lambda: self.store.update_or_add(condition, values, sets, records, reduce),
+            lambda some, brought: self.store.update_or_add(
+                condition,
+                some,
+                sets,
+                brought,
+                # One by one, none comes before the row that is to be added.
+                reduce if len(brought) == len(records) else lambda positions: [brought[i] for i in positions],
+            ),
             ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
             values,
             records,
+            change,
         )
 
     def update_or_add_each(
@@ -143,14 +169,38 @@ class StoreRuntime:
         values: Sequence[Parameters],
         sets: Mapping[int, Any],
         records: Sequence[Record],
+        change: str = "",
     ) -> None:
         """The same for events that came one by one."""
         self._change(
-            lambda: self.store.update_or_add_each(condition, values, sets, records),
+            lambda some, brought: self.store.update_or_add_each(condition, some, sets, brought),
             ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
             values,
             records,
+            change,
         )
+
+    def replay(self, change: str | None, values: Sequence[Parameters], records: Sequence[Record]) -> None:
+        """Make again what could not be made, for one event after the other; what fails is not saved once more.
+
+        Args:
+            change: one of ``changes``; None: the records are added.
+
+        Raises:
+            ValueError: no query of the app does that.
+            Exception: what the store raised; events before are done.
+        """
+        run: Run | None = (lambda _, some: self.add(some)) if change is None else self.changes.get(change)
+        if run is None:
+            raise ValueError(f"no query of the app does what failed: {change or 'an on-demand query'}")
+        if self.on_failure is not None:
+            self.on_failure()  # what is in memory is not changed with it
+        self._replaying = True
+        try:
+            for i, record in enumerate(records):
+                run(values[i : i + 1], [record])
+        finally:
+            self._replaying = False
 
     def _write_first(self) -> None:
         if self.gather is not None:
@@ -158,19 +208,49 @@ class StoreRuntime:
 
     def _change(
         self,
-        change: Callable[[], None],
+        run: Run,
         occurrence: ErrorOccurrence,
         values: Sequence[Parameters],
         records: Sequence[Record],
+        change: str = "",
     ) -> None:
         self._write_first()
+        if self.gather is None or len(records) < 2:
+            # Without a gather, streams handle what failed, and with it what came with it.
+            self._change_together(run, occurrence, values, records, change)
+            return
+        try:
+            self._change_together(run, occurrence, values, records, change, alone=False)
+        except ConnectionUnavailableError:
+            raise
+        except Exception:
+            logger.debug("%s: %d changes failed together", self._label, len(records), exc_info=True)
+            for i, record in enumerate(records):
+                try:
+                    self._change_together(run, occurrence, values[i : i + 1], [record], change)
+                except Exception as error:
+                    logger.debug("%s: a change failed", self._label, exc_info=True)
+                    self.gather.report(error, record)
+
+    def _change_together(
+        self,
+        run: Run,
+        occurrence: ErrorOccurrence,
+        values: Sequence[Parameters],
+        records: Sequence[Record],
+        change: str,
+        *,
+        alone: bool = True,
+    ) -> None:
         done = False
         try:
             if self._save is None:
-                self.until_done(change)
+                self.until_done(lambda: run(values, records))
                 done = True
             else:
-                done = self._done_or_saved(self._save, change, occurrence, values, records)
+                done = self._done_or_saved(
+                    self._save, lambda: run(values, records), occurrence, values, records, change, alone=alone
+                )
         finally:
             if not done and self.on_failure is not None:
                 self.on_failure()
@@ -178,22 +258,30 @@ class StoreRuntime:
     def _done_or_saved(
         self,
         save: Save,
-        change: Callable[[], None],
+        run: Callable[[], None],
         occurrence: ErrorOccurrence,
         values: Sequence[Parameters],
         records: Sequence[Record],
+        change: str,
+        *,
+        alone: bool,
     ) -> bool:
-        """Whether the change was made; else it is saved."""
+        """Whether the change was made; else it is saved, where no one else is to try."""
         try:
             if not self._connection.connected:
                 raise ConnectionUnavailableError(f"{self._label} is not connected")
-            change()
+            run()
             return True
         except Exception as error:
             if isinstance(error, ConnectionUnavailableError):
                 self._reconnect()
+            elif not alone:
+                raise
+            if self._replaying:
+                raise
             events = [Event(-1, record) for record in records]
-            if not save(error, events, occurrence, [dict(one) for one in values] or None):
+            payload = {"change": change, "values": [dict(one) for one in values]} if values else None
+            if not save(error, events, occurrence, payload):
                 raise
             return False
 

@@ -35,10 +35,13 @@ class WriteGather:
 
     Args:
         report: ``report(error, record)`` tells of an event whose change failed.
+
+    Attributes:
+        report: as given.
     """
 
     def __init__(self, report: Callable[[Exception, Record], None]) -> None:
-        self._report = report
+        self.report = report
         self._change: GatheredChange | None = None
         self._values: list[dict[str, Any]] = []
         self._records: list[Record] = []
@@ -76,7 +79,7 @@ class WriteGather:
             except ConnectionUnavailableError as error:
                 # The app is being shut down: nobody waits any more.
                 for record in records:
-                    self._report(error, record)
+                    self.report(error, record)
             except Exception:
                 # One of them fails, and with it all: the others are to be made.
                 logger.debug("%d changes of a store failed together", len(records), exc_info=True)
@@ -93,4 +96,4 @@ class WriteGather:
             change.run([values], [record])
         except Exception as error:
             logger.debug("a change of a store failed", exc_info=True)
-            self._report(error, record)
+            self.report(error, record)

@@ -1,0 +1,7 @@
+"""``python -m siddhi`` is the ``siddhi`` command."""
+
+from __future__ import annotations
+
+from siddhi.cli import main
+
+main()
