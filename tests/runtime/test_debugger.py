@@ -209,9 +209,8 @@ def test_joins_and_patterns_are_stopped_at_for_each_of_their_streams(app):
 def test_what_can_not_be_stopped_at_is_refused_by_name(app, query, why):
     debugger = app.debug()
     for act in (debugger.acquire_break_point, debugger.release_break_point, lambda name, _: debugger.query_state(name)):
-        with pytest.raises(DefinitionNotExistError, match=f"query '{query}' of app 'A' {why}") as refused:
+        with pytest.raises(DefinitionNotExistError, match=f"query '{query}' of app 'A' {why}"):
             act(query, "IN")
-        assert query == "q3" or "did you mean" not in str(refused.value)
     with pytest.raises(ValueError, match="SIDEWAYS"):
         debugger.acquire_break_point("q1", "SIDEWAYS")
 
@@ -226,3 +225,8 @@ def test_an_app_that_runs_can_be_debugged_and_batches_go_row_by_row(app):
     table = pyarrow.table({"k": ["a", "b"], "v": pyarrow.array([2, 3], pyarrow.int32()), "at": [1001, 1002]})
     app.input_handler("S").send_batch(table, timestamp="at")
     assert [stop[2] for stop in stops] == [[("a", 2)], [("b", 3)]]
+
+
+def test_no_other_name_is_proposed_for_a_query_inside_a_partition(app):
+    with pytest.raises(DefinitionNotExistError, match="is inside a partition: there is nothing to stop at$"):
+        app.debug().acquire_break_point("inner", "IN")
