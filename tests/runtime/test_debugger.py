@@ -228,5 +228,5 @@ def test_an_app_that_runs_can_be_debugged_and_batches_go_row_by_row(app):
 
 
 def test_no_other_name_is_proposed_for_a_query_inside_a_partition(app):
-    with pytest.raises(DefinitionNotExistError, match="is inside a partition: there is nothing to stop at$"):
+    with pytest.raises(DefinitionNotExistError, match=r"is inside a partition: there is nothing to stop at$"):
         app.debug().acquire_break_point("inner", "IN")
