@@ -7,7 +7,7 @@ from importlib import metadata
 
 from siddhi.errors import SparkSetupError
 
-__all__ = ["FLOOR", "require_spark", "spark_version", "version_tuple"]
+__all__ = ["FLOOR", "checkpoint_files", "require_spark", "spark_version", "version_tuple"]
 
 FLOOR = (4, 0, 1)
 """The first PySpark whose stateful operators, timers and state reader serve."""
@@ -59,3 +59,11 @@ def require_spark() -> None:
         have = ".".join(map(str, version))
         floor = ".".join(map(str, FLOOR))
         raise SparkSetupError(f"siddhi.spark needs pyspark {floor} or newer (below 5), not {have}; {_INSTALL}")
+
+
+def checkpoint_files() -> dict[str, str]:
+    """The setting by which checkpoints on a local disk are written without starting four processes for each file."""
+    package = "org.apache.spark.sql.execution.streaming"
+    if spark_version() >= (4, 1):
+        package += ".checkpointing"
+    return {"spark.sql.streaming.checkpointFileManagerClass": f"{package}.FileSystemBasedCheckpointFileManager"}

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from siddhi.spark.program import IslandProgram
 from siddhi.spark.shard import Shard, tagged
+from siddhi.spark.worker import spare_modules
 
 __all__ = ["EndOfInput", "sorted_rows", "unsorted_rows"]
 
@@ -27,10 +28,12 @@ class EndOfInput:
 def sorted_rows(program: IslandProgram, end: EndOfInput) -> BatchFunction:
     """The function for ``mapInArrow`` over rows sorted by shard and time.
 
-    Rows have the columns shard, first and last event time of the whole input, event time, then those of the door.
+    Rows have the columns shard and event time; first and last event time of the whole input where time alone makes
+    something come out; then those of the door.
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spare_modules()
         worker = _Worker(program, end)
         for batch in batches:
             shards = batch.column(0).to_numpy()
@@ -48,6 +51,7 @@ def unsorted_rows(program: IslandProgram) -> BatchFunction:
     """The same for an island that keeps nothing: rows in any order, all in one engine."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spare_modules()
         worker = _Worker(program, None)
         for batch in batches:
             if batch.num_rows:
@@ -74,10 +78,11 @@ class _Worker:
         if shard.number != number:
             if shard.number >= 0:
                 yield from self._close(shard)
-            shard.open(number, rows.column(1 if self._program.timed else 3)[0].as_py())
-        self._last = rows.column(2)[0].as_py()
-        columns = [rows.column(n) for n in range(4, rows.num_columns)]
-        shard.send(pa.RecordBatch.from_arrays(columns, names=list(self._program.columns)), rows.column(3))
+            shard.open(number, rows.column(2 if self._program.timed else 1)[0].as_py())
+        if self._program.timed:
+            self._last = rows.column(3)[0].as_py()
+        columns = [rows.column(n) for n in range(4 if self._program.timed else 2, rows.num_columns)]
+        shard.send(pa.RecordBatch.from_arrays(columns, names=list(self._program.columns)), rows.column(1))
         yield from self._drained(shard)
 
     def finish(self) -> Iterator[pa.RecordBatch]:

@@ -108,14 +108,15 @@ def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> li
 
 def spread_columns(
     island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int
-) -> tuple[list[Column], Column]:
-    """The columns of the door for rows of one input, and the shards each row goes to, as an array."""
+) -> tuple[list[Column], Column | None]:
+    """The columns of the door for rows of one input, and the shard each row goes to; None: to all of them."""
+    door = _door(program, plan, number, branch)
     if number == TICK:
-        return _door(program, plan, number, branch), F.array(F.lit(0))
+        return door, F.lit(0)
     stream = program.inputs[number][0]
     if island.key is not None and island.key.streams[stream] is None:
-        return _door(program, plan, number, branch), F.sequence(F.lit(0), F.lit(shards - 1))
-    return _door(program, plan, number, branch), F.array(_shard(island, plan, stream, branch, shards).cast("int"))
+        return door, None
+    return door, _shard(island, plan, stream, branch, shards).cast("int")
 
 
 def _shard(island: Island, plan: Plan, stream: str, branch: Branch, shards: int) -> Column:

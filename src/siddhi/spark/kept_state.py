@@ -6,6 +6,7 @@ base is written anew.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,8 @@ __all__ = ["KeptState"]
 
 _FORMAT = 1
 _BASE = ""
+_HEAD = b""
+"""The piece that lists the others, or is the whole of a small state."""
 
 
 class KeptState:
@@ -28,6 +31,7 @@ class KeptState:
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
+        self._names: set[bytes] = set()
         self._changes: list[str] = []
         self._base_size = 0
         self._grown = 0
@@ -53,28 +57,29 @@ class KeptState:
                 self._changes.append(name)
                 self._grown += len(parts[name])
         self.shard.restore(number, pieces)
+        self._names = set(pieces)
 
     def write(self, store: Any, version: int) -> None:
         """Bring the map up to the engine's state."""
-        pieces = self.shard.pieces(changed=True)
-        size = sum(len(data) for data in pieces.values() if data is not None)
-        anew = not self._base_size or self._grown + size > self._base_size
-        if anew and len(pieces) > 1:
-            pieces = self.shard.pieces(changed=False)
-        blob = _joined(pieces)
-        if anew:
+        pieces = self.shard.pieces()
+        before, self._names = self._names, set(pieces)
+        fresh: dict[bytes, bytes | None] = {n: data for n, data in pieces.items() if n not in before or n == _HEAD}
+        size = sum(len(data) for data in fresh.values() if data is not None)
+        if not self._base_size or self._grown + size > self._base_size:
+            blob = _joined(pieces)
             store.updateValue((_BASE,), (_FORMAT, blob))
             for name in self._changes:
                 store.removeKey((name,))
             self._changes, self._base_size, self._grown = [], len(blob), 0
             return
+        blob = _joined(fresh | dict.fromkeys(before - pieces.keys()))
         name = f"{version:012}"
         store.updateValue((name,), (_FORMAT, blob))
         self._changes.append(name)
         self._grown += len(blob)
 
 
-def _joined(pieces: dict[bytes, bytes | None]) -> bytes:
+def _joined(pieces: Mapping[bytes, bytes | None]) -> bytes:
     names = pa.array(list(pieces), pa.binary())
     return packed(
         pa.RecordBatch.from_arrays([names, pa.array(list(pieces.values()), pa.binary())], names=["name", "data"])

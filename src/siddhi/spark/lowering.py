@@ -180,18 +180,14 @@ class BatchLowering:
             self._bound,
         )
         door = [F.col(f"d{n}") for n in range(len(program.columns))]
-        first, last = (self._clock(F.min), self._clock(F.max)) if program.timed else (F.lit(None), F.lit(None))
         schema = ", ".join(
             ["out int", f"{TIME} bigint", f"{SEQUENCE}0 bigint"]
             + [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
         )
-        sent = [
-            F.col("shard"),
-            first.cast("bigint").alias("first"),
-            last.cast("bigint").alias("last"),
-            F.col(TIME),
-            *door,
-        ]
+        sent = [F.col("shard"), F.col(TIME)]
+        if program.timed:
+            sent += [self._clock(F.min).cast("bigint").alias("first"), self._clock(F.max).cast("bigint").alias("last")]
+        sent += door
         if island.stateless:
             out = rows.select(*sent).mapInArrow(unsorted_rows(program), schema)
         else:
@@ -204,13 +200,19 @@ class BatchLowering:
             partitions = 1 if island.is_single else self._partitions(rows)
             out = (
                 rows.repartition(partitions, F.col("shard"))
-                .sortWithinPartitions(F.col("shard"), *order)
+                .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order)
                 .select(*sent)
                 .mapInArrow(sorted_rows(program, EndOfInput(self._settings.flush)), schema)
             )
         if self._sequence > 1:
             out = out.select("*", *(F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}") for n in range(1, self._sequence)))
         return out
+
+    def _sort_prefix(self) -> Column:
+        """Shard and event time as one number: Spark's sort compares the rows themselves only where the first key is equal."""
+        bits = min(47, 62 - self._settings.shards.bit_length())
+        time = F.least(F.greatest(F.col(TIME), F.lit(0).cast("bigint")), F.lit((1 << bits) - 1))
+        return F.shiftleft(F.col("shard").cast("bigint"), bits) + time
 
     def _partitions(self, rows: DataFrame) -> int:
         conf = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"

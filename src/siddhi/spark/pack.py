@@ -3,82 +3,130 @@ out. They pass the Pandas bridge as bytes, so a null stays a null and a long a l
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from siddhi.spark.program import IslandProgram, OutputShape
 from siddhi.spark.shard import ARROW_TYPES
+from siddhi.spark.worker import spare_modules
 
-__all__ = ["PACKED", "RELEASED", "pack_rows", "packed", "unpack_output", "unpacked"]
+__all__ = ["PACKED", "RELEASED", "RowLayout", "pack_rows", "packed", "unpack_output", "unpacked"]
 
 PACKED = "shard int, n bigint, rows binary"
 """Schema of what goes into the stateful operator."""
 RELEASED = "out int, shard int, n bigint, rows binary"
 """Schema of what comes out of it."""
 
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
-_AHEAD = 2
-"""Columns of unpacked rows that say where a row goes: shard, island."""
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_READ = pa.ipc.IpcReadOptions(use_threads=False)
+_ENOUGH = 32 << 20
+"""Bytes of rows that are dealt to shards at once: the more, the fewer and larger are the parcels."""
+_MOST_SMALL = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class RowLayout:
+    """The columns of rows on their way to the shards: shard, island, those that order, those of the doors.
+
+    What is the same in all rows is not sent.
+
+    Attributes:
+        doors: per island, the columns of the rows that are those of its door, counted from the first of a door.
+        order: of each column that orders, the value that all rows have; None: it is a column.
+        island: that all rows are for; None: a column says it.
+    """
+
+    doors: tuple[tuple[int, ...], ...]
+    order: tuple[int | None, ...]
+    island: int | None = None
 
 
 def packed(batch: pa.RecordBatch) -> bytes:
     """A batch as an Arrow stream."""
-    sink = io.BytesIO()
+    sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
-    return sink.getvalue()
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def unpacked(data: bytes) -> pa.RecordBatch:
     """The batch of :func:`packed`."""
-    with pa.ipc.open_stream(data) as reader:
+    with pa.ipc.open_stream(data, options=_READ) as reader:
         return reader.read_next_batch()
 
 
 def pack_rows(
-    programs: tuple[IslandProgram, ...], columns: tuple[tuple[int, ...], ...], ordering: int
+    programs: tuple[IslandProgram, ...], layout: RowLayout
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` in front of the shuffle.
 
     Args:
         programs: of the islands.
-        columns: per island, the columns of the rows that are those of its door.
-        ordering: how many columns order the rows; they stand behind shard and island.
+        layout: of the rows that come.
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spare_modules()
+        waiting: list[pa.RecordBatch] = []
+        size = 0
         for batch in batches:
-            if not batch.num_rows:
-                continue
-            shards = batch.column(0).to_numpy()
-            order = np.argsort(shards, kind="stable")
-            rows = batch.take(pa.array(order))
-            sorted_shards = shards[order]
-            islands = rows.column(1).to_numpy()
-            starts = [0, *(np.flatnonzero(np.diff(sorted_shards)) + 1).tolist(), len(sorted_shards)]
-            found: list[tuple[int, int, bytes]] = []
-            for start, stop in itertools.pairwise(starts):
-                island = int(islands[start])
-                program = programs[island]
-                kept = [*range(_AHEAD, _AHEAD + ordering), *(_AHEAD + ordering + n for n in columns[island])]
-                names = [*(f"o{n}" for n in range(ordering)), *program.columns]
-                part = rows.slice(start, stop - start)
-                slim = pa.RecordBatch.from_arrays([part.column(n) for n in kept], names=names)
-                found.append((int(sorted_shards[start]), stop - start, packed(slim)))
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([shard for shard, _, _ in found], pa.int32()),
-                    pa.array([n for _, n, _ in found], pa.int64()),
-                    pa.array([data for _, _, data in found], pa.binary()),
-                ],
-                names=["shard", "n", "rows"],
-            )
+            waiting.append(batch)
+            size += batch.nbytes
+            if size >= _ENOUGH:
+                yield from _parcels(waiting, programs, layout)
+                waiting, size = [], 0
+        yield from _parcels(waiting, programs, layout)
 
     return run
+
+
+def _parcels(
+    batches: list[pa.RecordBatch], programs: tuple[IslandProgram, ...], layout: RowLayout
+) -> Iterator[pa.RecordBatch]:
+    """The rows of some batches, packed by shard."""
+    merged = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
+    for batch in merged:
+        shards = batch.column(0).to_numpy()
+        narrow = shards.astype(np.uint16) if shards.min() >= 0 and shards.max() < _MOST_SMALL else shards
+        order = np.argsort(narrow, kind="stable")  # of 16 bits, it counts instead of comparing
+        rows = batch.take(pa.array(order))
+        sorted_shards = shards[order]
+        starts = [0, *(np.flatnonzero(np.diff(sorted_shards)) + 1).tolist(), len(sorted_shards)]
+        found: list[tuple[int, int, bytes]] = []
+        for start, stop in itertools.pairwise(starts):
+            part = rows.slice(start, stop - start)
+            found.append((int(sorted_shards[start]), stop - start, packed(_slim(part, programs, layout))))
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([shard for shard, _, _ in found], pa.int32()),
+                pa.array([n for _, n, _ in found], pa.int64()),
+                pa.array([data for _, _, data in found], pa.binary()),
+            ],
+            names=["shard", "n", "rows"],
+        )
+
+
+def _slim(rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: RowLayout) -> pa.RecordBatch:
+    """Rows of one shard, with the columns that order and those of their door."""
+    at = 1
+    island = layout.island
+    if island is None:
+        island, at = rows.column(1)[0].as_py(), 2
+    columns = []
+    for value in layout.order:
+        if value is None:
+            columns.append(rows.column(at))
+            at += 1
+        else:
+            columns.append(pa.array(np.full(rows.num_rows, value, np.int32)))
+    columns += [rows.column(at + n) for n in layout.doors[island]]
+    names = [*(f"o{n}" for n in range(len(layout.order))), *programs[island].columns]
+    return pa.RecordBatch.from_arrays(columns, names=names)
 
 
 def unpack_output(
@@ -97,6 +145,7 @@ def unpack_output(
     names = ["__t", *(f"c{n}" for n in range(len(types)))]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spare_modules()
         for batch in batches:
             for data in batch.column(0):
                 rows = unpacked(data.as_py())

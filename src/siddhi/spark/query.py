@@ -5,30 +5,27 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from siddhi.errors import SparkRunError
-from siddhi.planner import Plan
-from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import Base, frame_of
-from siddhi.spark.pack import unpack_output
-from siddhi.spark.program import OutputShape
+from siddhi.spark.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.stateful import LATE
 from siddhi.spark.streaming import Streaming
-from siddhi.types import AttributeType
 
-__all__ = ["Sink", "SparkQuery", "new_run", "run_error", "run_errors", "start_query"]
+__all__ = ["STATE_STORE", "Sink", "SparkQuery", "new_run", "run_error", "run_errors", "start_query"]
 
 Sink = Callable[[DataFrame, int], object]
 """Takes the rows of an output of one micro-batch and the batch's number; may be called again for the same batch."""
 
-_ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+"""The state store that stateful operators written in Python need."""
+_NO_LIMIT = str((1 << 31) - 1)
 _MESSAGE = re.compile(r"SparkRunError: (.*)")
 
 
@@ -127,18 +124,19 @@ def start_query(
         partitions: of the stateful operator.
     """
     started = SparkQuery(streaming.plan.name, None)
-    plan = streaming.plan
     if streaming.streaming.programs:
-        frame, take = streaming.released(spark), _taking(plan, streaming, sinks, started)
+        frame, take = streaming.released(spark), _taking(streaming, sinks, started)
     else:
         ((source, base),) = streaming.bases(spark).items()
         frame, take = base.frame, _plain(streaming, source, base, sinks, started)
     settings = {
-        "spark.sql.streaming.stateStore.providerClass": _ROCKS_DB,
+        "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.shuffle.partitions": str(partitions),
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,  # else every row is asked how large the batch is by now
         "spark.sql.streaming.multipleWatermarkPolicy": "min",
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # what is kept for the sinks is compressed already
     }
     with _settings(spark, settings), run_errors():
         writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", f"{checkpoint}").outputMode("append")
@@ -154,7 +152,6 @@ def _plain(
     streaming: Streaming, source: str, base: Base, sinks: Mapping[str, Sink], started: SparkQuery
 ) -> Callable[[DataFrame, int], None]:
     """The function for ``foreachBatch`` where nothing keeps state: native steps over the rows of each batch."""
-    plan = streaming.plan
 
     def take(frame: DataFrame, batch: int) -> None:
         bases = {source: Base(frame, base.source, base.sequence)}
@@ -163,7 +160,7 @@ def _plain(
         try:
             for stream, sink in sinks.items():
                 branches = streaming.branches(bases, stream)
-                rows = frame_of(branches, plan.streams[stream].attributes, timestamp="_timestamp")
+                rows = frame_of(branches, streaming.plan.streams[stream].attributes, timestamp="_timestamp")
                 if rows is not None:
                     sink(rows, batch)
                 started.written.setdefault(stream, 0)
@@ -173,11 +170,8 @@ def _plain(
     return take
 
 
-def _taking(
-    plan: Plan, streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery
-) -> Callable[[DataFrame, int], None]:
+def _taking(streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery) -> Callable[[DataFrame, int], None]:
     """The function for ``foreachBatch``: deals what the operator put out to the sinks."""
-    outputs = streaming.streaming.outputs
     counted_islands = _first_islands(streaming)
 
     def take(frame: DataFrame, batch: int) -> None:
@@ -190,13 +184,13 @@ def _taking(
                 if out >= LATE and out - LATE in counted_islands:
                     started.late_rows += n
             for stream, sink in sinks.items():
-                numbers = [n for n, (name, _, _) in enumerate(outputs) if name == stream and n in counts]
+                numbers = [n for n in numbers_of(streaming, stream) if n in counts]
                 if stream.endswith("__late"):
-                    late = _late_rows(plan, streaming, frame, stream.removesuffix("__late"), counts)
+                    late = late_rows_of(streaming, frame, stream.removesuffix("__late"), counts)
                     if late is not None:
                         sink(late, batch)
                 elif numbers:
-                    sink(_rows_of(plan, streaming, frame, stream, numbers), batch)
+                    sink(rows_of(streaming, frame, stream, numbers), batch)
                     started.written[stream] = started.written.get(stream, 0) + sum(counts[n] for n in numbers)
         finally:
             frame.unpersist()
@@ -213,46 +207,6 @@ def _first_islands(streaming: Streaming) -> set[int]:
             found.add(number)
         seen.update(island.inputs)
     return found
-
-
-def _rows_of(plan: Plan, streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequence[int]) -> DataFrame:
-    attributes = plan.streams[stream].attributes
-    _, island, place = streaming.streaming.outputs[numbers[0]]
-    shape = streaming.streaming.programs[island].outputs[place]
-    schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[a.type]}" for n, a in enumerate(attributes))])
-    rows = frame.where(F.col("out").isin(list(numbers))).select("rows").mapInArrow(unpack_output(shape), schema)
-    return rows.select(
-        *(F.col(f"c{n}").alias(a.name) for n, a in enumerate(attributes)), F.col("__t").alias("_timestamp")
-    )
-
-
-def _late_rows(
-    plan: Plan, streaming: Streaming, frame: DataFrame, stream: str, counts: Mapping[int, int]
-) -> DataFrame | None:
-    for number, (island, program) in enumerate(
-        zip(streaming.streaming.islands, streaming.streaming.programs, strict=True)
-    ):
-        if stream not in island.inputs or LATE + number not in counts:
-            continue
-        at = [name for name, _ in program.inputs].index(stream)
-        places = program.inputs[at][1]
-        attributes = plan.streams[stream].attributes
-        schema = ", ".join(
-            ["__t bigint", *(f"c{n} {SPARK_TYPES[AttributeType(k)]}" for n, k in enumerate(program.kinds))]
-        )
-        shape = OutputShape(stream, program.kinds, ())
-        rows = (
-            frame.where(F.col("out") == LATE + number)
-            .select("rows")
-            .mapInArrow(unpack_output(shape, time_first=True, skip=streaming.ordering), schema)
-        )
-        if len(program.inputs) > 1:
-            rows = rows.where(F.col("c0") == at)
-        return rows.select(
-            *(F.col(f"c{place}").alias(a.name) for place, a in zip(places, attributes, strict=True)),
-            F.col("__t").alias("_timestamp"),
-        )
-    return None
 
 
 def new_run() -> str:

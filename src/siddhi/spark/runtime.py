@@ -89,7 +89,7 @@ class SparkRuntime:
         for text in warnings_of(self._layout(streaming=False), strict=strict, app=self._plan.app):
             warnings.warn(text, stacklevel=2)
         self._tables: dict[str, DataFrame] = {}
-        self._asked: list[str] = []
+        self._asked: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -175,17 +175,35 @@ class SparkRuntime:
     # --- out
 
     def output(self, stream: str, *, meta: bool = False) -> DataFrame:
-        """The rows of a stream of the app.
+        """The rows of a stream of the app; a streaming DataFrame where the bindings are.
+
+        A streaming one keeps its state in the checkpoint of the query that it is started in, and runs its own copy of what
+        is above it: for several outputs, :meth:`start` is right. What the watermark has not passed at the end stays there.
 
         Args:
-            stream: its name.
+            stream: its name; with ``late='side'`` also ``<Stream>__late``.
             meta: whether to add ``_timestamp``, event time in ms.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: nothing is bound to a stream it comes from, or it has an attribute of type object.
+            SparkLoweringError: the app can't run over streams.
+            SparkSetupError: the session's state store is not the one on RocksDB.
         """
-        return self._outputs([stream], meta=meta)[stream]
+        if not self._is_streaming:
+            return self._outputs([stream], meta=meta)[stream]
+        late = self._late == "side" and stream.endswith("__late")
+        self._require_stream(stream.removesuffix("__late") if late else stream)
+        frame = self._starter().output(stream, self._streamed_tables())
+        self._asked.add(stream)
+        if len(self._asked) == 2:
+            first, second = sorted(self._asked)
+            warnings.warn(
+                f"outputs '{first}' and '{second}' are streams of their own, and what is above them runs for each: "
+                "start(checkpoint, sinks) runs it once for all outputs",
+                stacklevel=2,
+            )
+        return frame if meta else frame.drop("_timestamp")
 
     def run(self, outputs: Sequence[str] | None = None, *, meta: bool = False) -> dict[str, DataFrame]:
         """Compute several streams with one pass per island; the islands' rows are cached until the session ends.

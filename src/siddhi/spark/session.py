@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from siddhi.spark._compat import require_spark
+from siddhi.spark._compat import checkpoint_files, require_spark
 from siddhi.spark.java import use_java
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.log.level": "ERROR",
@@ -52,6 +54,6 @@ def local_session(
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(app_name)
-    for name, value in {**SETTINGS, **(settings or {})}.items():
+    for name, value in {**SETTINGS, **checkpoint_files(), **(settings or {})}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -43,7 +43,7 @@ class Shard:
             )
         for module in program.modules:
             importlib.import_module(module)
-        self._program = program
+        self.program = program
         self._failure: tuple[str, Exception] | None = None
         self.number = -1
         self._runtime = self._build()
@@ -52,11 +52,11 @@ class Shard:
         self._used = False
 
     def _build(self) -> SiddhiAppRuntime:
-        runtime = SiddhiManager().create_siddhi_app_runtime(self._program.text)
-        runtime.collect(*(output.stream for output in self._program.outputs), timestamp=_TIME, chunk=None)
+        runtime = SiddhiManager().create_siddhi_app_runtime(self.program.text)
+        runtime.collect(*(output.stream for output in self.program.outputs), timestamp=_TIME, chunk=None)
         runtime.handle_exception_with(self._note)
         runtime.start()
-        for table in self._program.tables:
+        for table in self.program.tables:
             with pa.ipc.open_stream(table.rows) as reader:
                 for batch in reader:
                     runtime.input_handler(table.stream).send_batch(batch)  # without time, so that the clock stays
@@ -110,15 +110,14 @@ class Shard:
     def drain(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """What came out since the last time: the number of the output, and its attributes followed by event time."""
         found = self._runtime.drain()
-        for number, output in enumerate(self._program.outputs):
+        for number, output in enumerate(self.program.outputs):
             batch = found[output.stream]
             if len(batch):
                 yield number, pa.record_batch(batch)
 
-    def pieces(self, *, changed: bool) -> dict[bytes, bytes | None]:
-        """The state in pieces; with ``changed``, those that are new since the last time or since it was restored, and None
-        for a piece that is needed no more."""
-        return self._runtime.snapshot_pieces(dirty_only=changed)
+    def pieces(self) -> dict[bytes, bytes]:
+        """The state in pieces, called by what is in them; ``b""`` lists the others."""
+        return {name: data for name, data in self._runtime.snapshot_pieces().items() if data is not None}
 
     def restore(self, number: int, pieces: Mapping[bytes, bytes]) -> None:
         """Go on with a shard from its state.
@@ -135,8 +134,8 @@ class Shard:
         self._runtime.shutdown()
 
     def _note(self, error: Exception, origin: str, _: Sequence[object]) -> None:
-        if origin in self._program.forgiven:
-            logger.warning("app '%s', %s: %s: %s", self._program.app, origin, type(error).__name__, error)
+        if origin in self.program.forgiven:
+            logger.warning("app '%s', %s: %s: %s", self.program.app, origin, type(error).__name__, error)
         elif self._failure is None:
             self._failure = (origin, error)
 
@@ -145,7 +144,7 @@ class Shard:
             return
         (origin, error), self._failure = self._failure, None
         raise SparkRunError(
-            f"{type(error).__name__}: {error} (app '{self._program.app}', {origin}, shard {self.number}, "
+            f"{type(error).__name__}: {error} (app '{self.program.app}', {origin}, shard {self.number}, "
             f"event time {self._runtime.now})"
         ) from error
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, did_you_mean
+from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, SparkSetupError, did_you_mean
 from siddhi.planner import Plan
 from siddhi.spark import files
 from siddhi.spark.bindings import Binding
-from siddhi.spark.islands import Layout
+from siddhi.spark.frames import frame_of
+from siddhi.spark.islands import Island, Layout
 from siddhi.spark.late import LatePolicy
 from siddhi.spark.lowering import Settings
 from siddhi.spark.manifest import check_manifest, closed, manifest_of, mark_closed, partitions_of
-from siddhi.spark.query import Sink, SparkQuery, new_run, start_query
+from siddhi.spark.query import STATE_STORE, Sink, SparkQuery, new_run, start_query
+from siddhi.spark.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streaming import Streaming, StreamingPlan, plan_streaming
 
 __all__ = ["Starter"]
@@ -68,18 +70,7 @@ class Starter:
         punctuation = {stream: f"{checkpoint}/siddhi/punctuation/{stream}" for stream in self.bindings}
         for folder in punctuation.values():
             files.make_folder(self.spark, folder)
-        streaming = Streaming(
-            plan=self.plan,
-            layout=self.layout,
-            streaming=streaming_plan,
-            bindings=self.bindings,
-            punctuation=punctuation,
-            shards=self.settings.shards,
-            late=self.late,
-            run=new_run(),
-            last_clock=_LAST_CLOCK,
-            tables=tables,
-        )
+        streaming = self._lowered(streaming_plan, punctuation, tables)
         return start_query(
             self.spark, streaming, checkpoint, sinks, trigger=trigger or {}, partitions=partitions, name=name
         )
@@ -108,7 +99,60 @@ class Starter:
             query.written[stream] = query.written.get(stream, 0) + n
         return query
 
-    def _checked(self, sinks: Mapping[str, Sink]) -> StreamingPlan:
+    def output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
+        """A stream as a streaming DataFrame with ``_timestamp``; it keeps its state in the checkpoint of who starts it."""
+        base = stream.removesuffix("__late")
+        if self.late == "side" and base != stream:
+            steps = [step for step in self.layout.steps if not isinstance(step, Island) or base in step.inputs]
+        else:
+            steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
+        alone = replace(self, layout=replace(self.layout, steps=tuple(steps)))
+        self._checked([stream])
+        return alone._output(stream, tables)
+
+    def _output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
+        streaming_plan = self._checked([stream])
+        streaming = self._lowered(streaming_plan, {}, tables)
+        if not streaming_plan.programs:
+            attributes = self.plan.streams[stream].attributes
+            frame = frame_of(
+                streaming.branches(streaming.bases(self.spark), stream), attributes, timestamp="_timestamp"
+            )
+            assert frame is not None
+            return frame
+        name = "spark.sql.streaming.stateStore.providerClass"
+        if self.spark.conf.get(name, None) != STATE_STORE:
+            raise SparkSetupError(
+                f"stream '{stream}' keeps state, which needs Spark's store on RocksDB: "
+                f"spark.conf.set('{name}', '{STATE_STORE}'), or call start(...), which does"
+            )
+        released = streaming.released(self.spark)
+        if stream.endswith("__late"):
+            late = late_rows_of(streaming, released, stream.removesuffix("__late"))
+            assert late is not None
+            return late
+        return rows_of(streaming, released, stream, numbers_of(streaming, stream))
+
+    def _lowered(
+        self,
+        streaming_plan: StreamingPlan,
+        punctuation: Mapping[str, str],
+        tables: Mapping[str, bytes],
+    ) -> Streaming:
+        return Streaming(
+            plan=self.plan,
+            layout=self.layout,
+            streaming=streaming_plan,
+            bindings=self.bindings,
+            punctuation=punctuation,
+            shards=self.settings.shards,
+            late=self.late,
+            run=new_run(),
+            last_clock=_LAST_CLOCK,
+            tables=tables,
+        )
+
+    def _checked(self, sinks: Collection[str]) -> StreamingPlan:
         if not self.bindings:
             raise ValueError("no stream is bound")
         for binding in self.bindings.values():

@@ -7,13 +7,13 @@ step of the watermark.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from siddhi._version import __version__
@@ -22,6 +22,8 @@ from siddhi.spark.kept_state import KeptState
 from siddhi.spark.pack import packed, unpacked
 from siddhi.spark.program import IslandProgram
 from siddhi.spark.shard import Shard
+from siddhi.spark.waiting_rows import WaitingRows, new_token
+from siddhi.spark.worker import Kept, spare_modules
 
 if TYPE_CHECKING:
     from siddhi.spark.late import LatePolicy
@@ -33,9 +35,7 @@ LAYOUT_VERSION = 1
 LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
 _MOST_CACHED = 512
-_cache: OrderedDict[tuple[str, int], tuple[int, KeptState]] = OrderedDict()
-"""Engines by run and shard, with the version of the state they hold. The version is read from the store, so an attempt
-that failed never leaves an engine that is taken for the right one."""
+_engines: Kept[KeptState] = Kept(_MOST_CACHED, lambda kept: kept.shard.close())
 
 
 class IslandProcessor(StatefulProcessor):
@@ -62,19 +62,24 @@ class IslandProcessor(StatefulProcessor):
         self._programs = programs
         self._shards = shards
         self._ordering = ordering
-        self._run = run
+        self._run = self._query = run
         self._late = late
         self._last_clock = last_clock
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state."""
         self._handle = handle
+        context = TaskContext.get()
+        if context is not None:  # a DataFrame may be started more than once
+            self._query = f"{self._run} {context.getLocalProperty('sql.streaming.queryId')}"
         self._meta = handle.getValueState(
-            "meta", "format int, plan string, engine string, version bigint, clock bigint"
+            "meta", "format int, plan string, engine string, version bigint, clock bigint, token bigint"
         )
         self._engine = handle.getMapState("engine", "part string", "v int, blob binary")
-        self._pending = handle.getListState("pending", "ipc binary, min_t bigint, max_t bigint, n int")
-        self._timer = handle.getValueState("timer", "at bigint")
+        pending = handle.getListState("pending", "ipc binary, min_t bigint, max_t bigint, n int")
+        timer = handle.getValueState("timer", "at bigint, token bigint")
+        self._waiting = WaitingRows(pending, timer, handle, self._ordering)
+        spare_modules()
 
     def handleInputRows(
         self,
@@ -85,23 +90,20 @@ class IslandProcessor(StatefulProcessor):
         """Put rows aside until the watermark has passed them; late ones are handed on as such."""
         watermark = timerValues.getCurrentWatermarkInMs()
         shard = int(key[0])
-        first: int | None = None
         late: list[pa.RecordBatch] = []
+        kept: list[tuple[bytes, pa.RecordBatch]] = []
         for frame in rows:
             for data in frame["rows"]:
                 batch = unpacked(data)
-                if watermark > 0:
-                    is_late = pc.less(batch.column(0), watermark)
-                    if pc.any(is_late).as_py():
-                        late.append(batch.filter(is_late))
-                        batch = batch.filter(pc.invert(is_late))
+                if watermark <= 0 or pc.min(batch.column(0)).as_py() >= watermark:
+                    kept.append((data, batch))
+                    continue
+                is_late = pc.less(batch.column(0), watermark)
+                late.append(batch.filter(is_late))
+                batch = batch.filter(pc.invert(is_late))
                 if batch.num_rows:
-                    bounds = pc.min_max(batch.column(0)).as_py()
-                    data = data if not late else packed(batch)
-                    self._pending.appendValue((data, bounds["min"], bounds["max"], batch.num_rows))
-                    first = bounds["min"] if first is None else min(first, bounds["min"])
-        if first is not None:
-            self._arm(first + 1, keep_earlier=True)
+                    kept.append((packed(batch), batch))
+        self._waiting.add(self._query, shard, kept)
         for batch in late:
             if self._late == "error":
                 raise SparkRunError(
@@ -115,13 +117,13 @@ class IslandProcessor(StatefulProcessor):
         self,
         key: Any,
         timerValues: Any,
-        expiredTimerInfo: Any,  # noqa: ARG002 - Spark hands it in
+        expiredTimerInfo: Any,
     ) -> Iterator[pd.DataFrame]:
         """The watermark has moved: send what it has passed, in the order of time, and fire timers due by then."""
         watermark = timerValues.getCurrentWatermarkInMs()
         shard_number = int(key[0])
         program = self._programs[shard_number // self._shards]
-        ready, rest = self._split(watermark)
+        ready, rest, token = self._waiting.split(self._query, shard_number, watermark)
         kept, version = self._load(shard_number, program, watermark if ready is None else ready)
         shard = kept.shard
         if ready is not None:
@@ -134,53 +136,14 @@ class IslandProcessor(StatefulProcessor):
         for number, batch in shard.drain():
             first = sum(len(p.outputs) for p in self._programs[: shard_number // self._shards])
             yield _released(first + number, shard_number, batch.num_rows, packed(batch))
-        self._store(kept, program, version, watermark)
-        _keep((self._run, shard_number), version + 1, kept)
-        due = shard.next_due
-        nexts = [] if due is None else [due + 1]
-        if rest is not None:
-            nexts.append(pc.min(rest.column(0)).as_py() + 1)
-        self._arm(min(nexts) if nexts else None)
+        self._store(kept, shard_number, version + 1, watermark)
+        fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
+        self._waiting.rearm(self._query, shard_number, rest, token, shard.next_due, fired)
 
     def close(self) -> None:
         """Nothing to close: engines are kept for the next batch."""
 
     # --- state
-
-    def _arm(self, at: int | None, *, keep_earlier: bool = False) -> None:
-        """Let one timer wait for the watermark, which fires when the watermark reaches it."""
-        before = self._timer.get()
-        if before is not None:
-            (armed,) = before
-            if at is not None and keep_earlier and armed <= at:
-                return
-            if armed == at:
-                return
-            self._handle.deleteTimer(armed)
-            if at is None:
-                self._timer.clear()
-        if at is not None:
-            self._handle.registerTimer(at)
-            self._timer.update((at,))
-
-    def _split(self, watermark: int) -> tuple[pa.RecordBatch | None, pa.RecordBatch | None]:
-        """What the watermark has passed, in order, and what not."""
-        held = list(self._pending.get())
-        if not held:
-            return None, None
-        batches = [unpacked(bytes(data)) for data, _, _, _ in held]
-        rows = pa.Table.from_batches(batches).combine_chunks().to_batches()
-        batch = rows[0] if rows else batches[0]
-        passed = pc.less(batch.column(0), watermark)
-        ready, rest = batch.filter(passed), batch.filter(pc.invert(passed))
-        self._pending.clear()
-        if rest.num_rows:
-            bounds = pc.min_max(rest.column(0)).as_py()
-            self._pending.appendValue((packed(rest), bounds["min"], bounds["max"], rest.num_rows))
-        if ready.num_rows:
-            keys = [(f"o{n}", "ascending") for n in range(self._ordering)]
-            ready = ready.take(pc.sort_indices(ready, sort_keys=keys))
-        return (ready if ready.num_rows else None), (rest if rest.num_rows else None)
 
     def _load(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> tuple[KeptState, int]:
         """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
@@ -189,14 +152,14 @@ class IslandProcessor(StatefulProcessor):
             shard = Shard(program)
             shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
             return KeptState(shard), 0
-        format_, plan, engine, version, _ = meta
+        format_, plan, engine, version, _, token = meta
         if format_ != LAYOUT_VERSION or plan != program.fingerprint:
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
             )
-        cached = _cache.get((self._run, number))
-        if cached is not None and cached[0] == version:
-            return cached[1], version
+        cached = _engines.take(self._query, number, token)
+        if cached is not None:
+            return cached, version
         kept = KeptState(Shard(program))
         try:
             kept.read(number, self._engine)
@@ -204,21 +167,13 @@ class IslandProcessor(StatefulProcessor):
             raise SparkRunError(f"shard {number} of app '{program.app}': {error}") from error
         return kept, version
 
-    def _store(self, kept: KeptState, program: IslandProgram, version: int, watermark: int) -> None:
-        kept.write(self._engine, version + 1)
-        self._meta.update((LAYOUT_VERSION, program.fingerprint, __version__, version + 1, watermark))
+    def _store(self, kept: KeptState, number: int, version: int, watermark: int) -> None:
+        program, token = kept.shard.program, new_token()
+        kept.write(self._engine, version)
+        self._meta.update((LAYOUT_VERSION, program.fingerprint, __version__, version, watermark, token))
+        _engines.put(self._query, number, token, kept)
 
 
 def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
     released: pd.DataFrame = pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
     return released
-
-
-def _keep(key: tuple[str, int], version: int, kept: KeptState) -> None:
-    before = _cache.pop(key, None)
-    if before is not None and before[1] is not kept:
-        before[1].shard.close()
-    _cache[key] = (version, kept)
-    while len(_cache) > _MOST_CACHED:
-        _, (_, oldest) = _cache.popitem(last=False)
-        oldest.shard.close()

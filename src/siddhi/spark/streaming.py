@@ -17,7 +17,7 @@ from siddhi.spark.island_rows import TICK, spread_columns
 from siddhi.spark.islands import Island, Layout, NativeStep, stateless_island
 from siddhi.spark.late import LatePolicy
 from siddhi.spark.native import project
-from siddhi.spark.pack import PACKED, RELEASED, pack_rows
+from siddhi.spark.pack import PACKED, RELEASED, RowLayout, pack_rows
 from siddhi.spark.program import IslandProgram, TableFeed, slots_of, write_program
 from siddhi.spark.stateful import IslandProcessor
 from siddhi.types import AttributeType
@@ -102,13 +102,13 @@ class Streaming:
 
     def released(self, spark: SparkSession) -> DataFrame:
         """What the stateful operator puts out: see :data:`siddhi.spark.pack.RELEASED`."""
-        rows, columns = self._rows(spark)
+        rows, layout = self._rows(spark)
         ordering = self.ordering
         programs = tuple(
             replace(p, tables=tuple(TableFeed(s, self.tables[name]) for name, s in p.fills if name in self.tables))
             for p in self.streaming.programs
         )
-        packed = rows.mapInArrow(pack_rows(programs, columns, ordering), PACKED)
+        packed = rows.mapInArrow(pack_rows(programs, layout), PACKED)
         processor = IslandProcessor(programs, self.shards, ordering, self.run, self.late, self.last_clock)
         return packed.groupBy("shard").transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=RELEASED, outputMode="Append", timeMode="EventTime"
@@ -149,8 +149,8 @@ class Streaming:
                 found += [project(query, branch, places[query.name]) for branch in self.branches(bases, source)]
         return found
 
-    def _rows(self, spark: SparkSession) -> tuple[DataFrame, tuple[tuple[int, ...], ...]]:
-        """Rows of all islands in one pass over each source; per island the columns of its door."""
+    def _rows(self, spark: SparkSession) -> tuple[DataFrame, RowLayout]:
+        """Rows of all islands in one pass over each source, and their layout."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
         bases = self.bases(spark)
         programs = self.streaming.programs
@@ -165,33 +165,53 @@ class Streaming:
             if program.ticks:
                 for stream, base in bases.items():
                     by_base[stream].append((at, TICK, Branch(base, ()), ()))
+        by_base = {origin: found for origin, found in by_base.items() if found}
         paths = sorted({path for found in by_base.values() for *_, path in found})
+        sources = {bases[origin].source for origin in by_base}
         frames = []
         for origin, found in by_base.items():
-            if not found:
-                continue
             base = bases[origin]
-            options = []
-            for at, number, branch, path in found:
-                fields = self._fields(at, number, branch, paths.index(path), columns[at], slots)
-                struct = F.struct(*fields)
-                options.append(struct if branch.condition is None else F.when(branch.condition, struct))
             carried = [F.col(TIME), F.lit(base.source).alias("source")]
             carried += [F.col(f"{SEQUENCE}{n}") for n in range(base.sequence)]
             observed = base.frame.observe(f"siddhi_{origin}", F.max(F.col(TIME)).alias("last"))
-            frames.append(observed.select(*carried, F.inline(F.array_compact(F.array(*options)))))
+            made = [
+                (branch.condition, self._fields(at, number, branch, paths.index(path), columns[at], slots))
+                for at, number, branch, path in found
+            ]
+            if len(made) == 1:
+                ((condition, fields),) = made
+                frames.append((observed if condition is None else observed.where(condition)).select(*carried, *fields))
+                continue
+            # One pass: every row becomes as many as branches let it through.
+            structs = [F.struct(*fields) if c is None else F.when(c, F.struct(*fields)) for c, fields in made]
+            frames.append(observed.select(*carried, F.inline(F.array_compact(F.array(*structs)))))
         rows = frames[0]
         for frame in frames[1:]:
             rows = rows.unionByName(frame)
-        order = [
-            F.col(TIME),
-            F.col("source"),
-            *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)),
-            F.col("place"),
-        ]
-        door = [F.col(f"d{n}") for n in range(len(slots))]
-        spread = F.explode(F.col("shards")).alias("shard")
-        return rows.select(spread, F.col("island"), *order, *door), tuple(columns)
+        layout = RowLayout(
+            doors=tuple(columns),
+            order=(
+                None,
+                next(iter(sources)) if len(sources) == 1 else None,
+                *(None for _ in range(self._sequence)),
+                0 if len(paths) == 1 else None,
+            ),
+            island=0 if len(programs) == 1 else None,
+        )
+        names = [TIME, "source", *(f"{SEQUENCE}{n}" for n in range(self._sequence)), "place"]
+        sent = ["island"] if layout.island is None else []
+        sent += [name for name, value in zip(names, layout.order, strict=True) if value is None]
+        sent += [f"d{n}" for n in range(len(slots))]
+        shard = F.explode(F.col("shards")).alias("shard") if self._spreads else F.col("shard")
+        return rows.select(shard, *sent), layout
+
+    @property
+    def _spreads(self) -> bool:
+        """Whether there are rows that go to all shards of an island."""
+        return any(
+            island.key is not None and any(keys is None for keys in island.key.streams.values())
+            for island in self.streaming.islands
+        )
 
     def _fields(
         self,
@@ -203,11 +223,18 @@ class Streaming:
         slots: Sequence[AttributeType],
     ) -> list[Column]:
         island, program = self.streaming.islands[at], self.streaming.programs[at]
-        door, shards = spread_columns(island, program, self.plan, number, branch, self.shards)
+        door, shard = spread_columns(island, program, self.plan, number, branch, self.shards)
         filled = dict(zip(columns, door, strict=True))
-        first = F.lit(at * self.shards)
+        first = at * self.shards
+        if not self._spreads:
+            assert shard is not None
+            target = (shard + F.lit(first)).alias("shard")
+        elif shard is None:
+            target = F.sequence(F.lit(first), F.lit(first + self.shards - 1)).alias("shards")
+        else:
+            target = F.array(shard + F.lit(first)).alias("shards")
         return [
-            F.transform(shards, lambda shard: shard + first).alias("shards"),
+            target,
             F.lit(at).alias("island"),
             F.lit(place).alias("place"),
             *(filled.get(n, F.lit(None)).cast(SPARK_TYPES[slot]).alias(f"d{n}") for n, slot in enumerate(slots)),
