@@ -16,6 +16,7 @@
     ├── SiddhiRuntimeError                 while events flow
     │   ├── EventError                     a row that does not fit its stream (also a ValueError)
     │   ├── NotRunningError                the app has not been started, or is shut down
+    │   ├── AggregationTimeError           what stands behind `within` or `per` is no time (also a ValueError)
     │   ├── DefinitionNotExistError        no stream, query or table of that name
     │   ├── ConnectionUnavailableError     a source, sink or store can't be reached now
     │   │   └── SubscriberUnavailableError nobody has subscribed to a topic
@@ -231,6 +232,22 @@ class EventError(SiddhiRuntimeError, ValueError):
 
 class NotRunningError(SiddhiRuntimeError):
     """The app has not been started or is shut down."""
+
+
+class AggregationTimeError(SiddhiRuntimeError, ValueError):
+    """What a value behind ``within`` or ``per`` of an aggregation says is no time, range or bucket length that it has.
+
+    Args:
+        message: what is wrong.
+        hint: what to write instead.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return ": ".join(map(str, self.args))
 
 
 class DefinitionNotExistError(SiddhiRuntimeError, KeyError):

@@ -94,3 +94,11 @@ def test_purging(elements: str, purge: PurgePlan | None) -> None:
 )
 def test_wrong_purging(elements: str) -> None:
     assert refused(f"@purge({elements}) partition with (s of S) " + BODY).code == "E315"
+
+
+def test_an_inner_stream_is_not_read_outside() -> None:
+    body = "partition with (s of S) begin from S select i insert into #A; end; "
+    for text in (body + "from #A select i insert into O;", "from #A select i insert into O; " + body):
+        error = refused(text)
+        assert error.code == "E312"
+        assert "inside that partition only: insert it into a stream without '#'" in (error.hint or "")

@@ -88,3 +88,11 @@ def test_names_inside_partitions_are_no_names_of_the_app():
 def test_annotations_that_may_stand_once(text):
     with pytest.raises(DuplicateAnnotationError, match="is defined twice"):
         parse(text)
+
+
+@pytest.mark.parametrize(("first", "known"), [(AGGREGATION, "an aggregation"), (TRIGGER, "a trigger")])
+def test_what_is_defined_already_has_its_article(first, known):
+    with pytest.raises(
+        DuplicateDefinitionError, match=f"the table 'S' can't be defined: {known} of this name is defined"
+    ):
+        parse(f"{first}; define table S (a int)")

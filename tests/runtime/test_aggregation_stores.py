@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
@@ -95,6 +95,7 @@ STEPS = st.lists(st.sampled_from([1_000, 2_000, 61_000, 1_800_000, 4_000_000]), 
 
 @settings(max_examples=15)
 @given(steps=STEPS, cuts=st.sets(st.integers(0, 7)), by=st.sampled_from(["", "by ts"]))
+@example(steps=[2_000, 2_000, 1_000, 1_000, 2_000, 1_800_000, 1_000, 1_800_000], cuts=set(range(8)), by="by ts")
 def test_restarts_between_seconds_change_nothing(
     tmp_path_factory: pytest.TempPathFactory, steps: list[int], cuts: set[int], by: str
 ) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from siddhi import SiddhiAppRuntime, SiddhiManager, extension
+from siddhi import Event, SiddhiAppRuntime, SiddhiManager, extension
 from siddhi._core.event import live_events
-from siddhi.errors import CannotRestoreStateError, OnDemandQueryCreationError
+from siddhi.errors import AggregationTimeError, CannotRestoreStateError, OnDemandQueryCreationError
 from siddhi.extension import Registry
 from siddhi.types import AttributeType
 
@@ -293,8 +293,13 @@ def test_an_aggregation_stands_on_either_side_of_a_join(left: str, kind: str, ri
 
 def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
     seen: list[str] = []
+
+    def note(error: BaseException, origin: str, events: list[Event]) -> None:
+        assert isinstance(error, AggregationTimeError)
+        seen.append(str(error))
+
     with create(STREAM + KEPT + BY + JOIN.format(left="J", kind="join", right="A")) as runtime:
-        runtime.handle_exception_with(lambda error, origin, events: seen.append(str(error)))
+        runtime.handle_exception_with(note)
         asks = runtime.input_handler("J")
         asks.send(("x", 5, 5, "sec"), timestamp=BASE)
         asks.send(("x", 5, None, "sec"), timestamp=BASE)

@@ -248,3 +248,8 @@ def test_an_app_that_runs_can_be_debugged_and_batches_go_row_by_row(app):
     table = pyarrow.table({"k": ["a", "b"], "v": pyarrow.array([2, 3], pyarrow.int32()), "at": [1001, 1002]})
     app.input_handler("S").send_batch(table, timestamp="at")
     assert [stop[2] for stop in stops] == [[("a", 2)], [("b", 3)]]
+
+
+def test_no_other_name_is_proposed_for_a_query_inside_a_partition(app):
+    with pytest.raises(DefinitionNotExistError, match=r"is inside a partition: there is nothing to stop at$"):
+        app.debug().acquire_break_point("inner", "IN")

@@ -30,7 +30,7 @@ from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch
 from siddhi.spark.island_rows import TICK
 from siddhi.spark.islands import cut
-from siddhi.spark.pack import packed, unpack_output, unpacked
+from siddhi.spark.pack import RowLayout, packed, unpack_output, unpacked
 from siddhi.spark.program import IslandProgram, slots_of
 from siddhi.spark.query import new_run
 from siddhi.spark.shard import ARROW_TYPES
@@ -298,9 +298,10 @@ class _Whole(Streaming):
 
     members: Sequence[_Member] = ()
 
-    def _rows(self, spark: SparkSession) -> tuple[DataFrame, tuple[tuple[int, ...], ...]]:
+    def _rows(self, spark: SparkSession) -> tuple[DataFrame, RowLayout]:
         del spark
-        return _rows(self.members, self.streaming)
+        rows, columns = _rows(self.members, self.streaming)
+        return rows, RowLayout(columns, order=(None,) * self.ordering)
 
 
 def _rows(members: Sequence[_Member], whole: StreamingPlan) -> tuple[DataFrame, tuple[tuple[int, ...], ...]]:
@@ -311,4 +312,5 @@ def _rows(members: Sequence[_Member], whole: StreamingPlan) -> tuple[DataFrame, 
     rows = frame.select(F.col(TIME), F.col(f"{SEQUENCE}0"), F.inline(F.array_compact(F.array(*options))))
     order = [F.col(TIME), F.col("source"), F.col(f"{SEQUENCE}0"), F.col("place")]
     door = [F.col(f"d{n}") for n in range(len(slots))]
-    return rows.select(F.explode("shards").alias("shard"), "island", *order, *door), tuple(columns)
+    shard = F.explode("shards").alias("shard") if "shards" in rows.columns else F.col("shard")
+    return rows.select(shard, "island", *order, *door), tuple(columns)

@@ -285,7 +285,8 @@ cdef class Aggregation(Processor):
         for i in range(n):
             level = <Level> self.levels[i]
             if now < level.end:
-                break
+                # A coarser one may be over all the same: after a restart it is where the app before has left it.
+                continue
             if level.running.keys.size:
                 self.flush(level, <Level> self.levels[i + 1] if i + 1 < n else None)
             self.calendar.bounds(level.length, now, &level.start, &level.end)

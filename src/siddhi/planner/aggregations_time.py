@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 
+from siddhi.errors import AggregationTimeError
 from siddhi.query_api.definition import Duration
 
 __all__ = ["duration_named", "kept_duration", "time_range"]
@@ -32,22 +33,15 @@ _WORDS = {
 }
 
 
-class _MisreadError(ValueError):
-    """What is wrong, and a hint; where a query is at work there is nobody but the log to show both."""
-
-    def __str__(self) -> str:
-        return ": ".join(map(str, self.args))
-
-
 def duration_named(text: object) -> Duration:
     """The bucket length a word behind ``per`` means, in any case.
 
     Raises:
-        ValueError: it means none; the second argument is a hint.
+        AggregationTimeError: it means none; the second argument is a hint.
     """
     duration = _WORDS.get(text.strip().lower()) if isinstance(text, str) else None
     if duration is None:
-        raise _MisreadError(
+        raise AggregationTimeError(
             f"{text!r} behind 'per' is no bucket length", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'"
         )
     return duration
@@ -57,11 +51,11 @@ def kept_duration(duration: Duration, kept: tuple[Duration, ...], aggregation: s
     """Its number among those that an aggregation keeps.
 
     Raises:
-        ValueError: it keeps others; the second argument is a hint.
+        AggregationTimeError: it keeps others; the second argument is a hint.
     """
     if duration not in kept:
         names = ", ".join(f"'{other.value}'" for other in kept)
-        raise _MisreadError(
+        raise AggregationTimeError(
             f"aggregation '{aggregation}' keeps no values per {duration.value}: "
             f"the aggregate values for {duration.name} granularity cannot be provided",
             f"it keeps {names}",
@@ -73,7 +67,7 @@ def time_range(*values: object) -> tuple[int, int]:
     """The range [start, end) in ms that one text with wildcards, or two times (ms or text) behind ``within`` mean.
 
     Raises:
-        ValueError: they mean none; the second argument is a hint.
+        AggregationTimeError: they mean none; the second argument is a hint.
     """
     first = values[0]
     for value, place in zip(values, ("first ", "second ") if len(values) > 1 else ("",), strict=True):
@@ -81,14 +75,14 @@ def time_range(*values: object) -> tuple[int, int]:
             raise _MisreadError(f"the {place}value behind 'within' is null", "leave such events out with a filter")
     if len(values) == 1:
         if not isinstance(first, str):
-            raise _MisreadError(
+            raise AggregationTimeError(
                 "only text can stand alone behind 'within'", "write two times, or a text such as '2017-06-** **:**:**'"
             )
         return _covered(first)
     second = values[1]
     start, end = _instant(first), _instant(second)
     if start >= end:
-        raise _MisreadError(
+        raise AggregationTimeError(
             f"the range behind 'within' is empty: {first!r} is not before {second!r}", "the end is not part of it"
         )
     return start, end
@@ -101,7 +95,9 @@ def _instant(value: object) -> int:
         match = _TIME.fullmatch(value.strip())
         if match is not None:
             return _ms(*(int(part) for part in match.groups()[:6]), offset=_offset(match), text=value)
-    raise _MisreadError(f"{value!r} behind 'within' is no time", _FORMATS.split(", with", 1)[0] + ", or a long in ms")
+    raise AggregationTimeError(
+        f"{value!r} behind 'within' is no time", _FORMATS.split(", with", 1)[0] + ", or a long in ms"
+    )
 
 
 def _covered(text: str) -> tuple[int, int]:
@@ -109,7 +105,7 @@ def _covered(text: str) -> tuple[int, int]:
     parts = match.groups()[:6] if match is not None else ()
     given = [int(part) for part in parts if part != "**"]
     if match is None or any(part == "**" for part in parts[: len(given)]):
-        raise _MisreadError(f"'{text}' behind 'within' is no range of time", _FORMATS)
+        raise AggregationTimeError(f"'{text}' behind 'within' is no range of time", _FORMATS)
     offset = _offset(match)
     start = _ms(*given, *(1, 1, 0, 0, 0)[len(given) - 1 :], offset=offset, text=text)
     if len(given) > 2:
@@ -125,7 +121,7 @@ def _offset(match: re.Match[str]) -> timedelta:
     if sign is None:
         return timedelta()
     if int(hours) > 23 or int(minutes) > 59:
-        raise _MisreadError(f"'{match.string}' behind 'within' has an impossible offset", _FORMATS)
+        raise AggregationTimeError(f"'{match.string}' behind 'within' has an impossible offset", _FORMATS)
     offset = timedelta(hours=int(hours), minutes=int(minutes))
     return offset if sign == "+" else -offset
 
@@ -134,5 +130,5 @@ def _ms(year: int, month: int, day: int, hour: int, minute: int, second: int, *,
     try:
         local = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError as error:
-        raise _MisreadError(f"'{text}' behind 'within' names no time: {error}", _FORMATS) from error
+        raise AggregationTimeError(f"'{text}' behind 'within' names no time: {error}", _FORMATS) from error
     return (local - offset - _EPOCH) // timedelta(milliseconds=1)

@@ -115,7 +115,14 @@ class Catalog:
                 kind = SourceKind.INNER if self.inner is not None else SourceKind.STREAM
                 return Source(kind, label, inner[label].attributes)
             known = [key for key in inner if key.startswith("#")]
-            raise self._too_early(label, unknown_definition("inner stream", label, known, at))
+            unknown = unknown_definition("inner stream", label, known, at)
+            if self.inner is None and label in self.filled:
+                unknown.hint = (
+                    f"what a partition inserts into '{label}' is read inside that partition only: "
+                    "insert it into a stream without '#' to read it elsewhere"
+                )
+                raise unknown
+            raise self._too_early(label, unknown)
         if is_fault:
             label = f"!{name}"
             if label in self.streams:

@@ -59,7 +59,10 @@ def _unique_definitions(app: SiddhiApp) -> list[AnyDefinition]:
             if not _agree(other, definition):
                 kind, known = KINDS[type(definition).__name__], KINDS[type(other).__name__]
                 place = f" in line {other.span.line}" if other.span else ""
-                message = f"the {kind} '{definition.id}' can't be defined: a {known} of this name is defined{place}"
+                article = "an" if known[0] in "aeiou" else "a"
+                message = (
+                    f"the {kind} '{definition.id}' can't be defined: {article} {known} of this name is defined{place}"
+                )
                 raise _at(definition, app, DuplicateDefinitionError(message))
         if not any(type(other) is type(definition) for other in earlier):
             kept.append(definition)

@@ -163,10 +163,11 @@ class SiddhiDebugger:
 
     def _require(self, query: str) -> None:
         if query not in self._queries:
-            why = "is inside a partition" if query in self._assembly.queries else "does not exist"
+            is_inside = query in self._assembly.queries
+            why = "is inside a partition" if is_inside else "does not exist"
             raise DefinitionNotExistError(
                 f"query '{query}' of app '{self._assembly.context.name}' {why}: "
-                f"there is nothing to stop at{did_you_mean(query, self._queries)}"
+                f"there is nothing to stop at{'' if is_inside else did_you_mean(query, self._queries)}"
             )
 
     def _hook_in(self, query: str) -> Callable[[list[Event]], None]:
