@@ -34,7 +34,7 @@ from siddhi.spark.pack import RowLayout, packed, unpack_output, unpacked
 from siddhi.spark.program import IslandProgram, slots_of
 from siddhi.spark.query import new_run
 from siddhi.spark.shard import ARROW_TYPES
-from siddhi.spark.stateful import LATE
+from siddhi.spark.stateful import LATE, ShardRange
 from siddhi.spark.streaming import Streaming, StreamingPlan, plan_streaming, watermarked
 from siddhi.spark.testing import Row
 from siddhi.types import AttributeType
@@ -94,6 +94,7 @@ class ManyApps:
             tuple(program for each in self._cut for program in each.programs),
             (),
         )
+        self._ranges = tuple(ShardRange(n * shards) for n in range(len(self._whole.programs)))
         self.last = max(time for app in apps for _, time, _ in app.rows)
 
     # --- in
@@ -143,8 +144,9 @@ class ManyApps:
                 for n, stream in enumerate(self._fed[number])
             }
             member = _Member(
-                made, layout, cut_, {}, {}, self._shards, "drop", "", LAST_CLOCK, {}, given=given, first=first
-            )
+                made, layout, cut_, {}, {}, self._shards, "drop", "", LAST_CLOCK, {},
+                self._ranges, given=given, first=first,
+            )  # fmt: skip
             found.append(member)
             first += len(cut_.programs)
         return found
@@ -167,7 +169,7 @@ class ManyApps:
             members = self._members(frame)
             whole = _Whole(
                 members[0].plan, members[0].layout, self._whole, {}, {}, self._shards, "drop", new_run(), LAST_CLOCK, {},
-                members=members,
+                self._ranges, members=members,
             )  # fmt: skip
 
             def take(batch: DataFrame, number: int, run: int = run) -> None:
@@ -235,15 +237,15 @@ def _one_after_the_other(
             for island, group in itertools.groupby(enumerate(batch.column(1).to_pylist()), key=lambda item: item[1]):
                 places = [place for place, _ in group]
                 part = batch.slice(places[0], len(places))
-                first, last = (pa.array([clock] * len(places), pa.int64()) for clock in clocks[island])
+                ends = [pa.array([clock] * len(places), pa.int64()) for clock in clocks[island]]
                 door = [part.column(3 + n) for n in columns[island]]
-                arrays = [part.column(0), first, last, part.column(2), *door]
+                arrays = [part.column(0), part.column(2), *(ends if programs[island].timed else ()), *door]
                 yield island, pa.RecordBatch.from_arrays(arrays, names=[f"x{n}" for n in range(len(arrays))])
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for island, parts in itertools.groupby(pieces(batches), key=lambda item: item[0]):
             given = (part for _, part in parts)
-            for out in sorted_rows(programs[island], EndOfInput(flush=False))(given):
+            for out in sorted_rows(programs[island], EndOfInput(flush=False), f"{island}")(given):
                 arrays = [pa.array([island], pa.int32()), pa.array([packed(out)], pa.binary())]
                 yield pa.RecordBatch.from_arrays(arrays, names=["island", "rows"])
 

@@ -72,7 +72,9 @@ def time_range(*values: object) -> tuple[int, int]:
     first = values[0]
     for value, place in zip(values, ("first ", "second ") if len(values) > 1 else ("",), strict=True):
         if value is None:
-            raise AggregationTimeError(f"the {place}value behind 'within' is null", "leave such events out with a filter")
+            raise AggregationTimeError(
+                f"the {place}value behind 'within' is null", "leave such events out with a filter"
+            )
     if len(values) == 1:
         if not isinstance(first, str):
             raise AggregationTimeError(
