@@ -132,6 +132,32 @@ def test_groups(pattern: str, events: str, expected: str) -> None:
     assert run(f"from {pattern} select e1.x as x, e2.x as y, e3.x as z", events) == expected.split()
 
 
+HANDED_ON_AGAIN = [
+    ("e0=A<1:>, e1=A[x > 5] and e2=B", "A1 A2 A3 A9 B4", "[1,2,3],9,4@1004"),
+    ("every e0=A<1:>, e1=A[x > 5] and e2=B", "A1 A2 A9 B4 A1 A2 A3 A9 B5", "[1,2],9,4@1003 [1,2,3],9,5@1008"),
+    ("e0=A<1:>, e3=B<0:>, e1=A and e2=B", "A1 A2 A3 B4", "[1,2,3],3,4@1003"),
+    ("e0=A<1:>, (e1=A and e2=B and e3=B)", "A1 A2 B4", "[1,2],2,4@1002"),
+    ("e0=A<1:>, (e1=A and e2=B and e3=B)", "A1 A2 A3 A4 B5", "[1,2,3,4],4,5@1004"),
+    ("e0=A<1:>, (e1=A and e2=B and e3=B), e4=C", "A1 A2 A3 B4 C5", "[1,2,3],3,4@1004"),
+    ("e3=C, e0=A<1:>, e1=A[x > 5] and e2=B[x == e3.x]", "C4 A1 A2 A3 A9 B4", "[1,2,3],9,4@1005"),
+    ("e0=A<1:>, (e1=A and e2=B and not C)", "A1 A2 A3 B4", "[1,2,3],3,4@1003"),
+    ("e0=A<1:>, (e1=A[x > 5] and not C for 1 sec and e2=B)", "A1@1000 A2 A3 A9 B4 T@5000", "[1,2,3,9],9,4@2003"),
+]
+
+
+@pytest.mark.parametrize(("sequence", "events", "expected"), HANDED_ON_AGAIN)
+def test_what_a_count_hands_on_more_than_once_is_complete_once(sequence: str, events: str, expected: str) -> None:
+    runtime = started(f"from {sequence} select e0.x as run, e1.x as x, e2.x as y")
+    rows: list[str] = []
+    runtime.add_callback("O", lambda found: rows.extend(f"{written(e.data)}@{e.timestamp}" for e in found))
+    send(runtime, events)
+    send(runtime, "D1 C2 C3")
+    at_work = pattern_of(runtime)
+    at_work.drop_state(0)
+    assert (rows, at_work.alive, at_work.matches.alive_events) == (expected.split(), 0, 0)
+    runtime.shutdown()
+
+
 ABSENCES = [
     ("every e1=A -> not B for 1 sec", "A1@1000 A2@1400 T@2100 T@2500 A3@3000 B@3500 T@5000", "1@2000 2@2400"),
     ("e1=A -> not B[x > e1.x] for 1 sec", "A10@1000 B5@1500 T@2100", "10@2000"),

@@ -281,8 +281,8 @@ class Model:
 
     def complete(self, number: int, match: Match, time: int) -> None:
         for matches in self.pending[number]:
-            if match in matches:
-                matches.remove(match)
+            # A count may have handed it on more than once.
+            matches[:] = [other for other in matches if other is not match]
         match.time = time
         again = self.steps[number].again
         if not match.broken:

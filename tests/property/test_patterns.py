@@ -248,3 +248,28 @@ def test_patterns_find_what_the_twin_finds(way: str, is_sequence: bool, data: st
         engine.send(sent)
     engine.finish()
     assert engine.rows == expected(pattern, sent), pattern.text
+
+
+@pytest.mark.parametrize("sent", ["AAB", "AAAB", "AAAABAB", "ABAAB"])
+@pytest.mark.parametrize("group", ["AB", "ABB", "ABAB"])
+@pytest.mark.parametrize("least", [0, 2])
+def test_the_twin_agrees_on_what_a_count_hands_on_more_than_once(least: int, group: str, sent: str) -> None:
+    def fits(value: int, _: list[Value]) -> bool:
+        return value >= least
+
+    count = Operand("A", 0, lambda value, _: True)
+    operands = [Operand(stream, slot, fits) for slot, stream in enumerate(group, 1)]
+    pattern = Written(
+        "every e0=A<1:>, (" + " and ".join(f"e{each.slot}={each.stream}[x >= {least}]" for each in operands) + ")",
+        ", ".join(f"e{slot}.x as x{slot}" for slot in range(len(operands) + 1)),
+        [*range(len(operands) + 1)],
+        [Step("count", [count], 1, -1), Step("and", operands)],
+        is_sequence=True,
+        within=None,
+    )
+    pattern.steps[0].group = pattern.steps[0].again = 0
+    history = [(stream, 100 + at, at) for at, stream in enumerate(sent)]
+    engine = Engine(pattern)
+    engine.send(history)
+    engine.finish()
+    assert engine.rows == expected(pattern, history)

@@ -129,18 +129,20 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
     cdef Operand operand = <Operand> state.operand[inlet.operand]
     cdef uint32_t bit = (<uint32_t> 1) << inlet.operand
     cdef EntryC* entry
+    cdef EntryC* found
     cdef EntryC* following
     if operand.index is None:
         following = run.pending[inlet.state].head
     else:
         following = operand.index.find(event, pattern.frame)
     while following is not NULL:
-        entry = following
+        found = following
         if operand.index is None:
-            following = entry.next
+            entry = found
+            following = found.next
         else:
-            following = entry.bucket_next
-            entry = entry.sibling
+            entry = found.sibling
+            following = found.bucket_next
         if not entry.open & bit:
             continue
         if pattern.is_sequence and state.kind == OR and is_any_there(state, inlet.operand, entry.partial):
@@ -154,6 +156,9 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
             entry.open &= ~bit
             if state.kind == OR or is_complete(state, entry):
                 run.renew |= pattern.renews and inlet.state == 1 and inlet.operand == 0
+                if has_other_places(pattern, entry):
+                    leave_other_places(pattern, entry)
+                    following = found.next if operand.index is None else found.bucket_next
                 complete(pattern, run, state, entry, inlet.state, event.timestamp)
         elif pattern.is_sequence:
             pattern.matches.empty(entry.partial, operand.slot)
@@ -161,6 +166,22 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
             if entry.open == 0:
                 pattern.remove(entry)
     return 0
+
+
+cdef inline bint has_other_places(Pattern pattern, const EntryC* entry) noexcept:
+    """Whether a complete partial match may wait in its group once more: in a sequence, a count hands it on again."""
+    return pattern.is_sequence and not entry.broken and entry.partial.entries.sibling is not NULL
+
+
+cdef void leave_other_places(Pattern pattern, EntryC* entry) noexcept:
+    """Let a group forget a partial match but for one entry, so that it is complete once only."""
+    cdef EntryC* other = entry.partial.entries
+    cdef EntryC* following
+    while other is not NULL:
+        following = other.sibling
+        if other != entry and other.state == entry.state:
+            pattern.remove(other)
+        other = following
 
 
 cdef int complete(Pattern pattern, RunC* run, State state, EntryC* entry, int number, int64_t timestamp) except -1:
@@ -271,6 +292,9 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
         if done and (state.kind != AND or is_complete(state, entry)):
             if number == 0 and not begin_by_time(pattern, run, entry.partial, when):
                 entry.broken = True
+            if has_other_places(pattern, entry):
+                leave_other_places(pattern, entry)
+                following = entry.next
             complete(pattern, run, state, entry, number, when)
         entry = following
     return 0 if first == NO_TIME else pattern.arm(run, number, first)
