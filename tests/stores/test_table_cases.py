@@ -217,7 +217,9 @@ def test_a_nan_is_none(start, place):
         table="(d double)",
     )
     app.send("More", (float("nan"),), (1.5,), (None,))
-    assert [str(row[0]) for row in app.rows()] == (["None"] if "sqlite" in place.store else ["nan"]) + ["1.5", "None"]
+    # SQLite knows no NaN; where all rows are in memory it is one until they are read anew.
+    kept = "nan" if "sqlite" not in place.store or "size = '100'" in place.store else "None"
+    assert [str(row[0]) for row in app.rows()] == [kept, "1.5", "None"]
     assert app.ask("from T on d > 0.0 select d") == [(1.5,)]
     app.send("Wide", (float("nan"),), (2.5,))
     assert len(app.rows()) == 3
