@@ -52,6 +52,7 @@ PUBLIC = {
         "InMemoryPersistenceStore",
         "PersistenceStore",
         "RdbmsPersistenceStore",
+        "UnkeptValue",
     ],
 }
 

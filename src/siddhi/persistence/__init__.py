@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from siddhi.persistence.error_store import ErrorEntry, ErrorOccurrence, ErrorStore, InMemoryErrorStore
+from siddhi.persistence.error_store import ErrorEntry, ErrorOccurrence, ErrorStore, InMemoryErrorStore, UnkeptValue
 from siddhi.persistence.filesystem import FileSystemPersistenceStore
 from siddhi.persistence.memory import InMemoryPersistenceStore
 from siddhi.persistence.store import PersistenceStore
@@ -21,6 +21,7 @@ __all__ = [
     "InMemoryPersistenceStore",
     "PersistenceStore",
     "RdbmsPersistenceStore",
+    "UnkeptValue",
 ]
 
 
