@@ -51,6 +51,7 @@ PUBLIC = {
         "InMemoryErrorStore",
         "InMemoryPersistenceStore",
         "PersistenceStore",
+        "RdbmsErrorStore",
         "RdbmsPersistenceStore",
         "UnkeptValue",
     ],
