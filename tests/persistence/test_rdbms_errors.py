@@ -15,16 +15,21 @@ import pytest
 
 from siddhi import Event, SiddhiManager
 from siddhi.persistence import ErrorEntry, ErrorOccurrence, UnkeptValue
+from tests.stores import postgres
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
 
 from siddhi.persistence import RdbmsErrorStore  # noqa: E402 - needs what may be missing
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[sqlalchemy.Engine]:
-    engine = sqlalchemy.create_engine(f"sqlite:///{tmp_path}/errors.db")
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sqlalchemy.Engine]:
+    url = f"sqlite:///{tmp_path}/errors.db" if request.param == "sqlite" else postgres.url()
+    engine = sqlalchemy.create_engine(url)
     yield engine
+    tables = sqlalchemy.MetaData()
+    tables.reflect(engine, only=lambda name, _: name in ("siddhi_errors", "failed"))
+    tables.drop_all(engine)
     engine.dispose()
 
 
@@ -93,10 +98,15 @@ def test_what_the_database_refuses_is_logged_and_the_next_entry_is_kept(engine, 
     assert "the error store could not write ErrorEntry(" in caplog.text
 
 
-@pytest.mark.parametrize("database", ["file", "memory"])
-def test_threads_use_it_together(engine, database):
-    store = RdbmsErrorStore(engine if database == "file" else "sqlite://")
+def test_a_database_in_memory_is_one_for_all_threads():
+    use_together(RdbmsErrorStore("sqlite://"))
 
+
+def test_threads_use_it_together(engine):
+    use_together(RdbmsErrorStore(engine))
+
+
+def use_together(store: RdbmsErrorStore) -> None:
     def work(app: str) -> None:
         for _ in range(20):
             store.save(entry(app=app))
