@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from siddhi import Event
-from siddhi.persistence import ErrorEntry, ErrorOccurrence, InMemoryErrorStore
+from siddhi.persistence import ErrorEntry, ErrorOccurrence, ErrorStore, InMemoryErrorStore
 
 
 def entry(app: str = "A", name: str = "S", timestamp: int = 1000, **changes) -> ErrorEntry:
@@ -23,9 +23,18 @@ def entry(app: str = "A", name: str = "S", timestamp: int = 1000, **changes) -> 
     return ErrorEntry(**(fields | changes))
 
 
-@pytest.fixture
-def store() -> InMemoryErrorStore:
-    store = InMemoryErrorStore()
+def empty_store(kind: str) -> ErrorStore:
+    if kind == "memory":
+        return InMemoryErrorStore()
+    pytest.importorskip("sqlalchemy")
+    from siddhi.persistence import RdbmsErrorStore
+
+    return RdbmsErrorStore("sqlite://")
+
+
+@pytest.fixture(params=["memory", "rdbms"])
+def store(request) -> ErrorStore:
+    store = empty_store(request.param)
     store.save(entry(timestamp=1000))
     store.save(entry(name="T", timestamp=2000, occurrence=ErrorOccurrence.BEFORE_SOURCE_MAPPING))
     store.save(entry(app="B", timestamp=3000))
@@ -48,6 +57,12 @@ def test_entries_can_be_let_go(store):
     assert store.discard_error_entry(1)
     assert not store.discard_error_entry(1)
     assert store.load_error_entry(1) is None
+    store.save(entry(app="C", timestamp=9000))
+    assert store.load_error_entries("C")[0].id == 4, "no id is given twice"
+    assert store.discard_error_entry(4)
+    store.save(entry(app="C", timestamp=9000))
+    assert store.load_error_entries("C")[0].id == 5
+    assert store.discard_error_entries("C") == 1
     assert store.purge(before=2500) == 1
     assert store.discard_error_entries("B") == 1
     assert store.count() == 0

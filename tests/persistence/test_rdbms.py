@@ -93,8 +93,11 @@ def test_a_url_that_is_none_is_refused_without_showing_it() -> None:
 
 def test_without_sqlalchemy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    monkeypatch.delitem(sys.modules, "siddhi.persistence.rdbms", raising=False)
-    with pytest.raises(ImportError, match=r"siddhi\[rdbms\]"):
+    for module in ("rdbms", "rdbms_engine", "rdbms_errors"):
+        monkeypatch.delitem(sys.modules, f"siddhi.persistence.{module}", raising=False)
+    with pytest.raises(ImportError, match=r"RdbmsPersistenceStore needs .*siddhi\[rdbms\]"):
         _ = siddhi.persistence.RdbmsPersistenceStore
+    with pytest.raises(ImportError, match=r"RdbmsErrorStore needs .*siddhi\[rdbms\]"):
+        _ = siddhi.persistence.RdbmsErrorStore
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = siddhi.persistence.Nothing

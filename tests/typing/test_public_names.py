@@ -51,7 +51,9 @@ PUBLIC = {
         "InMemoryErrorStore",
         "InMemoryPersistenceStore",
         "PersistenceStore",
+        "RdbmsErrorStore",
         "RdbmsPersistenceStore",
+        "UnkeptValue",
     ],
 }
 

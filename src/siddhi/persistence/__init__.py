@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from siddhi.persistence.error_store import ErrorEntry, ErrorOccurrence, ErrorStore, InMemoryErrorStore
+from siddhi.persistence.error_store import ErrorEntry, ErrorOccurrence, ErrorStore, InMemoryErrorStore, UnkeptValue
 from siddhi.persistence.filesystem import FileSystemPersistenceStore
 from siddhi.persistence.memory import InMemoryPersistenceStore
 from siddhi.persistence.store import PersistenceStore
@@ -20,22 +20,26 @@ __all__ = [
     "InMemoryErrorStore",
     "InMemoryPersistenceStore",
     "PersistenceStore",
+    "RdbmsErrorStore",
     "RdbmsPersistenceStore",
+    "UnkeptValue",
 ]
 
 
 if TYPE_CHECKING:
     from siddhi.persistence.rdbms import RdbmsPersistenceStore
+    from siddhi.persistence.rdbms_errors import RdbmsErrorStore
 
 
 def __getattr__(name: str) -> object:
-    # Imported where it is asked for: it needs SQLAlchemy.
-    if name != "RdbmsPersistenceStore":
+    # Imported where they are asked for: they need SQLAlchemy.
+    if name not in ("RdbmsErrorStore", "RdbmsPersistenceStore"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     try:
         from siddhi.persistence.rdbms import RdbmsPersistenceStore
+        from siddhi.persistence.rdbms_errors import RdbmsErrorStore
     except ModuleNotFoundError as error:
         if error.name != "sqlalchemy":
             raise
-        raise ImportError("RdbmsPersistenceStore needs SQLAlchemy: pip install 'siddhi[rdbms]'") from error
-    return RdbmsPersistenceStore
+        raise ImportError(f"{name} needs SQLAlchemy: pip install 'siddhi[rdbms]'") from error
+    return RdbmsErrorStore if name == "RdbmsErrorStore" else RdbmsPersistenceStore

@@ -12,7 +12,7 @@ from enum import Enum
 
 from siddhi.event import Event
 
-__all__ = ["ErrorEntry", "ErrorOccurrence", "ErrorStore", "InMemoryErrorStore"]
+__all__ = ["ErrorEntry", "ErrorOccurrence", "ErrorStore", "InMemoryErrorStore", "UnkeptValue"]
 
 logger = logging.getLogger("siddhi")
 
@@ -40,6 +40,19 @@ class ErrorOccurrence(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class UnkeptValue:
+    """Stands in an entry for a value that its store could not keep.
+
+    Attributes:
+        type: name of its class.
+        text: what its ``repr`` was.
+    """
+
+    type: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ErrorEntry:
     """One failure.
 
@@ -54,6 +67,8 @@ class ErrorEntry:
         stack_trace: of the error.
         payload: what the source received, or the sink was to publish; of a table, ``{"change": text, "values": [...]}``: what a
             query was to do, and the values it needs, by name for each event, besides the events; None otherwise.
+        connector: of the sinks or sources of the stream, the one it failed at, in text order from 0.
+        transport_properties: what the source gave with the payload.
     """
 
     id: int
@@ -65,6 +80,8 @@ class ErrorEntry:
     cause: str
     stack_trace: str
     payload: object = None
+    connector: int = 0
+    transport_properties: tuple[object, ...] = ()
 
     @property
     def error_type(self) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from threading import Lock
-
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
-from sqlalchemy.pool import StaticPool
 
 from siddhi.errors import DamagedSnapshotError
 from siddhi.persistence.envelope import checksum_of
+from siddhi.persistence.rdbms_engine import Database
 from siddhi.persistence.revision import missing_revision, revision_order, surplus
 from siddhi.persistence.store import PersistenceStore
 
@@ -46,7 +42,6 @@ class RdbmsPersistenceStore(PersistenceStore):
     ) -> None:
         if revisions_to_keep < 1:
             raise ValueError(f"revisions_to_keep must be 1 or more, not {revisions_to_keep}")
-        self._engine = database if isinstance(database, sa.Engine) else _engine(database)
         self._revisions_to_keep = revisions_to_keep
         tables = sa.MetaData()
         self._revisions = sa.Table(
@@ -66,14 +61,12 @@ class RdbmsPersistenceStore(PersistenceStore):
             sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
             sa.Column("content", sa.LargeBinary(_PART_BYTES), nullable=False),
         )
-        self._tables = tables
-        self._making = Lock()
-        self._made = False
+        self._database = Database(database, tables, "persistence store")
 
     def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:
         """Keep a snapshot, and delete what is beyond the newest ``revisions_to_keep``."""
         checksum = checksum_of(snapshot).hex()
-        with self._begin() as connection:
+        with self._database.begin() as connection:
             self._delete(connection, app, revision)
             for part, start in enumerate(range(0, len(snapshot), _PART_BYTES)):
                 content = snapshot[start : start + _PART_BYTES]
@@ -93,7 +86,7 @@ class RdbmsPersistenceStore(PersistenceStore):
             CannotRestoreStateError: the app has no such revision.
         """
         head, parts = self._revisions.c, self._parts.c
-        with self._begin() as connection:
+        with self._database.begin() as connection:
             row = connection.execute(
                 sa.select(head.size, head.checksum).where(head.app == app, head.revision == revision)
             ).one_or_none()
@@ -116,30 +109,14 @@ class RdbmsPersistenceStore(PersistenceStore):
 
     def revisions(self, app: str) -> list[str]:
         """All revisions of an app that are kept, oldest first."""
-        with self._begin() as connection:
+        with self._database.begin() as connection:
             return list(self._kept(connection, app))
 
     def clear_all_revisions(self, app: str) -> None:
         """Delete every snapshot of an app."""
-        with self._begin() as connection:
+        with self._database.begin() as connection:
             for table in (self._parts, self._revisions):
                 connection.execute(table.delete().where(table.c.app == app))
-
-    def _begin(self) -> AbstractContextManager[sa.Connection]:
-        with self._making:
-            if not self._made:
-                self._make()
-                self._made = True
-        begun: AbstractContextManager[sa.Connection] = self._engine.begin()
-        return begun
-
-    def _make(self) -> None:
-        try:
-            self._tables.create_all(self._engine)
-        except DBAPIError:
-            # Another process may have been faster.
-            if not all(sa.inspect(self._engine).has_table(table.name) for table in self._tables.sorted_tables):
-                raise
 
     def _kept(self, connection: sa.Connection, app: str) -> dict[str, str | None]:
         """The base of each revision, oldest first."""
@@ -150,15 +127,3 @@ class RdbmsPersistenceStore(PersistenceStore):
     def _delete(self, connection: sa.Connection, app: str, revision: str) -> None:
         for table in (self._parts, self._revisions):
             connection.execute(table.delete().where(table.c.app == app, table.c.revision == revision))
-
-
-def _engine(text: str) -> sa.Engine:
-    try:
-        url = sa.make_url(text)
-        if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
-            # A database in memory is that of one connection, whatever thread asks.
-            return sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
-        return sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
-    except (ArgumentError, NoSuchModuleError) as error:
-        # Nothing of the url is shown: a password may stand in it.
-        raise ValueError("the url of the persistence store names no database, as sqlite:///state.db does") from error

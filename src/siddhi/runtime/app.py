@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from siddhi._core.batch import BatchBuilder
 from siddhi._core.callback import BatchCallback, StreamCallback
@@ -21,6 +21,7 @@ from siddhi.runtime.app_state import AppState
 from siddhi.runtime.clock import TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
 from siddhi.runtime.on_demand import OnDemandQueries
+from siddhi.runtime.replay import replay_entry
 from siddhi.runtime.statistics import Statistics, StatisticsLevel, StatisticsService
 
 if TYPE_CHECKING:
@@ -210,25 +211,29 @@ class SiddhiAppRuntime(AppClock, AppState):
         built = self._assembly.connectors.sinks
         return MappingProxyType({stream: tuple(one.sink for one in found) for stream, found in built.items() if found})
 
-    def replay_error_entry(self, entry: ErrorEntry) -> None:
-        """Make again the change of a table that an entry of the error store tells of, and that could not be made.
+    def replay_error_entry(self, entry: ErrorEntry, *, payload: object = None) -> None:
+        """Do again what an entry of the error store tells of, in the calling thread.
 
-        The entry stays in the error store: discard it when this has returned. What fails once more is raised, not saved.
+        Of a stream, its events are sent into it once more, as they came together, with their timestamps: in playback the
+        clock moves to the last one, unless it is later already. Into an ``@async`` stream they go past its buffer. Of a
+        sink, the payload is published; of a source, it is mapped. Of a table, the change is made.
+
+        The entry stays in the error store: discard it when this has returned. What fails once more where it failed is
+        raised, not saved, whatever ``@OnError`` and ``on.error`` say. What fails further on, as in a stream that queries
+        insert into, is a failure of its own, and goes where that stream says.
+
+        Args:
+            entry: of the app of this name, which may have been started anew.
+            payload: of a source or sink: what to map or publish instead of the entry's; None: that of the entry. For
+                events that were put right, there is ``dataclasses.replace(entry, events=...)``.
 
         Raises:
             NotRunningError: the app is not running.
-            ValueError: the entry is not of a table, or no query of the app does what failed.
-            Exception: what the store of the table raised.
+            ValueError: the entry is of another app, or of something that this one does not have, or the store could not
+                keep what it needs.
+            Exception: what failed once more.
         """
-        store = self._assembly.connectors.stores.get(entry.name)
-        if entry.app != self.name or store is None or not entry.occurrence.value.startswith("STORE_ON_TABLE"):
-            raise ValueError(f"entry {entry.id} tells of no change of a table of app '{self.name}'")
-        if not self._context.running:
-            raise NotRunningError(f"Siddhi app '{self.name}' is {'shut down' if self._shut_down else 'not started'}")
-        payload: Any = entry.payload
-        change, values = (None, ()) if payload is None else (payload["change"], payload["values"])
-        with self._context.lock:
-            store.replay(change, values, [event.data for event in entry.events])
+        replay_entry(self._assembly, entry, payload)
 
     # --- on-demand queries
 

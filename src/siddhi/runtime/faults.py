@@ -87,6 +87,9 @@ class FaultHandling:
         events: Sequence[Event],
         occurrence: ErrorOccurrence,
         payload: object = None,
+        *,
+        connector: int = 0,
+        transport_properties: Sequence[object] = (),
     ) -> bool:
         """Save events or a payload in the error store; whether there is one."""
         store = self._store()
@@ -104,6 +107,8 @@ class FaultHandling:
                 cause=f"{type(error).__name__}: {error}",
                 stack_trace="".join(traceback.format_exception(error)),
                 payload=payload,
+                connector=connector,
+                transport_properties=tuple(transport_properties),
             )
         )
         return True

@@ -260,9 +260,13 @@ class Assembly:
             handler = self.input_handler(stream.id)
             junction = self.junctions[stream.id]
             sources[stream.id] = [
-                build_source(plan, stream, self.context, handler, self.faults, retries) for plan in stream.sources
+                build_source(plan, number, stream, self.context, handler, self.faults, retries)
+                for number, plan in enumerate(stream.sources)
             ]
-            built = [build_sink(plan, stream, self.context, junction, self.faults, retries) for plan in stream.sinks]
+            built = [
+                build_sink(plan, number, stream, self.context, junction, self.faults, retries)
+                for number, plan in enumerate(stream.sinks)
+            ]
             for _, receiver in built:
                 junction.subscribe(receiver)
             sinks[stream.id] = [sink for sink, _ in built]

@@ -41,13 +41,14 @@ logger = logging.getLogger("siddhi")
 
 def build_source(
     plan: SourcePlan,
+    number: int,
     stream: StreamPlan,
     context: AppContext,
     input_: EventInput,
     faults: FaultHandling,
     retries: RetryScheduler,
 ) -> SourceRuntime:
-    """A source at work on a stream.
+    """A source at work on a stream, the one of that number.
 
     Raises:
         SiddhiAppError: its class or that of its mapper refuses the options, or the two do not fit.
@@ -67,7 +68,15 @@ def build_source(
             if mapping.transport is not None
         ],
         retries,
-        lambda error, payload: faults.save(error, stream.id, (), ErrorOccurrence.BEFORE_SOURCE_MAPPING, payload),
+        lambda error, payload, properties: faults.save(
+            error,
+            stream.id,
+            (),
+            ErrorOccurrence.BEFORE_SOURCE_MAPPING,
+            payload,
+            connector=number,
+            transport_properties=properties,
+        ),
     )
     mappings = tuple(
         AttributeMapping(mapping.name, mapping.position, mapping.mapping)
@@ -83,13 +92,14 @@ def build_source(
 
 def build_sink(
     plan: SinkPlan,
+    number: int,
     stream: StreamPlan,
     context: AppContext,
     junction: StreamJunction,
     faults: FaultHandling,
     retries: RetryScheduler,
 ) -> tuple[SinkRuntime, StreamCallback]:
-    """A sink at work on a stream, and the receiver to subscribe.
+    """A sink at work on a stream, the one of that number, and the receiver to subscribe.
 
     Raises:
         SiddhiAppError: as :func:`build_source`.
@@ -116,7 +126,7 @@ def build_sink(
         _fault_of(junction),
         retries,
         store=lambda error, events, payload: faults.save(
-            error, stream.id, events, ErrorOccurrence.STORE_ON_SINK_ERROR, payload
+            error, stream.id, events, ErrorOccurrence.STORE_ON_SINK_ERROR, payload, connector=number
         ),
         group=group if group is not None else _splitting(_holder(plan.sink, plan.options, about), mapper_options),
     )

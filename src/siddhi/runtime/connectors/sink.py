@@ -116,7 +116,7 @@ class SinkRuntime:
             for event in events:
                 self._send([event], single=True)
             return
-        listener = _Payloads(self, events)
+        listener = _Payloads(self.publish, events)
         try:
             if single:
                 self._mapper.map_event(events[0], listener)
@@ -126,32 +126,50 @@ class SinkRuntime:
             self._fault(error, events)
 
     def publish(self, payload: object, events: Sequence[Event]) -> None:
-        """Publish what was made of some events."""
+        """Publish what was made of some events, as ``on.error`` says where that fails."""
+        try:
+            self._publish(payload, events)
+        except Exception as error:  # noqa: BLE001 - the sender must not hear of it; on.error says who does
+            self._failed(error, payload, events)
+
+    def replay(self, payload: object, events: Sequence[Event]) -> None:
+        """Publish what could not be published; what fails is told to the caller alone.
+
+        Args:
+            payload: made of the events; None: it is made anew.
+            events: those that came together; one at least.
+
+        Raises:
+            Exception: what sink or mapper raised; of several payloads, those before are published.
+        """
+        try:
+            if payload is not None:
+                self._publish(payload, events)
+            elif len(events) == 1:
+                self._mapper.map_event(events[0], _Payloads(self._publish, events))
+            else:
+                self._mapper.map_events(events, _Payloads(self._publish, events))
+        except ConnectionUnavailableError:
+            self._reconnect()
+            raise
+
+    def _publish(self, payload: object, events: Sequence[Event]) -> None:
         options = DynamicOptions(events[0])
         connection = self._connection
         if not connection.connected:
-            self._failed(ConnectionUnavailableError(f"{self._label} is not connected"), payload, events)
-            return
+            raise ConnectionUnavailableError(f"{self._label} is not connected")
         try:
             self.sink.publish(payload, options)
-        except ConnectionUnavailableError as error:
+        except ConnectionUnavailableError:
             connection.lost()
             if not connection.begin():
-                self._failed(error, payload, events)
-                return
+                raise
             try:
                 connection.connect_now()
                 self.sink.publish(payload, options)
-            except ConnectionUnavailableError as again:
+            except ConnectionUnavailableError:
                 connection.lost()
-                self._failed(again, payload, events)
-                return
-            except Exception as other:  # noqa: BLE001 - as below
-                self._failed(other, payload, events)
-                return
-        except Exception as error:  # noqa: BLE001 - the sender must not hear of it; on.error says who does
-            self._failed(error, payload, events)
-            return
+                raise
         self.published += 1
 
     def _failed(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
@@ -197,9 +215,9 @@ class SinkRuntime:
 class _Payloads:
     """Takes the payloads of some events."""
 
-    def __init__(self, runtime: SinkRuntime, events: Sequence[Event]) -> None:
-        self._runtime = runtime
+    def __init__(self, publish: Callable[[object, Sequence[Event]], None], events: Sequence[Event]) -> None:
+        self._publish = publish
         self._events = events
 
     def publish(self, payload: object) -> None:
-        self._runtime.publish(payload, self._events)
+        self._publish(payload, self._events)

@@ -45,7 +45,7 @@ class SourceRuntime:
         now: the app's clock in ms.
         transport: attributes that come from transport properties.
         retries: when lost connections are tried again.
-        store: saves a payload that could not be mapped, with the error; whether it did.
+        store: saves the error, a payload that could not be mapped, and its transport properties; whether it did.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class SourceRuntime:
         now: Callable[[], int],
         transport: Sequence[TransportMapping],
         retries: RetryScheduler,
-        store: Callable[[Exception, object], bool],
+        store: Callable[[Exception, object, Sequence[object]], bool],
     ) -> None:
         self.source = source
         self._store = store
@@ -106,19 +106,28 @@ class SourceRuntime:
             return
         given = tuple(transport_properties or ())
         try:
-            if len(given) != len(self._transport):
-                if given:
-                    raise ValueError(f"{len(given)} transport properties, where {len(self._transport)} were asked for")
-                given = (None,) * len(self._transport)
-            if None in given and not self._mapper.allow_null_in_transport_properties:
-                missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
-                raise ValueError(f"transport properties without value: {', '.join(missing)}")
-            self._mapper.map(payload, _Filler(self, given))
+            self.map(payload, given)
         except NotRunningError:
             logger.error("%s: the app is not running; dropped: %r", self._label, payload)
         except Exception as error:
-            kept = "stored" if self._store(error, payload) else "dropped"
+            kept = "stored" if self._store(error, payload, given) else "dropped"
             logger.error("%s: %s; %s: %r", self._label, error, kept, payload, exc_info=error)
+
+    def map(self, payload: object, given: tuple[object, ...]) -> None:
+        """Map a payload with its transport properties, and send.
+
+        Raises:
+            NotRunningError: the app is not running.
+            Exception: it can't be mapped, or its events do not fit the stream.
+        """
+        if len(given) != len(self._transport):
+            if given:
+                raise ValueError(f"{len(given)} transport properties, where {len(self._transport)} were asked for")
+            given = (None,) * len(self._transport)
+        if None in given and not self._mapper.allow_null_in_transport_properties:
+            missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
+            raise ValueError(f"transport properties without value: {', '.join(missing)}")
+        self._mapper.map(payload, _Filler(self, given))
 
     def send(self, events: Sequence[Event], *, chunk: bool) -> None:
         """Send mapped events, those without time with that of the app."""

@@ -1,0 +1,163 @@
+"""What only the error store in a database does."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from siddhi import Event, SiddhiManager
+from siddhi.persistence import ErrorEntry, ErrorOccurrence, UnkeptValue
+from tests.stores import postgres
+
+sqlalchemy = pytest.importorskip("sqlalchemy")
+
+from siddhi.persistence import RdbmsErrorStore  # noqa: E402 - needs what may be missing
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sqlalchemy.Engine]:
+    url = f"sqlite:///{tmp_path}/errors.db" if request.param == "sqlite" else postgres.url()
+    engine = sqlalchemy.create_engine(url)
+    yield engine
+    tables = sqlalchemy.MetaData()
+    tables.reflect(engine, only=lambda name, _: name in ("siddhi_errors", "failed"))
+    tables.drop_all(engine)
+    engine.dispose()
+
+
+class Blob:
+    def __repr__(self) -> str:
+        return "<blob>"
+
+
+def entry(**changes: object) -> ErrorEntry:
+    fields = {
+        "id": 0,
+        "timestamp": 1_700_000_000_000,
+        "app": "A",
+        "name": "S",
+        "occurrence": ErrorOccurrence.STORE_ON_SINK_ERROR,
+        "events": (Event(1, ("x", 1 << 60, 0.1, None, True)), Event(2, (math.inf,), is_expired=True)),
+        "cause": "ValueError: no",
+        "stack_trace": "Traceback ...",
+        "payload": {"a": [b"\x00\xff", (1, 2)]},
+        "connector": 1,
+        "transport_properties": ("x", None, 7),
+    }
+    return ErrorEntry(**(fields | changes))
+
+
+def test_an_entry_comes_back_as_it_was(engine):
+    RdbmsErrorStore(engine).write(entry())
+    (found,) = RdbmsErrorStore(engine).load_error_entries("A")
+    assert found == entry(id=1)
+    assert [type(value) for value in found.events[0].data] == [str, int, float, type(None), bool]
+
+
+def test_what_is_no_data_takes_nothing_else_with_it(engine):
+    store = RdbmsErrorStore(engine)
+    store.save(entry(events=(Event(1, ("x", Blob())),), payload=Blob(), transport_properties=("x", Blob())))
+    (found,) = store.load_error_entries("A")
+    gone = UnkeptValue("Blob", "<blob>")
+    assert found.events == (Event(1, ("x", gone)),)
+    assert (found.payload, found.transport_properties) == (gone, ("x", gone))
+
+
+def test_any_text_is_kept(engine):
+    store = RdbmsErrorStore(engine)
+    store.save(entry(cause="\0 \ud800 ä", stack_trace="\0", payload="\0 \ud800 ä"))
+    (found,) = store.load_error_entries("A")
+    assert (found.cause, found.stack_trace, found.payload) == ("\\x00 \\ud800 ä", "\\x00", "\0 \ud800 ä")
+
+
+def test_a_changed_row_is_told_of_and_can_be_discarded(engine):
+    store = RdbmsErrorStore(engine, table="failed")
+    store.save(entry())
+    store.flush()
+    with engine.begin() as connection:
+        connection.exec_driver_sql("update failed set events = '[1]'")
+    with pytest.raises(ValueError, match="entry 1 in table 'failed' is not what was written"):
+        store.load_error_entries("A")
+    assert store.discard_error_entry(1)
+
+
+def test_what_the_database_refuses_is_logged_and_the_next_entry_is_kept(engine, caplog):
+    store = RdbmsErrorStore(engine)
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        store.save(entry(name=None))
+        store.save(entry())
+        assert store.count() == 1
+    assert "the error store could not write ErrorEntry(" in caplog.text
+
+
+def test_a_database_in_memory_is_one_for_all_threads():
+    use_together(RdbmsErrorStore("sqlite://"))
+
+
+def test_threads_use_it_together(engine):
+    use_together(RdbmsErrorStore(engine))
+
+
+def use_together(store: RdbmsErrorStore) -> None:
+    def work(app: str) -> None:
+        for _ in range(20):
+            store.save(entry(app=app))
+            assert store.discard_error_entry(store.load_error_entries(app)[0].id)
+            store.save(entry(app=app))
+
+    threads = [threading.Thread(target=work, args=(app,)) for app in "ABC"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [store.count(app) for app in "ABC"] == [20, 20, 20]
+
+
+def test_a_process_that_ends_writes_what_waits(tmp_path):
+    program = (
+        "from siddhi import Event\n"
+        "from siddhi.persistence import ErrorEntry, ErrorOccurrence, RdbmsErrorStore\n"
+        "store = RdbmsErrorStore()\n"
+        "for number in range(50):\n"
+        "    store.save(ErrorEntry(0, number, 'A', 'S', ErrorOccurrence.STORE_ON_STREAM_ERROR, (Event(1, (1,)),), '', ''))\n"
+    )
+    source = str(Path(__file__).parents[2] / "src")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, env=environment, timeout=60)
+    assert RdbmsErrorStore(f"sqlite:///{tmp_path}/siddhi-errors.db").count("A") == 50
+
+
+def test_an_app_that_is_started_anew_replays_what_was_kept(engine):
+    text = (
+        "@app:name('A') define function f[python] return int { return 10 // data[0] };"
+        "@OnError(action = 'store') define stream S (v int); from S select f(v) as w insert into Out;"
+    )
+    manager = SiddhiManager()
+    before = RdbmsErrorStore(engine)
+    manager.set_error_store(before)
+    with manager.create_siddhi_app_runtime(text) as runtime:
+        runtime.input_handler("S").send((0,), 1000)
+    before.flush()
+    rows = []
+    again = SiddhiManager()
+    store = RdbmsErrorStore(engine)
+    again.set_error_store(store)
+    with again.create_siddhi_app_runtime(text.replace("10 //", "10 + ")) as runtime:
+        runtime.add_callback("Out", rows.extend)
+        (kept,) = store.load_error_entries("A")
+        runtime.replay_error_entry(kept)
+    assert rows == [Event(1000, (10,))]
+
+
+def test_a_url_that_is_none_is_refused_without_showing_it():
+    with pytest.raises(ValueError, match="the url of the error store names no database") as refused:
+        RdbmsErrorStore("no database at secret")
+    assert "secret" not in str(refused.value)
