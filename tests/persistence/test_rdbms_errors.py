@@ -129,8 +129,9 @@ def test_a_process_that_ends_writes_what_waits(tmp_path):
         "for number in range(50):\n"
         "    store.save(ErrorEntry(0, number, 'A', 'S', ErrorOccurrence.STORE_ON_STREAM_ERROR, (Event(1, (1,)),), '', ''))\n"
     )
-    source = str(Path(__file__).parents[2] / "src")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
+    # What runs the tests may have siddhi installed or lie beside its source: the process takes the same one.
+    path = os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path)
+    environment = os.environ | {"PYTHONPATH": path}
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path, env=environment, timeout=60)
     assert RdbmsErrorStore(f"sqlite:///{tmp_path}/siddhi-errors.db").count("A") == 50
 

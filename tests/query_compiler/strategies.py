@@ -190,7 +190,7 @@ stream_states = st.builds(StreamState, sources("never"), maybe(names))
 @st.composite
 def count_states(draw):
     low = draw(st.integers(0, 3))
-    return CountState(draw(stream_states), low, draw(st.just(-1) | st.integers(low, 5)))
+    return CountState(draw(stream_states), low, draw(st.just(-1) | st.integers(max(low, 1), 5)))
 
 
 @st.composite
