@@ -91,4 +91,16 @@ class SiddhiCollector:
                 refused.add_metric([read.app, name], table.refused)
             for (kind, name), size in read.memory.items():
                 memory.add_metric([read.app, kind, name], size)
-        yield from (streams, buffered, queries, latency, partial, dropped, memory, payloads, connected, operations, refused)
+        yield from (
+            streams,
+            buffered,
+            queries,
+            latency,
+            partial,
+            dropped,
+            memory,
+            payloads,
+            connected,
+            operations,
+            refused,
+        )
