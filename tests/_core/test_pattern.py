@@ -219,7 +219,10 @@ def test_a_timer_of_a_match_that_is_gone_does_nothing_to_one_that_came_in() -> N
     ],
 )
 def test_what_is_put_out_and_goes_on_gets_too_old(pattern: str, expected: str) -> None:
-    assert run(f"from {pattern} select e1.x as x, e2.x as y", "A1@1000 A2@1001 A3@1004 A4@1006 A5@1008") == expected.split()
+    assert (
+        run(f"from {pattern} select e1.x as x, e2.x as y", "A1@1000 A2@1001 A3@1004 A4@1006 A5@1008")
+        == expected.split()
+    )
 
 
 SEQUENCES = [
