@@ -93,7 +93,11 @@ def run_error(error: BaseException) -> SparkRunError | None:
 
 @contextmanager
 def run_errors() -> Iterator[None]:
-    """Raise errors of Spark as those of the app that they hold."""
+    """Raise the app's error in place of one of Spark's that holds it: for actions of your own on an output's DataFrame.
+
+    Raises:
+        SparkRunError: an error of the app is what Spark failed with; Spark's is its cause.
+    """
     try:
         yield
     except Exception as error:

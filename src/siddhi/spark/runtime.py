@@ -15,17 +15,18 @@ from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan, plan
 from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
+from siddhi.spark.aggregation_reading import island_of, read_from_island
 from siddhi.spark.aggregations import aggregated, duration_of
 from siddhi.spark.bindings import Binding, check_columns, event_time
 from siddhi.spark.connectors import connectors_of, foreign_of, read_source, refuse_foreign, without_connectors
 from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.feeding import is_fed, require_fed
 from siddhi.spark.frames import frame_of
 from siddhi.spark.inspection import CheckpointState
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
-from siddhi.spark.native_forms import native_aggregation
 from siddhi.spark.query import Sink, SparkQuery, run_errors
 from siddhi.spark.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.resharding import migrate
@@ -217,10 +218,18 @@ class SparkRuntime:
         """Compute several streams with one pass per island; the islands' rows are cached until the session ends.
 
         Args:
-            outputs: their names; None: all that queries fill and nobody else reads.
+            outputs: their names; None: all that queries fill and nobody else reads, where they come from what is bound.
             meta: whether to add ``_timestamp``.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+            ValueError: nothing is bound to a stream that one comes from, or it has an attribute of type object.
         """
-        return self._outputs(list(outputs if outputs is not None else self._ends()), meta=meta, cache=True)
+        if outputs is None:
+            self._bind_declared(streaming=False)
+            layout = self._layout(streaming=False)
+            outputs = [name for name in self._ends() if is_fed(self._plan, layout, name, self._bindings)]
+        return self._outputs(list(outputs), meta=meta, cache=True)
 
     def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
         for stream in streams:
@@ -229,6 +238,8 @@ class SparkRuntime:
         if self._is_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
         lowering = self._lowering(streams)
+        for stream in streams:
+            require_fed(self._plan, self._layout(streaming=False), stream, self._bindings)
         lowering.cache_islands = cache
         found = {}
         for stream in streams:
@@ -254,23 +265,25 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such aggregation.
-            ValueError: it has no such buckets, is not native, or nothing is bound.
+            ValueError: it has no such buckets, has an attribute of type object, or nothing is bound.
         """
         found = self._plan.aggregations.get(name)
         if found is None:
             known = self._plan.aggregations
             raise DefinitionNotExistError(f"app '{self.name}' has no aggregation '{name}'{did_you_mean(name, known)}")
-        form = native_aggregation(found, streaming=False, exact_floats=self._settings.exact_floats)
-        if isinstance(form, str):
-            raise ValueError(f"aggregation '{name}' does not run on Spark: {form}")
         duration = duration_of(found, per)
         self._bind_declared(streaming=False)
         if self._is_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
-        branches = self._lowering([found.input.source]).branches(found.input.source)
-        if not branches:
-            raise ValueError(f"nothing fills stream '{found.input.source}'")
-        return aggregated(found, branches, duration)
+        if any(str(a.type) == "object" for a in found.attributes):
+            raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
+        layout, source = self._layout(streaming=False), found.input.source
+        lowering = self._lowering([source])
+        require_fed(self._plan, layout, source, self._bindings)
+        island = island_of(layout, name)
+        if island is not None:
+            return read_from_island(lowering, island, found, duration)
+        return aggregated(found, lowering.branches(source), duration)
 
     # --- streams
 
