@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("pyspark")
 
+from siddhi.errors import SparkRunError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
+from siddhi.spark.bindings import Binding
 from siddhi.spark.feeding import is_fed, require_fed, sources_above
 from siddhi.spark.islands import cut
+from siddhi.spark.lowering import Settings
+from siddhi.spark.starting import Starter
 
 APP = """define stream S (a string, i int); define stream T (a string, i int); define stream Alone (a string);
 define trigger Tick at every 1 sec;
@@ -53,6 +59,29 @@ def test_a_stream_in_between_that_is_bound_is_a_source():
 def test_what_can_have_no_rows_is_told(stream, message):
     with pytest.raises(ValueError, match=message):
         require_fed(*laid_out(), stream, {"S"})
+
+
+@pytest.mark.parametrize("stream", ["O", "P"])
+def test_streams_that_nothing_bound_can_reach(stream):
+    made = plan(parse(APP.replace("define trigger Tick at every 1 sec;", "define stream Tick (triggered_time long);")))
+    layout = cut(made, streaming=True, bound={"T"})
+    frame = SimpleNamespace(isStreaming=True)
+    bindings = {"T": Binding("T", frame, "at", "1 second", (), None)}
+    starter = Starter(None, made, layout, bindings, Settings(), "drop")
+    with pytest.raises(ValueError, match=f"nothing is bound that '{stream}' comes from: bind S"):
+        starter._checked(["Q", stream])
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:.* run on one shard")
+def test_an_error_of_the_app_in_an_action_of_ones_own(spark):
+    from siddhi.spark import SparkRuntime, run_errors
+
+    app = "define stream S (i int); define function f[python] return int { return 1 // 0 }; from S select f(i) as x insert into O;"
+    runtime = SparkRuntime(app, spark)
+    runtime.bind("S", spark.createDataFrame([(1, 1000)], "i int, at bigint"), timestamp="at")
+    with pytest.raises(SparkRunError, match=r"^RuntimeError: function 'f' failed: ZeroDivisionError"), run_errors():
+        runtime.output("O").collect()
 
 
 @pytest.mark.spark

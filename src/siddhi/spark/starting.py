@@ -15,6 +15,7 @@ from siddhi.planner import Plan
 from siddhi.spark import files
 from siddhi.spark.bindings import Binding
 from siddhi.spark.evolution import slot_of
+from siddhi.spark.feeding import require_fed
 from siddhi.spark.frames import frame_of
 from siddhi.spark.islands import Island, Layout
 from siddhi.spark.last_times import LastTimes
@@ -233,6 +234,7 @@ class Starter:
             held = self.plan.streams[base].attributes
             if any(str(attribute.type) == "object" for attribute in held):
                 raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
+            require_fed(self.plan, self.layout, base, self.bindings)
         refuse_chains(self.plan, self.layout)
         found = plan_streaming(self.plan, self.layout, list(sinks))
         if not found.programs and len(self.bindings) > 1:
