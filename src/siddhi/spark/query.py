@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import SparkRunError
 from siddhi.spark.frames import Base, frame_of
-from siddhi.spark.last_times import LastTimes, times_of_batch
+from siddhi.spark.last_times import LastTimes, ahead_of_batch, times_of_batch
 from siddhi.spark.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.stateful import LATE
 from siddhi.spark.streaming import Streaming
@@ -43,11 +43,13 @@ _MESSAGE = re.compile(r"SparkRunError: (.*)")
 
 @dataclass
 class SparkQuery:
-    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start."""
+    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start; ``ahead_rows``: how many
+    were left out as they were ahead of the clock by more than ``max_clock_skew``."""
 
     name: str
     query: Any
     late_rows: int = 0
+    ahead_rows: int = 0
     written: dict[str, int] = field(default_factory=dict)
     _begun: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -184,7 +186,7 @@ def _plain(
 
     def take(frame: DataFrame, batch: int) -> None:
         bases = {source: Base(frame, base.source, base.sequence)}
-        if len(sinks) > 1:
+        if len(sinks) > 1 or streaming.max_ahead is not None:  # what is read twice is counted twice
             frame.persist()
         try:
             for stream, sink in sinks.items():
@@ -193,10 +195,17 @@ def _plain(
                 if rows is not None:
                     sink(rows, batch)
                 started.written.setdefault(stream, 0)
+            _count_ahead(streaming, started)
         finally:
             frame.unpersist()
 
     return take
+
+
+def _count_ahead(streaming: Streaming, started: SparkQuery) -> None:
+    """Add what the rows of this batch, which have been read, left out."""
+    if streaming.max_ahead is not None and started._begun.wait(60):
+        started.ahead_rows += ahead_of_batch(started.query)
 
 
 def _taking(
@@ -213,6 +222,7 @@ def _taking(
                 counts[row["out"]] += row["n"]
             if times is not None and started._begun.wait(60):
                 times.note(times_of_batch(started.query))
+            _count_ahead(streaming, started)
             for out, n in counts.items():
                 if out >= LATE and out - LATE in counted_islands:
                     started.late_rows += n

@@ -52,6 +52,9 @@ class SparkRuntime:
             ``'flush'`` lets time go on until nothing waits for it.
         late: what happens to rows of a stream that come behind the watermark: ``'drop'`` counts them, ``'side'`` puts them
             out as ``<Stream>__late``, ``'error'`` ends the query.
+        max_clock_skew: of streams, how far ahead of the system's clock the event time of a row may be (``'1 hour'``). Rows further
+            ahead, which would make all others late, are left out and counted, or end the query with ``late='error'``. None:
+            as far as they like.
         strict: whether warnings, such as that a query runs on one shard, are errors.
 
     Raises:
@@ -69,6 +72,7 @@ class SparkRuntime:
         prefer: str = "native",
         end_of_input: str = "hold",
         late: LatePolicy = "drop",
+        max_clock_skew: str | None = None,
         strict: bool = False,
     ) -> None:
         if shards < 1:
@@ -81,6 +85,7 @@ class SparkRuntime:
             raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
         self._spark = spark
         self._late = late
+        self._max_clock_skew = max_clock_skew
         model = parse(app)
         self._connectors = connectors_of(model)
         self._foreign = foreign_of(model)
@@ -399,7 +404,9 @@ class SparkRuntime:
     def _starter(self) -> Starter:
         self._bind_declared(streaming=True)
         layout = self._layout(streaming=True)
-        return Starter(self._spark, self._plan, layout, self._bindings, self._settings, self._late)
+        return Starter(
+            self._spark, self._plan, layout, self._bindings, self._settings, self._late, self._max_clock_skew
+        )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
         return self._declared_sinks() if sinks is None else sinks

@@ -53,6 +53,7 @@ class Starter:
     bindings: Mapping[str, Binding]
     settings: Settings
     late: LatePolicy
+    max_clock_skew: str | None = None
 
     def start(
         self,
@@ -138,6 +139,7 @@ class Starter:
         query.await_termination()
         mark_closed(self.spark, checkpoint, "flush" if self.settings.flush else "hold")
         query.late_rows += first.late_rows
+        query.ahead_rows += first.ahead_rows
         for stream, n in first.written.items():
             query.written[stream] = query.written.get(stream, 0) + n
         return query
@@ -197,6 +199,7 @@ class Starter:
             last_clock=LAST_CLOCK,
             tables=tables,
             ranges=ranges,
+            max_ahead=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
         )
 
     def _manifest(self, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
