@@ -128,8 +128,33 @@ def test_any_other_failure_ends_the_start(doors):
         runtime.start()
     assert not runtime.is_running
     assert doors.inner.calls[-2:] == ["disconnect", "destroy"]
-    with pytest.raises(NotRunningError):
-        runtime.start()
+    doors.inner.broken = None
+    with runtime:
+        assert doors.inner.calls[-2:] == ["init", "connect"]
+
+
+def test_a_new_source_connects_when_the_app_starts_again(doors, caplog):
+    with doors.running(APP) as runtime:
+        old = listener_of(runtime)
+        old.on_event(Event(1, ("a", 1)))
+    rows = collect(runtime, "S")
+    with runtime:
+        assert doors.inner.calls == ["init", "connect", "disconnect", "destroy", "init", "connect"]
+        listener_of(runtime).on_event(Event(2, ("a", 2)))
+        old.on_event(Event(3, ("a", 3)))  # of one that was told to disconnect, and does not
+    assert rows == [("a", 2)]
+    assert "the app is not running; dropped: Event" in caplog.text
+
+
+def test_attempts_to_connect_begin_anew_when_the_app_starts_again(doors):
+    doors.inner.down = True
+    with doors.running(APP) as runtime:
+        doors.time.run()
+    with runtime:
+        doors.inner.down = False
+        assert doors.time.run() == 1
+        assert runtime.statistics.connectors == {}
+    assert doors.time.pauses == [5, 10, 5]
 
 
 def test_sources_may_start_later_than_their_app(doors):
