@@ -291,6 +291,55 @@ def test_a_saved_state_is_restored_before_or_after_the_start():
     assert rows == [("a", 1), ("b", 11), ("c", 3), ("d", 3), ("e", 5)]
 
 
+def test_a_session_goes_on_in_the_next_life():
+    manager = SiddhiManager()
+    manager.set_persistence_store(InMemoryPersistenceStore())
+    runtime = manager.create_siddhi_app_runtime(
+        "@app:playback define stream P (user string, item int);"
+        "from P#window.session(2 sec, user) select * insert expired events into Out;"
+    )
+    chunks = collect_events(runtime, "Out")
+    handler = runtime.input_handler("P")
+    runtime.start()
+    handler.send(("u", 101), 1000)
+    handler.send(("u", 102), 1100)
+    runtime.persist()
+    runtime.shutdown()
+    assert runtime.input_handler("P") is handler
+    runtime.start()
+    runtime.restore_last_revision()
+    handler.send(("u", 103), 1200)
+    runtime.advance_clock(3200)
+    assert [[event.data[1] for event in chunk] for chunk in chunks] == [[101, 102, 103]]
+    runtime.shutdown()
+
+
+def test_named_windows_go_on_in_the_next_life():
+    manager = SiddhiManager()
+    manager.set_persistence_store(InMemoryPersistenceStore())
+    runtime = manager.create_siddhi_app_runtime(
+        "@app:playback define stream S (k string, v int); define window Late (k string, v int) delay(1450);"
+        "define window Recent (k string) time(2 sec);"
+        "from S select k, v insert into Late; from S select k insert into Recent;"
+        "from Late select k, sum(v) as total insert into Sums;"
+        "from Sums join Recent on Sums.k == Recent.k select Sums.k, Sums.total insert into Out;"
+    )
+    rows = collect(runtime, "Out")
+    handler = runtime.input_handler("S")
+    with runtime:
+        handler.send(("IBM", 700), 1000)
+        handler.send(("WSO2", 750), 1001)
+        runtime.advance_clock(2450)
+        runtime.advance_clock(2900)
+        runtime.persist()
+    with runtime:
+        runtime.restore_last_revision()
+        handler.send(("WSO2", 600), 2950)
+        runtime.advance_clock(3100)
+        runtime.advance_clock(4400)
+    assert rows == [("IBM", 700), ("WSO2", 1450), ("WSO2", 2050)]
+
+
 def test_the_last_state_can_be_taken_after_the_shutdown():
     runtime = create()
     rows = collect(runtime, "Out")
