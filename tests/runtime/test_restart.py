@@ -448,6 +448,24 @@ def test_it_does_not_start_under_an_event_that_is_still_at_work():
     assert rows == [("a", 1)]
 
 
+def test_it_does_not_start_before_it_is_shut_down():
+    runtime = create(
+        "define stream S (v int); @sink(type = 'inMemory', topic = 'restart.early') define stream Out (v int);"
+    )
+    refused = []
+
+    def disconnect() -> None:
+        with pytest.raises(NotRunningError, match="the shutdown is not done yet"):
+            runtime.start()
+        refused.append(True)
+
+    with runtime:
+        runtime.sinks["Out"][0].disconnect = disconnect  # type: ignore[method-assign]
+    assert refused
+    with runtime:
+        assert runtime.is_running
+
+
 def test_another_thread_waits_until_the_event_at_work_is_done():
     runtime = create()
     steps: list[object] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from enum import Enum
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,14 @@ if TYPE_CHECKING:
 __all__ = ["SiddhiAppRuntime"]
 
 _TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
+
+
+class _Stage(Enum):
+    """Of an app's life."""
+
+    OPEN = "created or started"
+    CLOSING = "being shut down"
+    CLOSED = "shut down"
 
 
 class SiddhiAppRuntime(AppClock, AppState):
@@ -81,8 +90,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         AppClock.__init__(self, assembly)
         self._serve(assembly)
         self._state_lock = threading.Lock()
-        self._shut_down = False
-        self._is_over = False  # the shutdown has been done
+        self._stage = _Stage.OPEN
         self._debugger: SiddhiDebugger | None = None
 
     # --- life
@@ -130,7 +138,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         """
         self._begin_anew()
         with self._state_lock:
-            if self._shut_down:
+            if self._stage is not _Stage.OPEN:
                 raise NotRunningError(f"Siddhi app '{self.name}' was shut down while it started")
             if self._context.running:
                 return
@@ -160,9 +168,9 @@ class SiddhiAppRuntime(AppClock, AppState):
         measured and collected can be read.
         """
         with self._state_lock:
-            if self._shut_down:
+            if self._stage is not _Stage.OPEN:
                 return
-            self._shut_down = True
+            self._stage = _Stage.CLOSING
         self._stop()
 
     def _stop(self) -> None:
@@ -179,24 +187,24 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._timers.stop()
         self._context.close()
         self._on_shutdown(self)
-        self._is_over = True
+        self._stage = _Stage.CLOSED
 
     def _begin_anew(self) -> None:
-        while self._shut_down:
+        # Guarded by the lock of the operators that are left behind, in which nobody may be at work, and not by the one of
+        # start and shutdown: callbacks shut down, too.
+        while self._stage is not _Stage.OPEN:
             context = self._context
             if context.lock.is_mine:
                 raise self._not_again("it is still at work on an event; start it when the send has returned")
-            with context.lock:  # nobody is at work in what is left behind
+            if self._stage is _Stage.CLOSING:
+                raise self._not_again("the shutdown is not done yet")
+            with context.lock:
                 if context.lock.is_borrowed:
                     raise self._not_again("it is still at work on an event; start it when the send has returned")
-                with self._state_lock:
-                    if context is not self._context or not self._shut_down:
-                        continue  # another thread was faster
-                    if not self._is_over:
-                        raise self._not_again("the shutdown is not done yet")
+                if context is self._context and self._stage is _Stage.CLOSED:
                     self._move_to(self._build())
-                    self._shut_down = self._is_over = False
                     self._on_return(self)
+                    self._stage = _Stage.OPEN
 
     def _not_again(self, why: str) -> NotRunningError:
         return NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again: {why}")
@@ -300,7 +308,7 @@ class SiddhiAppRuntime(AppClock, AppState):
             OnDemandQueryCreationError: it can't be run, or failed while it ran.
         """
         if not self._context.running:
-            raise NotRunningError(f"Siddhi app '{self.name}' is {'shut down' if self._shut_down else 'not started'}")
+            raise NotRunningError(f"Siddhi app '{self.name}' is {self._condition}")
         return self._on_demand.run(text)
 
     def query_types(self, text: str) -> list[tuple[str, str]]:
@@ -515,17 +523,20 @@ class SiddhiAppRuntime(AppClock, AppState):
             )
         return junction
 
+    @property
+    def _condition(self) -> str:
+        return "running" if self.is_running else "not started" if self._stage is _Stage.OPEN else "shut down"
+
     def _connecting(self, connect: Callable[[], None]) -> None:
         try:
             connect()
         except BaseException:
-            self._shut_down = True
+            self._stage = _Stage.CLOSING
             self._stop()
             raise
 
     def __repr__(self) -> str:
-        state = "running" if self.is_running else "shut down" if self._shut_down else "not started"
-        return f"<SiddhiAppRuntime '{self.name}' ({state})>"
+        return f"<SiddhiAppRuntime '{self.name}' ({self._condition})>"
 
 
 def _attributes(layout: Layout) -> list[tuple[str, str]]:
