@@ -203,6 +203,28 @@ def test_an_absence_may_be_one_of_many_in_a_sequence() -> None:
     assert run(query, "A1@1000 D2@1100 C4@1200 A5@4000 D6@4100 B1@4200 C7@4300 A9@6000") == ["1,4,2@2000"]
 
 
+def test_a_timer_of_a_match_that_is_gone_does_nothing_to_one_that_came_in() -> None:
+    query = "from every e1=C, (e2=A or not A for 40 millisec), e3=A select e1.x as x, e2.x as y, e3.x as z"
+    events = "C3@1030 A4@1050 A5@1050"
+    assert run(query, events) == ["3,4,5@1050"]
+    # The wait of the first one ends between C and A, and it has met its A long before.
+    assert run(query, "C1@1000 A2@1010 " + events) == ["3,4,5@1050"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("e1=A<1:>, e2=A<0:> within 5 millisec", "[1],[]@1000 [1,2],[]@1001 [1,2,3],[]@1004"),
+        ("e1=A -> every (e3=A<0:> -> e2=A) -> e4=A<0:> within 5 millisec", "1,2@1001 1,3@1004"),
+    ],
+)
+def test_what_is_put_out_and_goes_on_gets_too_old(pattern: str, expected: str) -> None:
+    assert (
+        run(f"from {pattern} select e1.x as x, e2.x as y", "A1@1000 A2@1001 A3@1004 A4@1006 A5@1008")
+        == expected.split()
+    )
+
+
 SEQUENCES = [
     ("every e1=A, e2=B", "A1 A2 B3 B4 A5 B6", "2,3@1002 5,6@1005"),
     ("every e1=A, e2=B", "A1 C2 B3", "1,3@1002"),

@@ -305,18 +305,15 @@ class Model:
     def wait_over(self, number: int, now: int) -> None:
         step = self.steps[number]
         if self.is_sequence and any(self.incoming[number]):
+            if not self.is_due(number, self.incoming[number], now) and not self.is_due(
+                number, self.pending[number], now
+            ):
+                return  # the timer is of a match that is gone
             self.forget(number)
         self.update(number)
         waiting = [match for matches in self.pending[number] for match in matches]
         for match in dict.fromkeys(waiting):
-            due = [
-                k
-                for k, operand in enumerate(step.operands)
-                if operand.for_ms is not None
-                # A count before may have taken events since.
-                and max(match.since, match.time) + operand.for_ms <= now
-                and match in self.pending[number][k]
-            ]
+            due = self.due_operands(number, self.pending[number], match, now)
             for k, operand in enumerate(step.operands):
                 if operand.for_ms is not None and k not in due and match in self.pending[number][k]:
                     self.timers.append((max(match.since, match.time) + operand.for_ms, number))
@@ -327,3 +324,17 @@ class Model:
                 self.pending[number][k].remove(match)
             if due and (step.kind != "and" or self.is_complete(step, match)):
                 self.complete(number, match, now)
+
+    def due_operands(self, number: int, lists: Sequence[Sequence[Match]], match: Match, now: int) -> list[int]:
+        """The absences whose time is over for a match that waits in lists of a step."""
+        return [
+            k
+            for k, operand in enumerate(self.steps[number].operands)
+            if operand.for_ms is not None
+            # A count before may have taken events since.
+            and max(match.since, match.time) + operand.for_ms <= now
+            and match in lists[k]
+        ]
+
+    def is_due(self, number: int, lists: Sequence[Sequence[Match]], now: int) -> bool:
+        return any(self.due_operands(number, lists, match, now) for matches in lists for match in matches)

@@ -106,11 +106,11 @@ cdef class Pattern(Processor):
     cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
                   EventC** kept) except -1
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1
-    cdef int taken(self, RunC* run, int number, PartialC* partial) except -1
+    cdef int taken(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1
     cdef int add_spare(self, RunC* run) except -1
     cdef int add_fresh(self, RunC* run) except -1
-    cdef int add_again(self, RunC* run, int number, PartialC* partial) except -1
+    cdef int add_again(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1
     cdef void remove(self, EntryC* entry) noexcept
     cdef int arm(self, RunC* run, int number, int64_t due) except -1
     cdef RunC* open_run(self) except NULL

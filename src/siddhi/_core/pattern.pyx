@@ -371,7 +371,7 @@ cdef class Pattern(Processor):
             partial.slots[operand.slot] = kept[0]
         if partial.front < number:
             partial.front = number
-            self.taken(run, number, partial)
+            self.taken(run, number, partial, partial.starts)
         if operand.stops and not self.is_sequence:
             stop_counting(self, run, operand.slot, partial)
         if number == 0 and (self.within >= 0 or self.limit) and (
@@ -386,26 +386,27 @@ cdef class Pattern(Processor):
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1:
         """A state is done with a partial match."""
         cdef State state = <State> self.state[number]
+        cdef StartsC* starts = partial.starts      # what leaves it when complete, a copy of it does not
         if state.next < 0:
             self.found.add(partial)
         else:
             self.add(run, state.next, partial)
         if state.kind == ABSENT:
-            self.taken(run, number, partial)
+            self.taken(run, number, partial, starts)
         if state.again >= 0 and not (self.is_sequence and state.kind == COUNT):
-            self.add_again(run, state.again, partial)
+            self.add_again(run, state.again, partial, starts)
             if state.again == 0 and partial.unarmed == -1:
                 partial.unarmed = REARMED
         if state.next < 0 and not goes_on(partial):
             leave_starts(partial)  # it waits for nothing any longer
         return 0
 
-    cdef int taken(self, RunC* run, int number, PartialC* partial) except -1:
+    cdef int taken(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
         """Start the group again that waits until a state behind it takes the partial match."""
         cdef int waiting = partial.unarmed
         if 0 <= waiting < number:
             partial.unarmed = REARMED
-            return self.add_again(run, (<State> self.state[waiting]).again, partial)
+            return self.add_again(run, (<State> self.state[waiting]).again, partial, starts)
         return 0
 
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1:
@@ -415,8 +416,7 @@ cdef class Pattern(Processor):
         cdef ListC* incoming = &run.incoming[number]
         cdef EntryC* entry
         cdef PatternIndex index
-        cdef int64_t since = partial.timestamp if partial.timestamp != NEW else self.now
-        cdef int64_t first
+        cdef int64_t first, since = partial.timestamp if partial.timestamp != NEW else self.now
         cdef int k
         if state.kind == ABSENT and number == 0:
             run.deadline = since + (<Operand> state.operand[0]).for_ms
@@ -480,8 +480,8 @@ cdef class Pattern(Processor):
         finally:
             self.matches.drop(partial)
 
-    cdef int add_again(self, RunC* run, int number, PartialC* partial) except -1:
-        """Let a group start again: a copy without what it and the states behind it have found."""
+    cdef int add_again(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
+        """Let a group start again: a copy without what it and the states behind it have found, counted in `starts`."""
         cdef State state = <State> self.state[number]
         cdef PartialC* copy
         if number == 0 and self.implicit:
@@ -489,8 +489,8 @@ cdef class Pattern(Processor):
         copy = self.matches.copy(partial, state.first_slot)
         try:
             copy.front = min(partial.front, number - 1)
-            if number > 0 and partial.starts is not NULL:
-                start_like(copy, partial)
+            if number > 0 and starts is not NULL:
+                start_like(starts, copy, partial)
             return self.add(run, number, copy)
         finally:
             self.matches.drop(copy)

@@ -105,7 +105,7 @@ cdef class Matches:                # where the partial matches of one query come
     cdef void remove(self, EntryC* entry) noexcept           # drops the reference
 
 cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexcept     # one of its first events came
-cdef void start_like(PartialC* partial, PartialC* other) noexcept       # a copy with the same first events
+cdef void start_like(StartsC* starts, PartialC* partial, PartialC* other) noexcept  # a copy with the same first events
 cdef void leave_starts(PartialC* partial) noexcept
 cdef void unlink(EntryC* entry) noexcept
 cdef void sort_by_time(ListC* places) noexcept        # stably; those that have no event yet go last

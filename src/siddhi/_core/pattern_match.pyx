@@ -279,10 +279,15 @@ cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexce
     link_start(starts, partial, before)
 
 
-cdef void start_like(PartialC* partial, PartialC* other) noexcept:
+cdef void start_like(StartsC* starts, PartialC* partial, PartialC* other) noexcept:
+    """Note a copy's first events: those of the other one, which may be complete and have left."""
+    if other.starts is NULL:
+        start_at(starts, partial, other.start)
+        start_at(starts, partial, other.latest)
+        return
     partial.start = other.start
     partial.latest = other.latest
-    link_start(other.starts, partial, other)
+    link_start(starts, partial, other)
 
 
 cdef void link_start(StartsC* starts, PartialC* partial, PartialC* before) noexcept:

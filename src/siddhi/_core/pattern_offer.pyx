@@ -110,10 +110,11 @@ cdef int offer_count(Pattern pattern, RunC* run, State state, int number, EventC
             size = <int> collected_of(partial, operand.slot).size
             if pattern.is_sequence:
                 pattern.remove(entry)
-                if size >= state.min:
-                    pattern.advance(run, number, partial)
+                # First of all it stays where it is: a match that goes on is put out as a copy, and does not get old less.
                 if size != state.max and (size < state.min or state.next >= 0):
                     pattern.add(run, number, partial)
+                if size >= state.min:
+                    pattern.advance(run, number, partial)
             else:
                 if size == state.max or (size == state.min and state.next < 0):
                     pattern.remove(entry)
@@ -195,7 +196,7 @@ cdef int complete(Pattern pattern, RunC* run, State state, EntryC* entry, int nu
         if not broken:
             pattern.advance(run, number, partial)
         elif state.again >= 0:
-            pattern.add_again(run, state.again, partial)
+            pattern.add_again(run, state.again, partial, partial.starts)
     finally:
         pattern.matches.drop(partial)
     return 0
@@ -243,6 +244,23 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
     return 0
 
 
+cdef int64_t first_due(State state, const EntryC* entry) noexcept:
+    """When the first wait of a list's partial matches is over; NO_TIME where none waits."""
+    cdef int64_t for_ms, first = NO_TIME
+    cdef int k
+    while entry is not NULL:
+        for k in range(state.n_operands):
+            for_ms = (<Operand> state.operand[k]).for_ms
+            if for_ms >= 0 and (state.kind == ABSENT or (entry.open >> k) & 1):
+                first = earlier(first, max(entry.due[k], entry.partial.timestamp + for_ms))
+        entry = entry.next
+    return first
+
+
+cdef inline int64_t earlier(int64_t a, int64_t b) noexcept:
+    return b if a == NO_TIME or (b != NO_TIME and b < a) else a
+
+
 cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except -1:
     """Move on what waited in a state until now."""
     cdef State state = <State> pattern.state[number]
@@ -263,12 +281,17 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
             if begin_by_time(pattern, run, partial, when):
                 pattern.advance(run, 0, partial)
             elif state.again >= 0:
-                pattern.add_again(run, state.again, partial)
+                pattern.add_again(run, state.again, partial, partial.starts)
         finally:
             pattern.matches.drop(partial)
         return 0
     if pattern.is_sequence and run.incoming[number].head is not NULL:
+        first = earlier(first_due(state, run.incoming[number].head), first_due(state, run.pending[number].head))
+        if first == NO_TIME or first > when:
+            # This timer is of one that is gone. What came in since has not met an event yet, and is to meet the next one.
+            return 0 if first == NO_TIME else pattern.arm(run, number, first)
         forget(pattern, run, number)
+        first = NO_TIME
     pattern.update(run, number)
     entry = run.pending[number].head
     while entry is not NULL:
