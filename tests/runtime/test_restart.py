@@ -460,7 +460,7 @@ def test_it_does_not_start_before_it_is_shut_down():
         refused.append(True)
 
     with runtime:
-        runtime.sinks["Out"][0].disconnect = disconnect  # type: ignore[method-assign]
+        runtime.sinks["Out"][0].disconnect = disconnect
     assert refused
     with runtime:
         assert runtime.is_running
