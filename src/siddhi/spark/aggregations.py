@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.query_api.definition import Duration
-from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.expressions import SPARK_TYPES, Lowering
 from siddhi.spark.frames import SEQUENCE, TIME, Branch, attribute_column
 from siddhi.spark.native import carried, filtered, lowering_over, total
 
@@ -93,6 +93,9 @@ def _base(base: BaseValue, value: Column | None, order: Sequence[Column]) -> Col
 
 def _output(aggregation: AggregationPlan, output: OutputValue) -> Column:
     kind = SPARK_TYPES[output.attribute.type]
+    if output.expression is not None:
+        # It reads base values only: rows have a column for each of them.
+        return Lowering(lambda attr: F.col(f"v{attr.position}"), F.col("bucket"))(output.expression).cast(kind)
     group = output.position - aggregation.first_group
     if 0 <= group < len(aggregation.group_by):
         return F.col(f"g{group}").cast(kind)
