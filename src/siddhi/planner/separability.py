@@ -31,6 +31,7 @@ from siddhi.planner.nodes import (
 from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.separability_query import locator, query_separation, window_separation
 from siddhi.planner.separability_tables import table_separations
+from siddhi.planner.separability_times import holds_back, keepers_of_the_late
 from siddhi.planner.separation import (
     ANYTHING,
     KEY_TYPES,
@@ -42,7 +43,7 @@ from siddhi.planner.separation import (
     separated_by,
 )
 from siddhi.planner.walk import has_aggregate, walk
-from siddhi.query_api.selection import OutputEventType, RateKind
+from siddhi.query_api.selection import OutputEventType
 from siddhi.query_api.span import Span
 from siddhi.types import AttributeType
 
@@ -102,6 +103,10 @@ def separability(plan: Plan) -> tuple[Element, ...]:
         for window in element.reads:
             separation = combine(separation, windows.get(window, ANYTHING))
         found.append(_described(plan, element, separation, endless.get(element.name, "")))
+    late = keepers_of_the_late(elements)
+    for number, one in enumerate(found):
+        if one.name in late and one.keys != ():
+            found[number] = replace(one, keys=(), reason="it keeps for a time what comes behind its time, in one queue")
     return _with_chunks_passed_on(found)
 
 
@@ -201,7 +206,7 @@ def _looks_at_chunks(query: QueryPlan) -> bool:
 
 
 def _makes_chunks(query: QueryPlan) -> bool:
-    if isinstance(query.input, (JoinPlan, PatternPlan)) or (query.rate is not None and _holds_back(query)):
+    if isinstance(query.input, (JoinPlan, PatternPlan)) or holds_back(query):
         return True
     window = query.input.window
     functions = any(
@@ -216,10 +221,6 @@ def _makes_chunks(query: QueryPlan) -> bool:
         or window.window.native in ("session", "delay")
         or (query.output.event_type is not OutputEventType.CURRENT)
     )
-
-
-def _holds_back(query: QueryPlan) -> bool:
-    return getattr(query.rate, "kind", None) is not RateKind.FIRST
 
 
 def _passes_chunks(element: AppElement | Element) -> bool:
