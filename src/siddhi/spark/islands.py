@@ -1,8 +1,9 @@
 """The plan cut into native steps and engine islands; needs no PySpark.
 
 Elements that must meet (users of a written table, of a named window, of an aggregation that is read, cycles of streams) are
-one group. Groups are taken in the order of the flow; a group the engine runs joins an island before it where both separate
-by a common key, or where neither does, taking native steps in between along.
+one group. Groups are taken in the order of the flow; a group the engine runs joins the islands whose rows it can't be given
+as they come there (:mod:`siddhi.spark.edges`), or else one before it where both separate by a common key, or where neither
+does, taking native steps in between along.
 """
 
 from __future__ import annotations
