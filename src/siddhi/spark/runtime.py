@@ -90,7 +90,7 @@ class SparkRuntime:
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._bindings: dict[str, Binding] = {}
         refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
-        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict):
+        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict, shards=shards):
             warnings.warn(text, stacklevel=2)
         self._tables: dict[str, DataFrame] = {}
         self._asked: set[str] = set()
