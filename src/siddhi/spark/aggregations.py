@@ -87,7 +87,8 @@ def _base(base: BaseValue, value: Column | None, order: Sequence[Column]) -> Col
     if base.kind is BaseKind.MAXIMUM:
         return F.max(value)
     if base.kind is BaseKind.DISTINCT:
-        return F.count_distinct(value)
+        # Null is a value like any other, and Spark leaves it out.
+        return F.count_distinct(value) + F.max(F.when(value.isNull(), 1).otherwise(0))
     return F.max_by(F.struct(value.alias("value")), F.struct(*order))["value"]
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import SparkRunError
 from siddhi.spark.frames import Base, frame_of
-from siddhi.spark.last_times import LastTimes, times_of_batch
+from siddhi.spark.last_times import LastTimes, ahead_of_batch, times_of_batch
 from siddhi.spark.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.sinks import CountingSink
 from siddhi.spark.stateful import LATE
@@ -47,11 +47,13 @@ _CSV_FILE = re.compile(r"CSV file: (\S+)")
 
 @dataclass
 class SparkQuery:
-    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start."""
+    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start; ``ahead_rows``: how many
+    were left out as they were ahead of the clock by more than ``max_clock_skew``."""
 
     name: str
     query: Any
     late_rows: int = 0
+    ahead_rows: int = 0
     written: dict[str, int] = field(default_factory=dict)
     _begun: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -116,7 +118,11 @@ def _told(error: BaseException) -> str:
 
 @contextmanager
 def run_errors() -> Iterator[None]:
-    """Raise errors of Spark as those of the app that they hold."""
+    """Raise the app's error in place of one of Spark's that holds it: for actions of your own on an output's DataFrame.
+
+    Raises:
+        SparkRunError: an error of the app is what Spark failed with; Spark's is its cause.
+    """
     try:
         yield
     except Exception as error:
@@ -203,7 +209,7 @@ def _plain(
 
     def take(frame: DataFrame, batch: int) -> None:
         bases = {source: Base(frame, base.source, base.sequence)}
-        if len(sinks) > 1:
+        if len(sinks) > 1 or streaming.max_ahead is not None:  # what is read twice is counted twice
             frame.persist()
         try:
             for stream, sink in sinks.items():
@@ -211,6 +217,7 @@ def _plain(
                 rows = frame_of(branches, streaming.plan.streams[stream].attributes, timestamp="_timestamp")
                 n = 0 if rows is None else _given(sink, rows, batch)
                 started.written[stream] = started.written.get(stream, 0) + n
+            _count_ahead(streaming, started)
         finally:
             frame.unpersist()
 
@@ -229,6 +236,12 @@ def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
         rows.unpersist()
 
 
+def _count_ahead(streaming: Streaming, started: SparkQuery) -> None:
+    """Add what the rows of this batch, which have been read, left out."""
+    if streaming.max_ahead is not None and started._begun.wait(60):
+        started.ahead_rows += ahead_of_batch(started.query)
+
+
 def _taking(
     streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery, times: LastTimes | None
 ) -> Callable[[DataFrame, int], None]:
@@ -243,6 +256,7 @@ def _taking(
                 counts[row["out"]] += row["n"]
             if times is not None and started._begun.wait(60):
                 times.note(times_of_batch(started.query))
+            _count_ahead(streaming, started)
             for out, n in counts.items():
                 if out >= LATE and out - LATE in counted_islands:
                     started.late_rows += n

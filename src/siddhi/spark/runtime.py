@@ -16,6 +16,7 @@ from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan, plan
 from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
+from siddhi.spark.aggregation_reading import island_of, read_from_island
 from siddhi.spark.aggregations import aggregated, duration_of
 from siddhi.spark.bindings import Binding, check_columns, check_sequence, event_time, with_times
 from siddhi.spark.connectors import (
@@ -28,12 +29,12 @@ from siddhi.spark.connectors import (
 )
 from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.feeding import is_fed, require_fed
 from siddhi.spark.frames import frame_of
 from siddhi.spark.inspection import CheckpointState
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
-from siddhi.spark.native_forms import native_aggregation
 from siddhi.spark.punctuation import interval_ms
 from siddhi.spark.query import Sink, SparkQuery, run_errors
 from siddhi.spark.refusals import refuse, require_batches, require_jvm, warnings_of
@@ -61,6 +62,9 @@ class SparkRuntime:
             ``'flush'`` lets time go on until nothing waits for it.
         late: what happens to rows of a stream that come behind the watermark: ``'drop'`` counts them, ``'side'`` puts them
             out as ``<Stream>__late``, ``'error'`` ends the query.
+        max_clock_skew: of streams, how far ahead of the system's clock the event time of a row may be (``'1 hour'``). Rows further
+            ahead, which would make all others late, are left out and counted, or end the query with ``late='error'``. None:
+            as far as they like.
         strict: whether warnings, such as that a query runs on one shard, are errors.
 
     Raises:
@@ -78,6 +82,7 @@ class SparkRuntime:
         prefer: str = "native",
         end_of_input: str = "hold",
         late: LatePolicy = "drop",
+        max_clock_skew: str | None = None,
         strict: bool = False,
     ) -> None:
         if shards < 1:
@@ -90,6 +95,7 @@ class SparkRuntime:
             raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
         self._spark = spark
         self._late = late
+        self._max_clock_skew = max_clock_skew
         model = parse(app)
         self._connectors = connectors_of(model)
         self._foreign = foreign_of(model)
@@ -238,10 +244,18 @@ class SparkRuntime:
         """Compute several streams with one pass per island; the islands' rows are cached until the session ends.
 
         Args:
-            outputs: their names; None: all that queries fill and nobody else reads.
+            outputs: their names; None: all that queries fill and nobody else reads, where they come from what is bound.
             meta: whether to add ``_timestamp``.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+            ValueError: nothing is bound to a stream that one comes from, or it has an attribute of type object.
         """
-        return self._outputs(list(outputs if outputs is not None else self._ends()), meta=meta, cache=True)
+        if outputs is None:
+            self._bind_declared(streaming=False)
+            layout = self._layout(streaming=False)
+            outputs = [name for name in self._ends() if is_fed(self._plan, layout, name, self._bindings)]
+        return self._outputs(list(outputs), meta=meta, cache=True)
 
     def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
         for stream in streams:
@@ -250,6 +264,8 @@ class SparkRuntime:
         if self._is_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
         lowering = self._lowering(streams)
+        for stream in streams:
+            require_fed(self._plan, self._layout(streaming=False), stream, self._bindings)
         lowering.cache_islands = cache
         found = {}
         for stream in streams:
@@ -275,23 +291,25 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such aggregation.
-            ValueError: it has no such buckets, is not native, or nothing is bound.
+            ValueError: it has no such buckets, has an attribute of type object, or nothing is bound.
         """
         found = self._plan.aggregations.get(name)
         if found is None:
             known = self._plan.aggregations
             raise DefinitionNotExistError(f"app '{self.name}' has no aggregation '{name}'{did_you_mean(name, known)}")
-        form = native_aggregation(found, streaming=False, exact_floats=self._settings.exact_floats)
-        if isinstance(form, str):
-            raise ValueError(f"aggregation '{name}' does not run on Spark: {form}")
         duration = duration_of(found, per)
         self._bind_declared(streaming=False)
         if self._is_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
-        branches = self._lowering([found.input.source]).branches(found.input.source)
-        if not branches:
-            raise ValueError(f"nothing fills stream '{found.input.source}'")
-        return aggregated(found, branches, duration)
+        if any(str(a.type) == "object" for a in found.attributes):
+            raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
+        layout, source = self._layout(streaming=False), found.input.source
+        lowering = self._lowering([source])
+        require_fed(self._plan, layout, source, self._bindings)
+        island = island_of(layout, name)
+        if island is not None:
+            return read_from_island(lowering, island, found, duration)
+        return aggregated(found, lowering.branches(source), duration)
 
     # --- streams
 
@@ -417,7 +435,9 @@ class SparkRuntime:
     def _starter(self) -> Starter:
         self._bind_declared(streaming=True)
         layout = self._layout(streaming=True)
-        return Starter(self._spark, self._plan, layout, self._bindings, self._settings, self._late)
+        return Starter(
+            self._spark, self._plan, layout, self._bindings, self._settings, self._late, self._max_clock_skew
+        )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
         return self._declared_sinks() if sinks is None else sinks
