@@ -56,6 +56,20 @@ def test_single_shards_are_warned_of_or_refused():
     assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 3, 0)
 
 
+def test_purges_that_go_by_shards_are_warned_of_or_refused():
+    app = f"""{TRADES}
+@purge(enable = 'true', interval = '1 sec', idle.period = '1 min')
+partition with (symbol of Trades) begin @info(name = 'q') from Trades select count() as n insert into Counts; end;"""
+    with pytest.warns(
+        UserWarning, match="partition_0 purges idle keys at times counted from the first event of each shard"
+    ):
+        SparkRuntime(app, None)
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None, strict=True)
+    assert (caught.value.code, caught.value.line) == ("E410", 3)
+    SparkRuntime(app, None, strict=True, shards=1)
+
+
 def test_a_partition_by_ranges_is_one_shard():
     app = (
         f"{TRADES}\npartition with (price > 9.0 as 'dear' or price <= 9.0 as 'cheap' of Trades) begin\n"

@@ -61,6 +61,28 @@ def test_tumbling_windows_with_a_start(spark, end):
     )
 
 
+def test_the_first_period_ends_later_where_the_start_lies_behind_the_first_event(spark):
+    native(
+        f"""{TRADES}
+        from Trades#window.timeBatch(5 sec, 2 min) select symbol, sum(n) as n, count() as trades group by symbol insert into Bars;
+        from Trades[n > 9]#window.timeBatch(3 sec, 20 sec) select sum(n) as total insert into Half;
+        from Trades#window.timeBatch(3 sec, 1 sec) select count() as trades insert into Counts;""",
+        spark,
+    )
+
+
+def test_the_last_event_of_a_batch_is_that_of_the_last_stream(spark):
+    streams = "define stream A (n int); define stream B (n int);"
+    rows = [("BA"[i % 2], 1000 + 100 * (i // 2), (i,)) for i in range(40)]
+    assert_parity(
+        f"""{streams} from A select n insert into U; from B select n insert into U; from A[n > 5] select 0 - n as n insert into U;
+        from U#window.timeBatch(1 sec, 0) select n, count() as c insert into O;""",
+        rows,
+        spark,
+        prefer=["native"],
+    )
+
+
 def test_aggregations_are_one_group_by(spark):
     from siddhi.spark import SparkRuntime
 

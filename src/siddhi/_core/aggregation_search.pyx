@@ -195,11 +195,15 @@ cdef class AggregationSearch(Searchable):
         cdef Aggregation aggregation = self.aggregation
         cdef Level asked = <Level> aggregation.levels[at], level = asked
         cdef int i, length
+        cdef dict starts = {}
         newest = asked.store.newest_of_nodes()
         self.merge_stored(rows, asked, asked.store.within(start, end, newest), start, end)
         for i in range(at - 1, -1, -1):
             length = level.length
-            starts = {node: aggregation.calendar.bucket(length, time)[1] for node, time in newest.items()}
+            for node, time in newest.items():
+                # Where rows of a level have been purged, a coarser one tells how far its node has come.
+                over = aggregation.calendar.bucket(length, time)[1]
+                starts[node] = max(over, starts.get(node, over))
             level = <Level> aggregation.levels[i]
             newest = level.store.newest_of_nodes()
             self.merge_stored(rows, asked, level.store.between(starts, newest), start, end)

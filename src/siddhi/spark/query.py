@@ -17,6 +17,7 @@ from siddhi.errors import SparkRunError
 from siddhi.spark.frames import Base, frame_of
 from siddhi.spark.last_times import LastTimes, ahead_of_batch, times_of_batch
 from siddhi.spark.released import late_rows_of, numbers_of, rows_of
+from siddhi.spark.sinks import CountingSink
 from siddhi.spark.stateful import LATE
 from siddhi.spark.streaming import Streaming
 
@@ -39,6 +40,9 @@ STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreP
 """The state store that stateful operators written in Python need."""
 _NO_LIMIT = str((1 << 31) - 1)
 _MESSAGE = re.compile(r"SparkRunError: (.*)")
+_BAD_ROW = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
+_BAD_HEADER = re.compile(r"CSV header does not conform|Number of column in CSV header is not equal")
+_CSV_FILE = re.compile(r"CSV file: (\S+)")
 
 
 @dataclass
@@ -87,10 +91,29 @@ class SparkQuery:
         return self.query.lastProgress
 
 
+class BadRowError(SparkRunError):
+    """What was read is not what its stream needs: a value, a record, an event time."""
+
+
 def run_error(error: BaseException) -> SparkRunError | None:
-    """The error of the app inside one of Spark's, Siddhi's message first; None where it holds none."""
-    found = _MESSAGE.search(str(error))
-    return SparkRunError(found.group(1)) if found else None
+    """The error of the app or its input inside one of Spark's, Siddhi's message first; None where it holds none."""
+    text = _told(error)
+    if found := _MESSAGE.search(text):
+        return SparkRunError(found.group(1))
+    if found := _BAD_ROW.search(text):
+        return BadRowError(found.group(1))
+    if _BAD_HEADER.search(text):
+        file = _CSV_FILE.search(text)
+        return BadRowError(
+            f"{file.group(1) if file else 'a file'}: its header names other columns than that of the first file; files of one "
+            "source have the same columns in the same order"
+        )
+    return None
+
+
+def _told(error: BaseException) -> str:
+    """All that Spark says: of a stream, the reason is in what caused the error."""
+    return f"{error}\n{getattr(error, '_stackTrace', None) or ''}"
 
 
 @contextmanager
@@ -192,14 +215,25 @@ def _plain(
             for stream, sink in sinks.items():
                 branches = streaming.branches(bases, stream)
                 rows = frame_of(branches, streaming.plan.streams[stream].attributes, timestamp="_timestamp")
-                if rows is not None:
-                    sink(rows, batch)
-                started.written.setdefault(stream, 0)
+                n = 0 if rows is None else _given(sink, rows, batch)
+                started.written[stream] = started.written.get(stream, 0) + n
             _count_ahead(streaming, started)
         finally:
             frame.unpersist()
 
     return take
+
+
+def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
+    """Give a sink rows that Spark makes only now; how many there were."""
+    if isinstance(sink, CountingSink):
+        return sink(rows, batch)
+    rows.persist()
+    try:
+        sink(rows, batch)
+        return int(rows.count())
+    finally:
+        rows.unpersist()
 
 
 def _count_ahead(streaming: Streaming, started: SparkQuery) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -17,8 +18,15 @@ from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
 from siddhi.spark.aggregation_reading import island_of, read_from_island
 from siddhi.spark.aggregations import aggregated, duration_of
-from siddhi.spark.bindings import Binding, check_columns, event_time
-from siddhi.spark.connectors import connectors_of, foreign_of, read_source, refuse_foreign, without_connectors
+from siddhi.spark.bindings import Binding, check_columns, check_sequence, event_time, with_times
+from siddhi.spark.connectors import (
+    Connector,
+    connectors_of,
+    foreign_of,
+    refuse_connector,
+    refuse_foreign,
+    without_connectors,
+)
 from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.feeding import is_fed, require_fed
@@ -27,10 +35,12 @@ from siddhi.spark.inspection import CheckpointState
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
+from siddhi.spark.punctuation import interval_ms
 from siddhi.spark.query import Sink, SparkQuery, run_errors
 from siddhi.spark.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.resharding import migrate
-from siddhi.spark.sinks import DeclaredSink, declared_sinks
+from siddhi.spark.sinks import DeclaredSinks, declared_sinks
+from siddhi.spark.sources import declared_binding
 from siddhi.spark.starting import Starter
 
 __all__ = ["SparkRuntime"]
@@ -96,7 +106,7 @@ class SparkRuntime:
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._bindings: dict[str, Binding] = {}
         refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
-        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict):
+        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict, shards=shards):
             warnings.warn(text, stacklevel=2)
         self._tables: dict[str, DataFrame] = {}
         self._asked: set[str] = set()
@@ -153,18 +163,29 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            ValueError: a column is missing or of another type; all of what does not fit is named.
+            ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
         """
         self._require_stream(stream)
+        self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
+
+    def _bind(self, binding: Binding) -> None:
+        stream, frame, what = binding.stream, binding.frame, f"stream '{binding.stream}'"
         found = self._plan.streams[stream]
         if found.origin is StreamOrigin.TRIGGER:
             raise ValueError(f"'{stream}' is a trigger: the clock fills it")
-        check_columns(f"stream '{stream}'", frame, found.attributes)
-        event_time(frame, timestamp, f"stream '{stream}'")
+        check_columns(what, frame, found.attributes)
+        check_sequence(what, frame, binding.sequence)
+        event_time(frame, binding.timestamp, what)
+        for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
+            if frame.isStreaming and text is not None:
+                try:
+                    interval_ms(self._spark, text)
+                except ValueError as error:
+                    raise ValueError(f"{what} can't be bound: {name}: {error}") from error
         others = [binding.frame.isStreaming for binding in self._bindings.values()]
         if others and others[0] != frame.isStreaming:
             raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
-        self._bindings[stream] = Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle)
+        self._bindings[stream] = replace(binding, frame=with_times(frame, binding.timestamp, what))
 
     def bind_table(self, table: str, frame: DataFrame) -> None:
         """Give a table that no query writes its rows.
@@ -330,7 +351,14 @@ class SparkRuntime:
         self._checkpoint = checkpoint
         return query
 
-    def finish(self, checkpoint: str, sinks: Mapping[str, Sink] | None = None) -> SparkQuery:
+    def finish(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink] | None = None,
+        *,
+        evolve: bool = False,
+        reopen: bool = False,
+    ) -> SparkQuery:
         """Take what there is to read, release what is held back, and close the checkpoint.
 
         With ``end_of_input='hold'`` time ends at the last event, with ``'flush'`` it goes on until nothing waits for it.
@@ -338,12 +366,15 @@ class SparkRuntime:
         Args:
             checkpoint: that of :meth:`start`.
             sinks: as for :meth:`start`.
+            evolve: as for :meth:`start`.
+            reopen: as for :meth:`start`.
 
         Raises:
             SparkRunError: the app failed; the checkpoint stays open.
         """
         require_jvm(self._spark, "finish")
-        return self._starter().finish(checkpoint, self._sinks(sinks), self._streamed_tables())
+        starter, found = self._starter(), self._sinks(sinks)
+        return starter.finish(checkpoint, found, self._streamed_tables(), evolve=evolve, reopen=reopen)
 
     def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
         """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
@@ -411,7 +442,7 @@ class SparkRuntime:
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
         return self._declared_sinks() if sinks is None else sinks
 
-    def _declared_sinks(self) -> dict[str, DeclaredSink]:
+    def _declared_sinks(self) -> dict[str, DeclaredSinks]:
         refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
         return declared_sinks(self.name, self._connectors)
 
@@ -437,18 +468,16 @@ class SparkRuntime:
         """Bind the streams that have a source in the app, and none of the user's."""
         unread = [c for c in self._foreign if c.direction == "source" and c.stream not in self._bindings]
         refuse_foreign(unread, self._model)
+        sources: dict[str, list[Connector]] = {}
         for connector in self._connectors:
             if connector.direction == "source" and connector.stream not in self._bindings:
-                frame = read_source(self._spark, connector, self._plan.streams[connector.stream], streaming=streaming)
-                options = connector.options
-                self.bind(
-                    connector.stream,
-                    frame,
-                    timestamp=options["timestamp"],
-                    watermark=options.get("watermark", "0 seconds") if streaming else None,
-                    sequence=("partition", "offset") if connector.type == "kafka" else (),
-                    max_idle=options.get("max.idle") if streaming else None,
-                )
+                sources.setdefault(connector.stream, []).append(connector)
+        for stream, found in sources.items():
+            binding = declared_binding(self._spark, self._model, self._plan.streams[stream], found, streaming=streaming)
+            try:
+                self._bind(binding)
+            except ValueError as error:
+                raise refuse_connector(found[0], self._model, str(error), "or bind a DataFrame") from error
 
     @property
     def _is_streaming(self) -> bool:

@@ -53,7 +53,7 @@ class Shard:
 
     def _build(self) -> SiddhiAppRuntime:
         runtime = SiddhiManager().create_siddhi_app_runtime(self.program.text)
-        runtime.collect(*(output.stream for output in self.program.outputs), timestamp=_TIME, chunk=None)
+        runtime.collect(*(output.collected for output in self.program.outputs), timestamp=_TIME, chunk=None)
         runtime.handle_exception_with(self._note)
         runtime.start()
         for table in self.program.tables:
@@ -120,7 +120,7 @@ class Shard:
         """What came out since the last time: the number of the output, and its attributes followed by event time."""
         found = self._runtime.drain()
         for number, output in enumerate(self.program.outputs):
-            batch = found[output.stream]
+            batch = found[output.collected]
             if len(batch):
                 yield number, pa.record_batch(batch)
 

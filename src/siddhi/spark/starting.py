@@ -121,9 +121,18 @@ class Starter:
                 max(0.2, min(5.0, min(patience.values()) / 4)),
             ).start()
 
-    def finish(self, checkpoint: str, sinks: Mapping[str, Sink], tables: Mapping[str, bytes]) -> SparkQuery:
+    def finish(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink],
+        tables: Mapping[str, bytes],
+        *,
+        evolve: bool = False,
+        reopen: bool = False,
+    ) -> SparkQuery:
         """See :meth:`siddhi.spark.SparkRuntime.finish`."""
-        first = self.start(checkpoint, sinks, tables, trigger={"availableNow": True})
+        now = {"availableNow": True}
+        first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen)
         first.await_termination()
         graces = self._graces()
         ends = {}
@@ -298,7 +307,7 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
 
 
 def _described(binding: Binding) -> list[str]:
-    return [binding.timestamp, binding.watermark or "", *binding.sequence]
+    return [binding.timestamp, binding.watermark or "", *binding.sequence, *binding.sources]
 
 
 def _logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
