@@ -23,7 +23,7 @@ end;
 def masters(spark, monkeypatch):
     """The masters asked for; the session is the one of all tests, which nobody stops."""
     found = []
-    monkeypatch.setattr("siddhi.spark.local_session", lambda master: found.append(master) or spark, raising=False)
+    monkeypatch.setattr("siddhi.spark.local_session", lambda master, **_: found.append(master) or spark, raising=False)
     monkeypatch.setattr(type(spark), "stop", lambda self: found.append("stopped"))
     return found
 
@@ -76,6 +76,80 @@ def test_a_stream_of_files_goes_on_where_it_was(masters, tmp_path, monkeypatch):
     ]
     for n, text in enumerate(["1000,1.5\n2000,2.5\n", "3000,3.5\n"]):
         (tmp_path / "in" / f"{n}.csv").write_text(f"ts,price\n{text}")
-        assert "0 late rows" in run(*arguments)
+        told = run(*arguments)
+        assert "0 late rows" in told
+        assert "Dear: 1 events out" in told
     rows = [line for path in (tmp_path / "out").rglob("*.csv") for line in path.read_text().splitlines()]
-    assert sorted(line.split(",")[0] for line in rows) == ["2.5", "3.5"]
+    assert sorted(line.split(",")[0] for line in rows) == ["2.5", "3.5", "price", "price"]
+
+
+def failing(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(siddhi, ["run", *arguments])
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_a_stream_is_ended_and_opened_again(masters, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    counts = "@info(name = 'counts') from Trades#window.timeBatch(1 sec, 0) select count() as n insert into Counts;"
+    app = tmp_path / "app.siddhi"
+    app.write_text(f"define stream Trades (price double);\n{counts}")
+    bind = f"Trades=csv:{tmp_path}/in?timestamp=ts&watermark=1 second"
+    arguments = [
+        "app.siddhi",
+        "--engine",
+        "spark",
+        "--shards",
+        "2",
+        "--bind",
+        bind,
+        "--output",
+        f"Counts={tmp_path}/out.csv",
+    ]
+    arguments += ["--checkpoint", str(tmp_path / "checkpoint"), "--late", "drop"]
+
+    def written() -> list[str]:
+        found = [line for path in (tmp_path / "out.csv").rglob("*.csv") for line in path.read_text().splitlines()]
+        return sorted(line.split(",")[0] for line in found if not line.startswith("n,"))
+
+    def put(name: str, *times: int) -> None:
+        (tmp_path / "in" / name).write_text("\n".join(["ts,price", *(f"{at},1.5" for at in times), ""]))
+
+    put("0.csv", 100, 200, 1500)
+    assert "Counts: 1 events out" in run(*arguments, "--finish")
+    put("1.csv", 1600, 2500)
+    code, told = failing(*arguments)
+    assert (code, "is closed: its stream has ended; start with --reopen to go on" in told) == (5, True)
+    run(*arguments, "--reopen")
+    more = (
+        "from Trades select price insert into Prices; from Trades#window.lengthBatch(9) select price insert into Nines;"
+    )
+    app.write_text(f"{app.read_text()}\n{more}")
+    more_output = ["--output", f"Nines={tmp_path}/nines.parquet"]
+    code, told = failing(*arguments, *more_output)
+    assert (code, "start with --evolve if that is meant" in told) == (5, True)
+    run(*arguments, *more_output, "--finish", "--evolve", "--end-of-input", "flush")
+    assert written() == ["1", "2", "2"]
+
+
+def test_rows_that_are_none_are_told_as_without_spark(masters, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.siddhi").write_text(APP)
+    (tmp_path / "trades.csv").write_text('ts,symbol,price,n\n1000,A,3.5,1\n1100,"A\nB",x,2\n')
+    common = [
+        "app.siddhi",
+        "--input",
+        f"Trades={tmp_path}/trades.csv",
+        "--timestamp",
+        "ts",
+        "--output",
+        "Dear=dear.jsonl",
+    ]
+    for engine, place in (("embedded", f"{tmp_path}/trades.csv, line 3"), ("spark", f"{tmp_path}/trades.csv")):
+        code, told = failing(*common, "--engine", engine)
+        assert (code, f"{place}, column 'price': 'x' is not a double" in told) == (3, True)
+    times = "ts,symbol,price,n\nyesterday,A,3.5,1\n"
+    (tmp_path / "trades.csv").write_text(times)
+    (tmp_path / "app.siddhi").write_text(APP.replace("ts long, ", ""))
+    code, told = failing(*common, "--engine", "spark")
+    assert (code, "column 'ts': 'yesterday' is not a time" in told) == (3, True)

@@ -87,7 +87,9 @@ def test_all_sinks_of_a_stream_are_written_at_once(spark, tmp_path):
 
 def test_rows_at_a_rate_are_those_of_a_stream(spark):
     text = "@source(type = 'rate', timestamp = 'ts') define stream S (n long, ts long); from S select n insert into O;"
-    with pytest.raises(SparkLoweringError, match="it makes rows as time goes by, so a batch has none"):
+    with pytest.raises(
+        SparkLoweringError, match="the rate source of 'S' makes rows as time goes by, so a batch has none"
+    ):
         out(spark, text)
 
 

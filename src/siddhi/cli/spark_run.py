@@ -93,11 +93,16 @@ def run_on_spark(wanted: SparkRun) -> None:
     except BadRowError as error:
         raise BadInput(str(error)) from error
     except SparkRunError as error:
-        raise ProcessingFailed(str(error)) from error
+        raise ProcessingFailed(_with_options(str(error))) from error
     except SiddhiAppError as error:
         raise AppRefused(str(error)) from error
     finally:
         spark.stop()
+
+
+def _with_options(text: str) -> str:
+    """What a message says of arguments, as options of the command."""
+    return text.replace("evolve=True", "--evolve").replace("reopen=True", "--reopen")
 
 
 def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) -> SparkRuntime:

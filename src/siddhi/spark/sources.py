@@ -33,10 +33,13 @@ def declared_binding(
     """
     frames, orders = [], []
     for source in sources:
+        if source.type == "rate" and not streaming:
+            message = f"{source.what} makes rows as time goes by, so a batch has none of them"
+            raise refuse_connector(source, app, message, "start(checkpoint, ...) runs it as a stream")
         try:
             frame, order = _read(spark, source, stream.attributes, streaming=streaming)
         except ValueError as error:
-            hint = "columns go by the names of attributes; or bind a DataFrame"
+            hint = "a file or folder that Spark reaches, with a column for every attribute; or bind a DataFrame"
             raise refuse_connector(source, app, f"{source.what}: {error}", hint) from error
         frames.append(frame)
         orders.append(order)
