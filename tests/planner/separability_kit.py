@@ -95,6 +95,7 @@ SINGLE = [
     ("from S#window.time(1 sec) select k, sum(v) as n insert all events into O;", "without 'group by'"),
     ("from S#window.externalTime(ts, 1 sec) select k, sum(v) as n group by k insert expired events into O;", "stamped"),
     ("from S#window.timeBatch(1 sec) select k, sum(v) as n group by k insert into O;", "without a start"),
+    ("from S#window.timeBatch(1 sec, 14 sec) select k, sum(v) as n group by k insert into O;", "start lies behind"),
     ("from S#window.externalTimeBatch(ts, 1 sec, 0) select k, sum(v) as n group by k insert into O;", "comes next"),
     ("from S#window.session(1 sec) select k, v insert expired events into O;", "without a key"),
     ("from S#window.timeBatch(1 sec, 0) select k, v limit 1 insert into O;", "'limit'"),
@@ -131,6 +132,11 @@ SINGLE = [
         ("define table T (k string, v int); from S select k, v insert into T;"
         "@info(name = 'q') from R join T on R.v < T.v select R.k as k, T.v as v insert into O;"),
         "not every use",
+    ),
+    (
+        ("from S#window.lengthBatch(2) select k, v insert into B;"
+        "@info(name = 'q') from B#window.time(300) select k, v insert expired events into O;"),
+        "behind its time",
     ),
     ("define window W (k string, v int) length(2); from W select k, v insert expired events into O;", "depends on all"),
 ]  # fmt: skip

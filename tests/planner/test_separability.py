@@ -121,6 +121,41 @@ def test_chunks_are_passed_on() -> None:
     assert [name for name, element in found.items() if not element.stateful] == ["query_2", "query_4"]
 
 
+def test_what_comes_at_once_of_one_event() -> None:
+    found = elements(
+        """define trigger C at every 1 sec; from S[v > 1] select k insert into A; from A select k, count() as n insert into B;
+        from S#window.delay(1 sec) select k insert into D; from D select k insert into E; from C select triggered_time insert into F;
+        partition with (k of S) begin from S#window.length(2) select k insert into G; end;
+        from S#window.timeBatch(1 sec, 0) select k insert into H; from every e = S select e.k as k insert into I;"""
+    )
+    assert [element.writes[0] for element in found.values() if element.at_once] == ["A", "B", "G"]
+
+
+def test_who_looks_at_the_clock() -> None:
+    found = elements(
+        "from S select currentTimeMillis() as t insert into A; from S select eventTimestamp() as t insert into B;"
+    )
+    assert [element.reads_clock for element in found.values()] == [True, False]
+
+
+def test_what_keeps_for_a_time_what_comes_behind_its_time_does_not_separate() -> None:
+    batches = "from S#window.timeBatch(1 sec, 0) select k, v insert into B; from B[v > 1] select * insert into C;"
+    reads = "@info(name = 'q') from every a = R -> b = C[k == a.k] {within} select b.k as k insert into O;"
+    assert elements(batches + reads.format(within="within 1 sec"))["q"].keys == ()
+    assert elements(batches + reads.format(within=""))["q"].keys != ()
+    window = "define window W (k string, v int) time(1 sec);"
+    assert elements(f"{window}{batches}from C select k, v insert into W;")["W"].keys == ()
+    assert (
+        elements(f"{window}from S output last every 2 events insert into T; from T select k, v insert into W;")[
+            "W"
+        ].keys
+        == ()
+    )
+    assert elements(f"{window}from S select k, v insert into W;")["W"].keys is None
+    part = "partition with (k of C) begin from C#window.time(1 sec) select k insert expired events into O; end;"
+    assert elements(batches + part)["partition_0"].keys != ()
+
+
 def test_what_random_functions_give_is_not_repeated() -> None:
     found = elements(
         "from S select UUID() as id insert into O; from S select currentTimeMillis() as t, eventTimestamp() as e insert into P;"

@@ -31,6 +31,7 @@ from siddhi.planner.nodes import (
 from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.separability_query import locator, query_separation, window_separation
 from siddhi.planner.separability_tables import table_separations
+from siddhi.planner.separability_times import holds_back, keepers_of_the_late
 from siddhi.planner.separation import (
     ANYTHING,
     KEY_TYPES,
@@ -42,7 +43,7 @@ from siddhi.planner.separation import (
     separated_by,
 )
 from siddhi.planner.walk import has_aggregate, walk
-from siddhi.query_api.selection import OutputEventType, RateKind
+from siddhi.query_api.selection import OutputEventType
 from siddhi.query_api.span import Span
 from siddhi.types import AttributeType
 
@@ -62,6 +63,9 @@ class Element:
         reason: why it separates by nothing; a clause.
         chunk_sensitive: what it puts out depends on which events came in one chunk.
         emits_chunks: it may put several events into one chunk.
+        at_once: each event it puts out comes of one event, alone, at that event's time; so it is known where it belongs among
+            other events.
+        reads_clock: its expressions look at the clock.
         deterministic: the same events give the same results.
         endless: why it never comes to rest, or "".
         notes: in what it separates less than exactly; clauses.
@@ -78,6 +82,8 @@ class Element:
     reason: str = ""
     chunk_sensitive: bool = False
     emits_chunks: bool = False
+    at_once: bool = False
+    reads_clock: bool = False
     deterministic: bool = True
     endless: str = ""
     notes: tuple[str, ...] = ()
@@ -97,6 +103,10 @@ def separability(plan: Plan) -> tuple[Element, ...]:
         for window in element.reads:
             separation = combine(separation, windows.get(window, ANYTHING))
         found.append(_described(plan, element, separation, endless.get(element.name, "")))
+    late = keepers_of_the_late(elements)
+    for number, one in enumerate(found):
+        if one.name in late and one.keys != ():
+            found[number] = replace(one, keys=(), reason="it keeps for a time what comes behind its time, in one queue")
     return _with_chunks_passed_on(found)
 
 
@@ -160,6 +170,8 @@ def _described(plan: Plan, element: AppElement, separation: Separation, endless:
         reason=separation.reason,
         chunk_sensitive=any(map(_looks_at_chunks, queries)),
         emits_chunks=isinstance(element.plan, NamedWindowPlan) or any(map(_makes_chunks, queries)),
+        at_once=_passes_chunks(element) and not any(map(_makes_chunks, queries)),
+        reads_clock=any(map(_looks_at_clock, queries)),
         deterministic=all(map(_is_deterministic, queries)),
         endless=endless or next((why for why in map(endless_query, queries) if why), ""),
         notes=tuple(_notes(element, queries)),
@@ -194,7 +206,7 @@ def _looks_at_chunks(query: QueryPlan) -> bool:
 
 
 def _makes_chunks(query: QueryPlan) -> bool:
-    if isinstance(query.input, (JoinPlan, PatternPlan)) or (query.rate is not None and _holds_back(query)):
+    if isinstance(query.input, (JoinPlan, PatternPlan)) or holds_back(query):
         return True
     window = query.input.window
     functions = any(
@@ -206,16 +218,12 @@ def _makes_chunks(query: QueryPlan) -> bool:
     return (
         window.window.batch
         or window.window.native is None
-        or window.window.native == "session"
+        or window.window.native in ("session", "delay")
         or (query.output.event_type is not OutputEventType.CURRENT)
     )
 
 
-def _holds_back(query: QueryPlan) -> bool:
-    return getattr(query.rate, "kind", None) is not RateKind.FIRST
-
-
-def _passes_chunks(element: Element) -> bool:
+def _passes_chunks(element: AppElement | Element) -> bool:
     return element.kind in (ElementKind.QUERY, ElementKind.PARTITION)
 
 
@@ -223,16 +231,28 @@ def _with_chunks_passed_on(found: list[Element]) -> tuple[Element, ...]:
     """Chunks go through filters, projections and more: whoever reads from someone who makes them may put them out."""
     while True:
         chunked = {stream for element in found if element.emits_chunks for stream in element.writes}
+        later = {stream for element in found if not element.at_once for stream in element.writes}
         changed = False
         for number, element in enumerate(found):
             if not element.emits_chunks and _passes_chunks(element) and not chunked.isdisjoint(element.reads):
-                found[number] = replace(element, emits_chunks=True)
+                found[number] = element = replace(element, emits_chunks=True)
+                changed = True
+            if element.at_once and not later.isdisjoint(element.reads):
+                found[number] = replace(element, at_once=False)
                 changed = True
         if not changed:
             return tuple(found)
 
 
 # --- further properties
+
+
+def _looks_at_clock(query: QueryPlan) -> bool:
+    return any(
+        isinstance(node, Call) and node.function.reads_clock
+        for expression in expressions_of(query)
+        for node in walk(expression)
+    )
 
 
 def _is_deterministic(query: QueryPlan) -> bool:

@@ -99,7 +99,11 @@ def window_separation(window: WindowPlan, source: str, shown: OutputEventType) -
         return inseparable("what leaves 'externalTime' is stamped by whichever event comes next")
     if name == "timeBatch":
         if len(arguments) > 1 and isinstance(arguments[1], Const) and arguments[1].type is not AttributeType.BOOL:
-            return ANYTHING
+            if _is_past(arguments[1]):
+                return ANYTHING
+            return inseparable(
+                "the first period of 'timeBatch' depends on how far its start lies behind the first event"
+            )
         return inseparable("the periods of 'timeBatch' without a start begin with the first event of all")
     if name == "externalTimeBatch":
         return inseparable("a batch of 'externalTimeBatch' ends with whichever event comes next")
@@ -109,6 +113,11 @@ def window_separation(window: WindowPlan, source: str, shown: OutputEventType) -
             return Separation((plain_part(((source, key.name),), key.type),))
         return inseparable("a 'session' without a key is that of all events")
     return inseparable(f"what window '{window.window.full_name}' holds depends on all events")
+
+
+def _is_past(start: Const) -> bool:
+    """Whether no event comes before a start of periods, so that all of them begin at full multiples from there."""
+    return isinstance(start.value, int) and start.value <= 0
 
 
 # --- the selection

@@ -53,7 +53,7 @@ class Lowering:
 
     Args:
         attribute: the column of an attribute.
-        timestamp: the column of the event's time in ms, for ``eventTimestamp()``.
+        timestamp: the column of the event's time in ms, for ``eventTimestamp()`` and the clock.
     """
 
     def __init__(self, attribute: Callable[[Attr], Column], timestamp: Column | None = None) -> None:
@@ -80,7 +80,7 @@ class Lowering:
             if arguments[0].type is not _INSTANCE_TYPES[name]:
                 return F.lit(False)
             return self(arguments[0]).isNotNull()
-        if name == "eventTimestamp":
+        if name in ("eventTimestamp", "currentTimeMillis"):  # the clock is where the event is
             assert self._timestamp is not None
             return self._timestamp
         columns = [self(argument) for argument in arguments]

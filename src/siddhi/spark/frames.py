@@ -16,10 +16,12 @@ from pyspark.sql import functions as F
 from siddhi.query_api.definition import Attribute
 from siddhi.spark.expressions import SPARK_TYPES
 
-__all__ = ["SEQUENCE", "TIME", "Base", "Branch", "attribute_column", "frame_of"]
+__all__ = ["SEQUENCE", "SOURCE", "TIME", "Base", "Branch", "attribute_column", "frame_of"]
 
 TIME = "__t"
 """Event time in ms since 1970."""
+SOURCE = "source"
+"""The column that orders rows of different streams that have the same time."""
 SEQUENCE = "__seq"
 """Start of the names of the columns that order rows of one ms."""
 
@@ -28,12 +30,21 @@ SEQUENCE = "__seq"
 class Base:
     """A DataFrame with the columns ``c0`` to ``cn``, ``__t``, and ``__seq0`` to ``__seqn``.
 
-    ``source`` orders rows of different bases that have the same time.
+    ``source`` orders rows of different bases that have the same time; None: the column ``source`` does.
     """
 
     frame: DataFrame
-    source: int
+    source: int | None
     sequence: int
+
+    def order(self, sequence: int) -> list[Column]:
+        """Time, source, and this many columns ``__seq``; what the base has not is 0."""
+        source = F.col(SOURCE) if self.source is None else F.lit(self.source).alias(SOURCE)
+        order = [
+            F.col(f"{SEQUENCE}{n}") if n < self.sequence else F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}")
+            for n in range(sequence)
+        ]
+        return [F.col(TIME), source, *order]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

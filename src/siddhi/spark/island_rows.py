@@ -11,7 +11,7 @@ from siddhi.planner import Plan
 from siddhi.planner.expressions import TypedExpression
 from siddhi.planner.key_expression import key_expression
 from siddhi.spark.expressions import SPARK_TYPES
-from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch
+from siddhi.spark.frames import Base, Branch
 from siddhi.spark.islands import Island
 from siddhi.spark.native import lowering_over
 from siddhi.spark.program import DOOR, IslandProgram
@@ -62,7 +62,7 @@ def island_rows(
         made = [
             _columns(island, program, plan, number, branch, paths.index(path), shards) for number, branch, path in found
         ]
-        carried = [F.col(TIME), F.lit(base.source).alias("source"), *(F.col(f"{SEQUENCE}{n}") for n in range(sequence))]
+        carried = base.order(sequence)
         if len(found) == 1:
             frame = found[0][1].rows(*carried, *made[0])
         else:

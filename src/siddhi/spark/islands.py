@@ -1,106 +1,27 @@
 """The plan cut into native steps and engine islands; needs no PySpark.
 
 Elements that must meet (users of a written table, of a named window, of an aggregation that is read, cycles of streams) are
-one group. Groups are taken in the order of the flow; a group the engine runs joins an island before it where both separate
-by a common key, or where neither does, taking native steps in between along.
+one group. Groups are taken in the order of the flow; a group the engine runs joins the islands whose rows it can't be given
+as they come there (:mod:`siddhi.spark.edges`), or else one before it where both separate by a common key, or where neither
+does, taking native steps in between along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 
 from siddhi.planner.elements import ElementKind
 from siddhi.planner.nodes import Plan, QueryPlan, SourceKind
 from siddhi.planner.separability import Element, separability
+from siddhi.spark.edges import Whole, carried, inseparable_from, needs_order, reads_islands
 from siddhi.spark.flow import groups_in_order
-from siddhi.spark.keys import IslandKey, island_key
-from siddhi.spark.native_forms import Native, native_aggregation, native_query
+from siddhi.spark.keys import island_key
+from siddhi.spark.native_forms import Form, Native, native_aggregation, native_query
+from siddhi.spark.steps import Island, Layout, NativeStep, Spread, Step
 from siddhi.types import AttributeType
 
-__all__ = ["Island", "Layout", "NativeStep", "Spread", "cut", "stateless_island"]
-
-
-@dataclass(frozen=True, slots=True)
-class NativeStep:
-    """A query or aggregation that is a Catalyst plan."""
-
-    element: Element
-    native: Native
-
-
-class Spread(Enum):
-    """Over what the rows of an island are spread."""
-
-    ANYWHERE = "anywhere"
-    KEYED = "shards"
-    SINGLE = "one shard"
-
-
-@dataclass(slots=True)
-class Island:
-    """What runs together in engines, one per shard.
-
-    Attributes:
-        elements: in text order.
-        inputs: streams that come in from outside.
-        key: what its rows are spread by; None: one shard, or any where ``stateless``.
-        stateless: rows may be taken in any order, anywhere.
-        why: per element, why the engine runs it.
-        reason: why there is one shard, where there is.
-        blame: the element that forces one shard.
-    """
-
-    elements: list[Element]
-    inputs: tuple[str, ...] = ()
-    key: IslandKey | None = None
-    stateless: bool = False
-    why: dict[str, str] = field(default_factory=dict)
-    reason: str = ""
-    blame: Element | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of its elements."""
-        return tuple(element.name for element in self.elements)
-
-    @property
-    def produced(self) -> tuple[str, ...]:
-        """What its elements put out, each once."""
-        return tuple(dict.fromkeys(name for element in self.elements for name in element.writes))
-
-    @property
-    def spread(self) -> Spread:
-        """Over what its rows are spread."""
-        if self.stateless:
-            return Spread.ANYWHERE
-        return Spread.SINGLE if self.key is None else Spread.KEYED
-
-    @property
-    def is_single(self) -> bool:
-        """Whether all rows go to one shard."""
-        return self.spread is Spread.SINGLE
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Steps in the order of the flow. ``bound``: streams that get rows from outside although queries may fill them."""
-
-    steps: tuple[NativeStep | Island, ...]
-    read_only: tuple[str, ...]
-    streaming: bool = False
-    bound: frozenset[str] = frozenset()
-
-    @property
-    def islands(self) -> tuple[Island, ...]:
-        """The engine islands, in the order of the flow."""
-        return tuple(step for step in self.steps if isinstance(step, Island))
-
-    @property
-    def native_steps(self) -> tuple[NativeStep, ...]:
-        """The native steps, in the order of the flow."""
-        return tuple(step for step in self.steps if isinstance(step, NativeStep))
+__all__ = ["Island", "Layout", "NativeStep", "Spread", "by_ranges", "cut", "stateless_island"]
 
 
 def cut(
@@ -129,43 +50,31 @@ def cut(
     }
     read_only = tuple(name for name, table in plan.tables.items() if name not in written and table.owner is None)
     forms = _forms(plan, elements, read_only, streaming, exact_floats)
-    steps: list[NativeStep | Island] = []
+    steps: list[Step] = []
     inside = frozenset(
         name
         for name, stream in plan.streams.items()
         if any(attribute.type is AttributeType.OBJECT for attribute in stream.attributes)
     )
-    whole = _Whole(elements, frozenset(bound), inside)
+    careful = needs_order(elements, {name for name, form in forms.items() if _keeps_nothing(form)})
+    whole = Whole(elements, frozenset(bound), inside, careful, streaming)
     for group in groups_in_order(plan, elements, written):
         alone = group[0] if len(group) == 1 else None
         form = None if alone is None else forms[alone.name]
-        if (
-            alone is not None
-            and isinstance(form, Native)
-            and prefer == "native"
-            and not _feeds_itself(alone)
-            and not (streaming and _reads_islands(steps, alone))
-        ):
+        told = (
+            "" if alone is None or not isinstance(form, Native) else _engine_reason(alone, form, prefer, steps, whole)
+        )
+        if alone is not None and isinstance(form, Native) and not told:
             steps.append(NativeStep(alone, form))
             continue
         why = {
-            element.name: text if isinstance(text := forms[element.name], str) else _engine_reason(alone, prefer)
+            element.name: text if isinstance(text := forms[element.name], str) else told or "it shares what it uses"
             for element in group
         }
-        _place(steps, group, why, streaming=streaming, whole=whole)
-    if streaming:
-        _join_chains(steps, whole)
+        _place(steps, group, why, whole)
+    for island, streams in carried(steps, whole):
+        island.ordered = streams
     return Layout(tuple(steps), read_only, streaming, whole.bound)
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    """All elements of the app, in text order, and the streams that get rows from outside although queries fill them."""
-
-    elements: tuple[Element, ...]
-    bound: frozenset[str]
-    inside: frozenset[str]
-    """Streams that can't leave an engine: they have attributes of type object."""
 
 
 def stateless_island(elements: Sequence[Element], bound: Collection[str] = ()) -> Island:
@@ -180,20 +89,28 @@ def stateless_island(elements: Sequence[Element], bound: Collection[str] = ()) -
     return Island(list(elements), tuple(inputs), stateless=True)
 
 
-def _engine_reason(element: Element | None, prefer: str) -> str:
-    if element is None:
-        return "it shares what it uses"
-    if _feeds_itself(element):
+def _keeps_nothing(form: Native | str) -> bool:
+    """Whether Catalyst could run it whatever the order of rows."""
+    return isinstance(form, Native) and form.form is not Form.TUMBLING
+
+
+def _engine_reason(element: Element, form: Native, prefer: str, steps: list[Step], whole: Whole) -> str:
+    """Why the engine runs what Catalyst could; "" where Catalyst does."""
+    if set(element.writes).intersection(element.reads):
         return "it feeds itself"
-    return "prefer='engine'" if prefer == "engine" else "it reads what the engine puts out"
-
-
-def _feeds_itself(element: Element) -> bool:
-    return not set(element.writes).isdisjoint(element.reads)
-
-
-def _reads_islands(steps: list[NativeStep | Island], element: Element) -> bool:
-    return any(isinstance(step, Island) and set(step.produced).intersection(element.reads) for step in steps)
+    if prefer == "engine":
+        return "prefer='engine'"
+    if whole.streaming and any(isinstance(step, Island) and set(step.produced) & set(element.reads) for step in steps):
+        return "it reads what the engine puts out"
+    if form.form is Form.TUMBLING:
+        if reads_islands(steps, element.reads, whole):
+            return "it reads what the engine puts out"
+    elif element.name in whole.careful:
+        return "it looks at the clock, and reads what comes behind its time"
+    reader = whole.careful_reader(element)
+    if form.form in (Form.TUMBLING, Form.TABLE_JOIN) and reader is not None:
+        return f"{reader.name} must see its rows when and as they come together"
+    return ""
 
 
 def _forms(
@@ -215,101 +132,86 @@ def _forms(
     return found
 
 
-def _place(
-    steps: list[NativeStep | Island],
-    group: list[Element],
-    why: dict[str, str],
-    *,
-    streaming: bool,
-    whole: _Whole,
-) -> None:
-    """Put a group into an island that is there, or into a new one."""
-    new = _island(group, [], why, whole)
-    for island in reversed([step for step in steps if isinstance(step, Island)]):
-        taken = _between(steps, island, group)
-        if taken is None:
-            continue
-        joined = _island([*island.elements, *group], taken, {**island.why, **why}, whole)
-        alike = joined.spread is new.spread is island.spread
-        if not alike and not _must_join(island, group, taken, whole, streaming=streaming):
-            continue
-        at = steps.index(island)
-        # Its inputs may come from steps that stand behind the island it joins.
-        rest = [step for step in steps[at:] if step is not island and step not in _upstream(steps, joined)]
-        early = [step for step in steps[at:] if step is not island and step not in rest]
-        steps[at:] = [*early, joined, *rest]
-        return
-    steps.append(new)
+def _place(steps: list[Step], group: list[Element], why: dict[str, str], whole: Whole) -> None:
+    """Put a group into one island with what it can't read over a shuffle, else with one of its kind, else by itself."""
+    found = _joined(steps, [], group, why, whole)
+    for island in reversed([step for step in steps if isinstance(step, Island) and step not in found.members]):
+        more = _joined(steps, [*found.members, island], group, why, whole)
+        if more.island.spread is found.island.spread is island.spread and _alike(more, found, island):
+            found = more
+            break
+    at = min((steps.index(step) for step in found.members), default=len(steps))
+    rest = [[step for step in part if step not in found.members] for part in (steps[:at], steps[at:])]
+    steps[:] = _in_order([*rest[0], found.island, *rest[1]])
 
 
-def _join_chains(steps: list[NativeStep | Island], whole: _Whole) -> None:
-    """Make one of islands of which one reads what the other puts out; no native step stands between them in a stream."""
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """An island, and the steps that it takes the place of."""
+
+    island: Island
+    members: list[Step]
+
+
+def _alike(more: _Joined, less: _Joined, island: Island) -> bool:
+    """Whether nothing but this island, and what Catalyst would run between, comes in addition."""
+    return all(step is island or step in less.members or isinstance(step, NativeStep) for step in more.members)
+
+
+def _joined(steps: list[Step], members: list[Step], group: list[Element], why: dict[str, str], whole: Whole) -> _Joined:
+    """The island of a group and of these steps, with what has to be in it too."""
     while True:
-        islands = [step for step in steps if isinstance(step, Island)]
-        chains = ((a, b) for b in islands for a in islands if a is not b and set(a.produced).intersection(b.inputs))
-        chain = next(chains, None)
-        if chain is None:
-            return
-        first, second = chain
-        joined = _island([*first.elements, *second.elements], [], {**first.why, **second.why}, whole)
-        places = sorted((steps.index(first), steps.index(second)))
-        steps[places[1]] = joined
-        del steps[places[0]]
+        members = _closed(steps, members, group)
+        elements = [*group, *(element for step in members for element in _elements_of(step))]
+        taken = {
+            step.element.name: "between two that the engine runs" for step in members if isinstance(step, NativeStep)
+        }
+        told = {name: text for step in members if isinstance(step, Island) for name, text in step.why.items()}
+        island = _island(elements, {**told, **why, **taken}, whole)
+        more = inseparable_from([step for step in steps if step not in members], island, whole)
+        if not more:
+            return _Joined(island, members)
+        members = [*members, *more]
 
 
-def _must_join(
-    island: Island, group: list[Element], taken: Sequence[NativeStep], whole: _Whole, *, streaming: bool
-) -> bool:
-    """Whether the group reads what the island puts out, and can't do that over a shuffle."""
-    made = {*island.produced, *(stream for step in taken for stream in step.element.writes)}
-    shared = {stream for element in group for stream in element.reads if stream in made}
-    if not shared:
-        return False
-    chunks = any(element.emits_chunks for element in island.elements)
-    return (
-        streaming
-        or not shared.isdisjoint(whole.inside)
-        or (chunks and any(element.chunk_sensitive for element in group))
-    )
+def _elements_of(step: Step) -> list[Element]:
+    return step.elements if isinstance(step, Island) else [step.element]
 
 
-def _between(steps: list[NativeStep | Island], island: Island, group: list[Element]) -> list[NativeStep] | None:
-    """The native steps between an island and a group, to be taken along; None where another island is in between."""
-    downstream: set[str] = set(island.produced)
-    behind: list[NativeStep | Island] = []
-    for step in steps[steps.index(island) + 1 :]:
-        inputs = step.inputs if isinstance(step, Island) else step.element.reads
-        if any(stream in downstream for stream in inputs):
+def _closed(steps: list[Step], members: list[Step], group: list[Element]) -> list[Step]:
+    """Some steps and all those between them, or between them and a group, in the order of the flow."""
+    behind: list[Step] = []
+    streams: set[str] = set()
+    for step in steps:
+        if step in members or streams.intersection(step.inputs):
             behind.append(step)
-            downstream.update(step.produced if isinstance(step, Island) else step.element.writes)
+            streams.update(step.produced)
     wanted = {stream for element in group for stream in element.reads}
-    taken: list[NativeStep] = []
+    found: list[Step] = []
     for step in reversed(behind):
-        outputs = step.produced if isinstance(step, Island) else step.element.writes
-        if wanted.intersection(outputs):
-            if isinstance(step, Island):
-                return None
-            taken.append(step)
-            wanted.update(step.element.reads)
-    return taken[::-1]
-
-
-def _upstream(steps: list[NativeStep | Island], island: Island) -> list[NativeStep | Island]:
-    wanted = set(island.inputs)
-    found: list[NativeStep | Island] = []
-    for step in reversed(steps):
-        outputs = step.produced if isinstance(step, Island) else step.element.writes
-        if wanted.intersection(outputs) and not set(island.names).intersection(
-            step.names if isinstance(step, Island) else (step.element.name,)
-        ):
+        if step in members or wanted.intersection(step.produced):
             found.append(step)
-            wanted.update(step.inputs if isinstance(step, Island) else step.element.reads)
-    return found
+            wanted.update(step.inputs)
+    return found[::-1]
 
 
-def _island(elements: list[Element], taken: list[NativeStep], why: dict[str, str], whole: _Whole) -> Island:
-    why = {**why, **{step.element.name: "between two that the engine runs" for step in taken}}
-    members = {element.name: element for element in (*elements, *(step.element for step in taken))}
+def _in_order(steps: list[Step]) -> list[Step]:
+    """Who reads something behind who puts it out; else as they stand."""
+    waiting, ordered = list(steps), []
+    while waiting:
+        made = {id(step): set(step.produced) for step in waiting}
+        ready = next(
+            step
+            for step in waiting
+            if not any(other is not step and made[id(other)].intersection(step.inputs) for other in waiting)
+        )
+        waiting.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _island(elements: list[Element], why: dict[str, str], whole: Whole) -> Island:
+    members = {element.name for element in elements}
     kept = [element for element in whole.elements if element.name in members]
     names = {element.name for element in kept}
     made = {stream for element in kept for stream in element.writes}
@@ -331,6 +233,20 @@ def _island(elements: list[Element], taken: list[NativeStep], why: dict[str, str
     island.key = island_key(kept, island.inputs)
     if island.key is None:
         blamed = next((element for element in kept if element.keys == ()), None)
-        island.blame = blamed if blamed is not None else next(e for e in kept if e.keys is not None)
-        island.reason = blamed.reason if blamed is not None else "its elements have no key in common"
+        ranged = next((element for element in kept if by_ranges(element)), None)
+        if blamed is not None:
+            island.blame, island.reason = blamed, blamed.reason
+        elif ranged is not None:
+            island.blame, island.reason = (
+                ranged,
+                "a partition by ranges is one shard, as a row may be in several of them",
+            )
+        else:
+            island.blame = next(e for e in kept if e.keys is not None)
+            island.reason = "its elements have no key in common"
     return island
+
+
+def by_ranges(element: Element) -> bool:
+    """Whether ranges are all that an element separates by."""
+    return bool(element.keys) and all(any(key.labels for _, key in part.by) for part in element.keys or ())

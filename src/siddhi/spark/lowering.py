@@ -11,10 +11,10 @@ from pyspark.sql import functions as F
 
 from siddhi.planner import Plan
 from siddhi.planner.nodes import QueryPlan
-from siddhi.spark.batch import EndOfInput, sorted_rows, unsorted_rows
+from siddhi.spark.batch import CarriedOrder, EndOfInput, sorted_rows, unsorted_rows
 from siddhi.spark.bindings import Binding, bound
 from siddhi.spark.expressions import SPARK_TYPES
-from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch, attribute_column
+from siddhi.spark.frames import SEQUENCE, SOURCE, TIME, Base, Branch, attribute_column
 from siddhi.spark.island_rows import island_rows
 from siddhi.spark.islands import Island, Layout, NativeStep
 from siddhi.spark.native import project, table_join, tumbling
@@ -67,7 +67,9 @@ class BatchLowering:
         self._name = uuid.uuid4().hex
         self._places = {execution.name: n for n, execution in enumerate(plan.executions)}
         self._queries = {e.name: e for e in plan.executions if isinstance(e, QueryPlan)}
-        self._sequence = max((len(binding.sequence) for binding in bindings.values()), default=1) or 1
+        self._ordered = [island for island in layout.islands if island.ordered]
+        self._own_sequence = max((len(binding.sequence) for binding in bindings.values()), default=1) or 1
+        self._sequence = self._own_sequence + len(self._ordered)
         sources = {stream: n for n, stream in enumerate(plan.streams)}
         self._bound = {
             name: bound(binding, plan.streams[name].attributes, source=sources[name], sequence=self._sequence)
@@ -130,11 +132,15 @@ class BatchLowering:
     def _from_island(self, island: Island, stream: str) -> list[Branch]:
         number = self._layout.islands.index(island)
         if number not in self._island_bases:
-            frame = self._run(island, number)
+            fed = any(self._into(island)(name) for name in island.inputs)
+            if not fed and not self.program(island).ticks:
+                return []  # nothing is bound that it reads
+            frame = self.run_island(island, self.program(island))
             if self.cache_islands:
                 frame = frame.persist()
                 self._cached.append(frame)
-            self._island_bases[number] = Base(frame, len(self._plan.streams) + number, self._sequence)
+            source = None if island.ordered else len(self._plan.streams) + number
+            self._island_bases[number] = Base(frame, source, self._sequence)
         base = self._island_bases[number]
         outputs = self.outputs_of(island)
         if stream not in outputs:
@@ -162,10 +168,11 @@ class BatchLowering:
 
     def program(self, island: Island) -> IslandProgram:
         """What the island's workers are sent, without the rows of tables."""
-        return write_program(self._plan, island, self.outputs_of(island))
+        return write_program(self._plan, island, self.outputs_of(island), ordered=island.ordered)
 
-    def _run(self, island: Island, number: int) -> DataFrame:
-        program = self.program(island)
+    def run_island(self, island: Island, program: IslandProgram) -> DataFrame:
+        """What a program puts out that runs an island: the columns out, time, sequence, and those of the program's slots."""
+        number = self._layout.islands.index(island)
         feeds = tuple(
             TableFeed(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
         )
@@ -181,31 +188,36 @@ class BatchLowering:
             self._bound,
         )
         door = [F.col(f"d{n}") for n in range(len(program.columns))]
-        schema = ", ".join(
-            ["out int", f"{TIME} bigint", f"{SEQUENCE}0 bigint"]
-            + [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
-        )
+        slots = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
+        order = [F.col(TIME), F.col(SOURCE), *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)), F.col("place")]
+        carried = None
         sent = [F.col("shard"), F.col(TIME)]
+        head = ["out int", f"{TIME} bigint", f"{SEQUENCE}0 bigint"]
+        if island.ordered:
+            head[2:] = [f"{SOURCE} int", *(f"{SEQUENCE}{n} bigint" for n in range(self._sequence))]
+            own = self._own_sequence + self._ordered.index(island)
+            carried = CarriedOrder(self._sequence, own, len(self._plan.streams) + number)
+        schema = ", ".join([*head, *slots])
         if program.timed:
             sent += [self._clock(F.min).cast("bigint").alias("first"), self._clock(F.max).cast("bigint").alias("last")]
+        if island.ordered:
+            sent += order[1:]
         sent += door
         if island.stateless:
-            out = rows.select(*sent).mapInArrow(unsorted_rows(program, f"{self._name} {number}"), schema)
+            if any(element.reads_clock for element in island.elements):
+                rows = rows.sortWithinPartitions(F.col(TIME))  # so that the clock, which never goes back, is at the row
+            out = rows.select(*sent).mapInArrow(unsorted_rows(program, f"{self._name} {number}", carried), schema)
         else:
-            order = [
-                F.col(TIME),
-                F.col("source"),
-                *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)),
-                F.col("place"),
-            ]
             partitions = 1 if island.is_single else self._partitions(rows)
             out = (
                 rows.repartition(partitions, F.col("shard"))
                 .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order)
                 .select(*sent)
-                .mapInArrow(sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}"), schema)
+                .mapInArrow(
+                    sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}", carried), schema
+                )
             )
-        if self._sequence > 1:
+        if self._sequence > 1 and not island.ordered:
             out = out.select("*", *(F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}") for n in range(1, self._sequence)))
         return out
 

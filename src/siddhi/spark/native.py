@@ -58,7 +58,8 @@ def _selected(query: QueryPlan, kept: Branch, lower: Lowering, place: int) -> Br
 
 def carried(base: Base) -> list[Column]:
     """The columns of time and order."""
-    return [F.col(TIME), *(F.col(f"{SEQUENCE}{n}") for n in range(base.sequence))]
+    order = base.order(base.sequence)
+    return order if base.source is None else [order[0], *order[2:]]
 
 
 def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[str], DataFrame]) -> Branch:
@@ -116,9 +117,8 @@ def _aggregated(expression: Aggregate, lower: Lowering) -> Column:
     return F.min(value) if name == "min" else F.max(value)
 
 
-def _latest(value: Column, base: Base) -> Column:
+def _latest(value: Column, order: Column) -> Column:
     """The value of the last event, null included."""
-    order = F.struct(*carried(base))
     return F.max_by(F.struct(value.alias("value")), order)["value"]
 
 
@@ -133,21 +133,23 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: C
     assert source.window is not None
     period, start = (_milliseconds(argument) for argument in source.window.arguments)
     lowered = []
+    sequence = max(branch.base.sequence for branch in branches)
+    paths = sorted({branch.path for branch in branches})
     for branch in branches:
         kept = filtered(branch, source.before)
-        lowered.append(
-            kept.rows(*(column.alias(f"c{n}") for n, column in enumerate(kept.columns)), *carried(branch.base))
-        )
+        passed = F.lit(paths.index(branch.path)).alias("place")
+        columns = (column.alias(f"c{n}") for n, column in enumerate(kept.columns))
+        lowered.append(kept.rows(*columns, *branch.base.order(sequence), passed))
     rows = lowered[0]
     for other in lowered[1:]:
         rows = rows.unionByName(other)
-    base = Base(rows, branches[0].base.source, branches[0].base.sequence)
+    order = F.struct(*Base(rows, None, sequence).order(sequence), F.col("place"))
     lower = lowering_over([attribute_column(n) for n in range(len(source.attributes))])
-    bucket = (F.col(TIME) - F.pmod(F.col(TIME) - F.lit(start), F.lit(period).cast("bigint"))).alias("__bucket")
+    bucket = _period(rows, period, start).alias("__bucket")
     keys = [lower(key).alias(f"{_GROUP}{n}") for n, key in enumerate(query.selector.group_by)]
     grouped = rows.groupBy(bucket, *keys).agg(
         *(
-            (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else _latest(lower(e), base))
+            (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else _latest(lower(e), order))
             .cast(SPARK_TYPES[column.expression.type])
             .alias(f"c{n}")
             for n, column in enumerate(query.selector.columns)
@@ -163,7 +165,19 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: C
         F.lit(0).cast("bigint").alias(f"{SEQUENCE}0"),
     )
     path = (*branches[0].path, place)
-    return Branch(Base(frame, base.source, 1), tuple(attribute_column(n) for n in range(width)), None, path)
+    return Branch(
+        Base(frame, branches[0].base.source or 0, 1), tuple(attribute_column(n) for n in range(width)), None, path
+    )
+
+
+def _period(rows: DataFrame, period: int, start: int) -> Column:
+    """Where the period of a row begins. The first one is longer where the start lies behind the first event."""
+    begin = F.col(TIME) - F.pmod(F.col(TIME) - F.lit(start), F.lit(period).cast("bigint"))
+    if start <= 0:
+        return begin
+    first = rows.agg(F.min(F.col(TIME)).alias("first")).scalar()
+    ends = first + F.pmod(F.lit(start).cast("bigint") - first, F.lit(period).cast("bigint"))
+    return F.when(first < F.lit(start), F.greatest(begin, ends)).otherwise(begin)
 
 
 def _milliseconds(argument: TypedExpression) -> int:

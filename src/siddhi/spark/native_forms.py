@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind
-from siddhi.planner.expressions import Aggregate, Attr, Const, TypedExpression
+from siddhi.planner.expressions import Aggregate, Attr, Call, Const, TypedExpression
 from siddhi.planner.nodes import (
     Action,
     FilterPlan,
@@ -87,7 +87,11 @@ def native_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact_f
                 raise _Reason(f"its base value '{base.kind.value}'")
             if base.argument is not None:
                 _native(base.argument)
+                _timeless(base.argument, "as events come")
                 floating |= base.kind is BaseKind.SUM and base.argument.type in _FLOATING
+        for output in aggregation.outputs:
+            if output.expression is not None:
+                _native(output.expression)
         for key in aggregation.group_by:
             _native(key)
         if floating and exact_floats:
@@ -136,6 +140,11 @@ def _native(expression: TypedExpression) -> None:
     reason = why_not_native(expression)
     if reason is not None:
         raise _Reason(reason)
+
+
+def _timeless(expression: TypedExpression, when: str) -> None:
+    if any(isinstance(node, Call) and node.function.reads_clock for node in walk(expression)):
+        raise _Reason(f"it looks at the clock {when}")
 
 
 def _single(source: SingleInputPlan) -> None:
@@ -207,6 +216,7 @@ def _tumbling(source: SingleInputPlan, selector: SelectorPlan, exact_floats: boo
         floating |= _tumbling_column(column.expression)
     for key in selector.group_by:
         _native(key)
+        _timeless(key, "when the batch ends")
     if floating and exact_floats:
         raise _Reason("exact_floats: Spark adds in an order of its own")
     return Native(Form.TUMBLING, floating)
@@ -226,4 +236,5 @@ def _tumbling_column(expression: TypedExpression) -> bool:
         if any(isinstance(node, Aggregate) for node in walk(argument)):
             raise _Reason("an aggregate inside an aggregate")
         _native(argument)
+        _timeless(argument, "when the batch ends")
     return name in ("sum", "avg") and expression.arguments[0].type in _FLOATING

@@ -23,7 +23,7 @@ _WHOLE = (AttributeType.INT, AttributeType.LONG)
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 _ANY_TYPE = frozenset(
     """coalesce default ifThenElse cast instanceOfBoolean instanceOfDouble instanceOfFloat instanceOfInteger
-    instanceOfLong instanceOfString eventTimestamp""".split()
+    instanceOfLong instanceOfString eventTimestamp currentTimeMillis""".split()
 )
 
 

@@ -6,7 +6,7 @@ attributes of all of them, and queries in front of the others deal its rows out,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from siddhi._version import __version__
@@ -28,6 +28,15 @@ __all__ = ["DOOR", "IslandProgram", "OutputShape", "TableFeed", "query_is_timed"
 
 DOOR = "SparkRows"
 _STREAM = "input"
+_MARKED = "SparkMarked"
+_LITERALS = {
+    AttributeType.INT: "0",
+    AttributeType.LONG: "0L",
+    AttributeType.FLOAT: "0.0f",
+    AttributeType.DOUBLE: "0.0",
+    AttributeType.BOOL: "false",
+    AttributeType.STRING: "''",
+}
 _WITHOUT_TIME = frozenset(
     "length lengthBatch batch sort frequent lossyFrequent expression expressionBatch externalTime".split()
 )
@@ -36,11 +45,21 @@ _WITHOUT_TIME = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class OutputShape:
-    """A stream that leaves the island; ``slots`` are the columns of the union its attributes go to."""
+    """A stream that leaves the island; ``slots`` are the columns of the union its attributes go to.
+
+    ``marked``: the stream to collect instead, in which a row whose first column is true goes before what each row of the door
+    leads to, and the others are those that leave; so it is seen of which row each of them comes.
+    """
 
     stream: str
     types: tuple[str, ...]
     slots: tuple[int, ...]
+    marked: str | None = None
+
+    @property
+    def collected(self) -> str:
+        """The stream whose rows are collected."""
+        return self.stream if self.marked is None else self.marked
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +93,8 @@ class IslandProgram:
         timed: whether time alone makes it put something out.
         tables: rows of tables that are only read.
         modules: what to import first, so that extensions are known.
+        asked: an on-demand query whose rows come out of every shard when its input has ended.
+        answer: what these rows are like.
         version: of this package.
     """
 
@@ -94,6 +115,8 @@ class IslandProgram:
     timed: bool = True
     tables: tuple[TableFeed, ...] = ()
     modules: tuple[str, ...] = ()
+    asked: str = ""
+    answer: OutputShape | None = None
     version: str = __version__
 
 
@@ -114,13 +137,16 @@ def slots_of(schemas: Iterable[Sequence[AttributeType]]) -> tuple[list[Attribute
     return slots, places
 
 
-def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandProgram:
+def write_program(
+    plan: Plan, island: Island, outputs: Sequence[str], *, ordered: Collection[str] = ()
+) -> IslandProgram:
     """The program of an island.
 
     Args:
         plan: of the app.
         island: of its layout.
         outputs: the streams that leave it.
+        ordered: those of them that tell of which rows they come.
     """
     cut = fragment(plan, island.names)
     streams = list(island.inputs)
@@ -129,7 +155,7 @@ def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandP
     lines: list[str] = []
     dealt: list[str] = []
     ticks = needs_ticks(plan, island)
-    if len(streams) == 1 and not ticks:
+    if len(streams) == 1 and not ticks and not ordered:
         door, columns = streams[0], tuple(a.name for a in plan.streams[streams[0]].attributes)
         kinds = tuple(str(type_) for type_ in schemas[0])
         places = [tuple(range(len(kinds)))]
@@ -137,8 +163,11 @@ def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandP
         door, columns = DOOR, (_STREAM, *(f"c{n}" for n in range(len(slots))))
         kinds = ("int", *(str(slot) for slot in slots))
         lines.append(_door(slots))
-        dealt = _deal(plan, streams, places)
+        marked = [name for name in outputs if name in ordered]
+        lines += [_marked_stream(plan, name, number) for number, name in enumerate(marked)]
+        dealt = [*_mark(plan, marked), *_deal(plan, streams, places)]
         places = [tuple(place + 1 for place in mine) for mine in places]
+    marks = {name: f"{_MARKED}{n}" for n, name in enumerate(name for name in outputs if name in ordered)}
     left = [plan.streams[name].attributes for name in outputs]
     out_slots, out_places = slots_of([tuple(a.type for a in attributes) for attributes in left])
     return IslandProgram(
@@ -150,7 +179,7 @@ def write_program(plan: Plan, island: Island, outputs: Sequence[str]) -> IslandP
         kinds=kinds,
         inputs=tuple(zip(streams, places, strict=True)),
         outputs=tuple(
-            OutputShape(name, tuple(str(a.type) for a in attributes), mine)
+            OutputShape(name, tuple(str(a.type) for a in attributes), mine, marks.get(name))
             for name, attributes, mine in zip(outputs, left, out_places, strict=True)
         ),
         slots=tuple(str(slot) for slot in out_slots),
@@ -236,6 +265,26 @@ def _deal(plan: Plan, streams: Sequence[str], places: Sequence[tuple[int, ...]])
         lines.append(
             f"@info(name = '{DOOR}-{number}') from {DOOR}[{_STREAM} == {number}] select {selected} insert into {_name(name)};"
         )
+    return lines
+
+
+def _marked_stream(plan: Plan, stream: str, number: int) -> str:
+    attributes = plan.streams[stream].attributes
+    return (
+        f"define stream {_MARKED}{number} (mark bool, {', '.join(f'c{n} {a.type}' for n, a in enumerate(attributes))});"
+    )
+
+
+def _mark(plan: Plan, streams: Sequence[str]) -> list[str]:
+    """Queries that put a mark into a stream for each row of the door, before anything comes of the row, and what comes."""
+    lines = []
+    for number, stream in enumerate(streams):
+        attributes = plan.streams[stream].attributes
+        marks = ", ".join(["true as mark", *(f"{_LITERALS[a.type]} as c{n}" for n, a in enumerate(attributes))])
+        rows = ", ".join(["false as mark", *(f"{_name(a.name)} as c{n}" for n, a in enumerate(attributes))])
+        into = f"insert into {_MARKED}{number};"
+        lines.append(f"@info(name = '{_MARKED}-{number}') from {DOOR} select {marks} {into}")
+        lines.append(f"@info(name = '{_MARKED}-{number}-rows') from {_name(stream)} select {rows} {into}")
     return lines
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError, SparkSetupError
 from siddhi.planner.expressions import Call
 from siddhi.planner.flow import expressions_of
-from siddhi.planner.nodes import OnErrorAction, Plan, QueryPlan
+from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan
 from siddhi.planner.walk import walk
 from siddhi.query_api.span import Span
-from siddhi.spark.islands import Layout
+from siddhi.spark.islands import Island, Layout, by_ranges
 
 __all__ = ["refuse", "require_batches", "require_jvm", "warnings_of"]
 
@@ -107,7 +107,7 @@ def require_jvm(spark: object, what: str) -> None:
         )
 
 
-def warnings_of(plan: Plan, layout: Layout, *, strict: bool) -> list[str]:
+def warnings_of(plan: Plan, layout: Layout, *, strict: bool, shards: int) -> list[str]:
     """What a user should know, a sentence each.
 
     Raises:
@@ -123,11 +123,27 @@ def warnings_of(plan: Plan, layout: Layout, *, strict: bool) -> list[str]:
         if island.is_single:
             assert island.blame is not None
             message = f"{', '.join(island.names)} run on one shard: {island.reason}"
-            found.append((message, island.blame.span, "partition by a key to run in parallel"))
+            hint = "partition by a key to run in parallel"
+            if by_ranges(island.blame):
+                hint = "where no row is in two ranges, partition by their name: with (ifThenElse(..., 'high', 'low') of ...)"
+            found.append((message, island.blame.span, hint))
+        elif not island.stateless and shards > 1:
+            found += _purged_by_shard(plan, island)
     if strict and found:
         errors = [_error("E410", message, span, hint) for message, span, hint in found]
         raise SparkLoweringError([error.located(source=plan.app.source, app=plan.app.name) for error in errors])
     return [message for message, _, _ in found]
+
+
+def _purged_by_shard(plan: Plan, island: Island) -> Iterator[tuple[str, Span | None, str]]:
+    for partition in plan.executions:
+        if isinstance(partition, PartitionPlan) and partition.purge is not None and partition.name in island.names:
+            message = (
+                f"{partition.name} purges idle keys at times counted from the first event of each shard, so that what it "
+                "puts out for a key that comes back may depend on the number of shards"
+            )
+            hint = "leave @purge out, let windows forget by time, or run on one shard (shards=1)"
+            yield message, partition.span, hint
 
 
 def _not_repeatable(plan: Plan) -> Iterator[tuple[str, str, Span | None]]:

@@ -94,6 +94,10 @@ class Tables:
         """What a snapshot saves, by table."""
         return {id_: TableState(table) for id_, table in self._tables.items()}
 
+    def keyed(self) -> list[Table]:
+        """The tables in memory that have a primary key."""
+        return [table for table in self._tables.values() if table.primary_key]
+
     def make_in(self, node: InTable, builder: ExpressionBuilder) -> Executor:
         """The executor of ``condition in table``; the condition sees what the builder sees, and the row."""
         row = Cells(self.layout(node.table), source="row")
