@@ -39,6 +39,8 @@ cdef class AggregationSearch(Searchable):
     cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1
     cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1
+    cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, EventChunk* out) except -1
+    cdef int finish(self, Rows rows, EventChunk* out) except -1
 
 cdef class AggregationJoin(Processor):
     cdef AggregationSearch search

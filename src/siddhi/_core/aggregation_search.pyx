@@ -5,6 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint32_t
 
 from siddhi._core.aggregation cimport Level, Rows
+from siddhi._core.aggregation_replay cimport anew, has_row
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EXPIRED, LONG, STRING, CellC, EventPool, release
@@ -174,6 +175,8 @@ cdef class AggregationSearch(Searchable):
             aggregation.prepare()
             if aggregation.shared:
                 self.gather_of_nodes(rows, at, start, end)
+            elif aggregation.replaying:
+                return self.gather_anew(rows, at, start, end, out)
             else:
                 self.merge_stored(rows, asked, asked.store.within(start, end), start, end)
         for i in range(at, at if aggregation.shared else -1, -1):
@@ -184,10 +187,44 @@ cdef class AggregationSearch(Searchable):
                     bucket = aggregation.bucket_of(asked, bucket)
                 if start <= bucket < end and self.passes(level.running.rows[slot]):
                     aggregation.merge_into(rows, bucket, level.running.rows[slot])
+        return self.finish(rows, out)
+
+    cdef int finish(self, Rows rows, EventChunk* out) except -1:
+        cdef uint32_t slot
+        cdef Aggregation aggregation = self.aggregation
         for slot in range(rows.keys.slots()):
             chunk_append(out, aggregation.fold.finish(
                 rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l))
         return 0
+
+    cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, EventChunk* out) except -1:
+        """The same amid a replay: what is at work stands for what is stored of its groups."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef Level asked = <Level> aggregation.levels[at]
+        cdef EventPool pool = aggregation.fold.pool
+        cdef EventC* row
+        cdef Rows touched = Rows(pool, rows.keys.types)
+        cdef Rows remade = Rows(pool, rows.keys.types)
+        cdef Rows tail = Rows(pool, rows.keys.types)
+        cdef Rows more
+        cdef uint32_t slot
+        cdef int64_t bucket
+        anew(aggregation, at, touched, remade, tail)
+        for record in asked.store.within(start, end):
+            row = record_of(record, pool, pool.layout)
+            try:
+                bucket = (<CellC*> &row.body[aggregation.time_cell]).l
+                if self.passes(row) and not ((<CellC*> &row.body[pool.layout.words]).l == asked.start
+                                             and has_row(aggregation, touched, row, bucket)):
+                    aggregation.merge_into(rows, bucket, row)
+            finally:
+                release(pool, row)
+        for more in (remade, tail):
+            for slot in range(more.keys.slots()):
+                bucket = (<CellC*> &more.rows[slot].body[aggregation.time_cell]).l
+                if start <= bucket < end and self.passes(more.rows[slot]):
+                    aggregation.merge_into(rows, bucket, more.rows[slot])
+        return self.finish(rows, out)
 
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1:
         """The stored rows of all nodes: of the level, and of finer ones what the node it is of has not rolled up yet. What
