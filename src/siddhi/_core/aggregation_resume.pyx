@@ -3,8 +3,8 @@
 Without a snapshot they are made of what the store says. With one there are two truths where the app had gone on after the
 snapshot was taken: the store then holds rows of buckets that the snapshot has at work. What happens is told by the first
 event that comes. Where time has gone on, what is stored stands, and the snapshot's rows go. Where the clock starts again
-before the end of what is stored, events are replayed: see aggregation_replay.pyx. Until that is known the snapshot's rows are
-put aside (`stash`), and answers are made of what is stored.
+before the end of what is stored, events are replayed: see aggregation_replay.pyx. Until that is known the snapshot's rows
+are put aside (`stash`), and answers are made of what is stored.
 """
 
 from siddhi._core.aggregation cimport NEVER, Level, Rows

@@ -33,7 +33,8 @@ cdef class AggregationSearch(Searchable):
     cdef tuple gate_executors
     cdef GateC* gates
     cdef int n_gates
-    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1
+    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=*) except -1
+    cdef int set_waiting(self, bint waits) except -1
     cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
     cdef bint passes(self, const EventC* row) noexcept
     cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1

@@ -74,7 +74,8 @@ cdef class AggregationSearch(Searchable):
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef EventChunk answers
         chunk_clear(&answers)
-        self.answer(NULL, frame, &answers)
+        # Only events wait for a store that is away: who asks is told.
+        self.answer(NULL, frame, &answers, False)
         try:
             while answers.head is not NULL:
                 found_add(found, answers.head)
@@ -83,11 +84,12 @@ cdef class AggregationSearch(Searchable):
             chunk_release(&answers, self.pool)
         return 0
 
-    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1:
+    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=True) except -1:
         """The rows that answer, in the order of their buckets' first appearance; the caller's. `out` is empty.
 
         Args:
             event: that asks, for what the range is made of; NULL where that reads none.
+            waits: for a store that is away; else it is an error.
         """
         cdef EventChunk made
         cdef EventC* row
@@ -104,7 +106,11 @@ cdef class AggregationSearch(Searchable):
         chunk_clear(&made)
         try:
             if self.open_gates(event, frame):
-                self.gather(at, within[0], within[1], &made)
+                self.set_waiting(waits)
+                try:
+                    self.gather(at, within[0], within[1], &made)
+                finally:
+                    self.set_waiting(True)
             # From here on Python may run: the answers are nobody else's.
             while made.head is not NULL:
                 row = chunk_pop(&made)
@@ -122,6 +128,13 @@ cdef class AggregationSearch(Searchable):
             chunk_release(&made, pool)
             chunk_release(out, pool)
             raise
+        return 0
+
+    cdef int set_waiting(self, bint waits) except -1:
+        cdef Level level
+        for level in self.aggregation.levels:
+            if level.store is not None:
+                level.store.set_waiting(waits)
         return 0
 
     cdef bint open_gates(self, EventC* event, FrameC* frame) except -1:

@@ -111,6 +111,10 @@ class BucketStore:
         # As a whole: repeated after a connection broke, it gives what it gives once.
         self._runtime.until_done(put)
 
+    def set_waiting(self, waits: bool) -> None:
+        """Say whether what is asked from now on waits for a store that is away; else it is an error."""
+        self._runtime.waits = waits
+
     def exchange(self, bucket: int, records: list[Row]) -> None:
         """Keep rows of one bucket (AGG_TIMESTAMP) in place of those of their times and groups; others stand."""
         kept = self._kept(records)
