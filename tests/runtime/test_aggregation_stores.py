@@ -16,7 +16,8 @@ pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 import sqlalchemy as sa
 
 from siddhi import SiddhiAppRuntime, SiddhiManager, extension
-from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
+from siddhi.errors import ConnectionUnavailableError, OnDemandQueryCreationError, SiddhiAppCreationError
+from tests.runtime.connectors.kit import StoppedTime
 from tests.runtime.running import running
 from tests.stores.kit import Shelf
 
@@ -307,7 +308,7 @@ def test_what_is_refused(annotations: str, message: str) -> None:
 
 
 @contextmanager
-def shelves() -> Iterator[tuple[SiddhiManager, dict[str, Shelf], list[Exception]]]:
+def shelves(**options: Any) -> Iterator[tuple[SiddhiManager, dict[str, Shelf], list[Exception]]]:
     """A manager, what it keeps by table, and failures to come when something is added."""
     made: dict[str, Shelf] = {}
     failures: list[Exception] = []
@@ -323,7 +324,7 @@ def shelves() -> Iterator[tuple[SiddhiManager, dict[str, Shelf], list[Exception]
             if failures:
                 raise failures.pop()
 
-    with SiddhiManager() as manager:
+    with SiddhiManager(**options) as manager:
         manager.set_extension("shelf", Held)
         yield manager, made, failures
 
@@ -343,6 +344,55 @@ def test_a_store_that_fails_in_the_middle_gets_the_rows_again(failure: Exception
         position = [name for name, _ in shelf.context.attributes].index("AGG_SUM_v")
         assert sorted(row[position] for row in shelf.rows) == [2, 4, 4, 7]
         assert sorted(row[2] for row in answers(runtime, "hour")) == [2, 4, 19]
+
+
+@pytest.mark.parametrize("node", ["", "@PartitionById(shardId = 'one') "], ids=["alone", "node"])
+def test_who_asks_while_the_store_is_away_is_told_and_events_wait(node: str) -> None:
+    text = app(node + "@store(type = 'shelf')") + (
+        "define stream Q (g string, at long); from Q join A on Q.g == A.g within 0L, 9000000000000L per 'sec' "
+        "select A.g as g, A.total as total insert into O;"
+    )
+    time = StoppedTime()
+    with shelves(retries=time) as (manager, made, _), running(text, manager=manager) as runtime:
+        runtime.collect("O")
+        send(runtime, [(0, "x", 1), (1_000, "x", 2)])
+        for shelf in made.values():
+            shelf.down = True
+        for _ in range(2):
+            with pytest.raises(OnDemandQueryCreationError, match="the shelf is away") as caught:
+                answers(runtime, "sec")
+            assert isinstance(caught.value.__cause__, ConnectionUnavailableError)
+        assert time.waits == []
+
+        def come_back() -> None:
+            for shelf in made.values():
+                shelf.down = len(time.waits) < 3
+
+        time.on_wait = come_back
+        runtime.input_handler("Q").send(("x", BASE), BASE + 1_500)
+        assert time.waits == [5, 10, 15]
+        assert runtime.drain()["O"].column("total") == ([1] if node else [1, 2])
+        send(runtime, [(2_000, "x", 4)])
+        assert [row[2] for row in answers(runtime, "hour")] == [3 if node else 7]
+
+
+@pytest.mark.parametrize("mode", ["@app:playback", ""], ids=["playback", "live"])
+def test_a_question_that_failed_is_answered_once_the_store_is_back(mode: str) -> None:
+    time = StoppedTime()
+    with shelves(retries=time) as (manager, made, _):
+        with running(app("@store(type = 'shelf')"), manager=manager) as runtime:
+            send(runtime, [(0, "x", 1), (1_000, "x", 2)])
+            rows = {table: list(shelf.rows) for table, shelf in made.items()}
+        text = app("@store(type = 'shelf')").replace("@app:playback", mode)
+        with running(text, manager=manager) as runtime:
+            for table, shelf in made.items():
+                shelf.rows, shelf.down = rows.get(table, []), True
+            with pytest.raises(OnDemandQueryCreationError, match="the shelf is away"):
+                answers(runtime, "hour")
+            for shelf in made.values():
+                shelf.down = False
+            assert [row[2] for row in answers(runtime, "hour")] == [1]
+            assert time.waits == []
 
 
 def test_in_a_sandbox_rows_stay_in_memory() -> None:

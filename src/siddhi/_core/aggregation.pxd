@@ -28,6 +28,8 @@ cdef struct PlaceC:                # one attribute of the group
     int word
     uint64_t bit
 
+cdef int64_t NEVER                     # before all times
+
 cdef class Rows:                       # rows by bucket and group; owns a reference to each
     cdef readonly EventPool pool
     cdef KeyMap keys
@@ -45,6 +47,8 @@ cdef class Level:
     cdef int64_t end
     cdef int64_t known_start           # the bucket looked up last
     cdef int64_t known_end
+    cdef int64_t until                 # rows of buckets before were stored before this run; NEVER: none were
+    cdef Rows standing                 # see aggregation_replay.pyx
 
 cdef class Aggregation(Processor):
     cdef readonly str id
@@ -63,8 +67,10 @@ cdef class Aggregation(Processor):
     cdef bint shared                   # stores hold the rows of several nodes: what is read comes from there alone
     cdef bint unprepared               # the levels are still to be told what stores hold of their buckets
     cdef bint resumed                  # they came from a snapshot, which what stores hold is still to be held against
+    cdef bint undecided                # they are what stores hold; the first event is still to tell how it goes on
     cdef list stash                    # see aggregation_resume.pyx
-    cdef int64_t stored_end
+    cdef bint stash_replaying
+    cdef bint replaying                # see aggregation_replay.pyx
     cdef int64_t due                   # when the timer is ordered for; NOT_ORDERED: it is not
     cdef uint32_t* hints               # [HINTS] slot of the finest level that such a key had last
     cdef int take(self, EventC* event, int64_t now) except -1
@@ -73,9 +79,10 @@ cdef class Aggregation(Processor):
     cdef EventC* make_row(self, EventC* event, int64_t bucket) except NULL
     cdef int64_t bucket_of(self, Level level, int64_t time) except? -1
     cdef uint64_t key_of(self, const EventC* row, int64_t bucket, CellC* key) noexcept
-    cdef int prepare(self) except -1
+    cdef int prepare(self, bint has_event=*) except -1
     cdef int roll(self, int64_t now) except -1
     cdef int put_away(self, Level level) except -1
+    cdef void stamp(self, Level level) noexcept
     cdef int flush(self, Level level, Level coarser) except -1
     cdef int merge_into(self, Rows rows, int64_t bucket, EventC* row) except -1
     cdef int order(self) except -1

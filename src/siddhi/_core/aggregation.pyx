@@ -6,11 +6,15 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memset
 
-from siddhi._core.aggregation_resume cimport decide, rebuild, reconcile, rolled_up
+from siddhi._core.aggregation_replay cimport roll_anew, settle
+from siddhi._core.aggregation_resume cimport decide, reconcile, take_up
 from siddhi._core.aggregation_time cimport time_of_text
 from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, event_to_tuple, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap_hash cimport GOLDEN
+from siddhi._core.lock cimport lock_app, unlock_app
+
+NEVER = <int64_t> -9223372036854775807 - 1
 
 cdef int64_t NOT_ORDERED = <int64_t> -9223372036854775807 - 1
 
@@ -74,6 +78,7 @@ cdef class Level:
             self.table = rows
         else:
             self.store = rows
+        self.until = NEVER
         self.running = Rows(pool, types)
 
     @property
@@ -179,8 +184,8 @@ cdef class Aggregation(Processor):
         try:
             time = now if self.by is None else self.time_of(event)
             if now >= self.finest.end or self.resumed:
-                self.prepare()
-                if self.stash is not None:
+                self.prepare(True)
+                if self.undecided:
                     decide(self, now)
                 self.roll(now)
             bucket = self.bucket_of(self.finest, time)
@@ -282,6 +287,10 @@ cdef class Aggregation(Processor):
                 # A condition over the table is at work further up the stack: it must not change. The next event or
                 # timer comes back to this.
                 return 0
+        if self.replaying:
+            roll_anew(self, now)
+            if self.replaying:
+                return 0
         for i in range(n):
             level = <Level> self.levels[i]
             if now < level.end:
@@ -297,10 +306,7 @@ cdef class Aggregation(Processor):
         cdef uint32_t slot
         cdef EventC* row
         cdef Rows running = level.running
-        cdef int first = self.fold.pool.layout.words
-        if self.by is not None:
-            for slot in range(running.keys.slots()):
-                (<CellC*> &running.rows[slot].body[first]).l = level.start
+        self.stamp(level)
         if level.store is not None:
             # First, because it may fail: then nothing has happened.
             self.put_away(level)
@@ -321,6 +327,15 @@ cdef class Aggregation(Processor):
         running.clear()
         return 0
 
+    cdef void stamp(self, Level level) noexcept:
+        """Write the time of the roll-up into the running rows, where it is not that of their bucket."""
+        cdef uint32_t slot
+        cdef Rows running = level.running
+        cdef int first = self.fold.pool.layout.words
+        if self.by is not None:
+            for slot in range(running.keys.slots()):
+                (<CellC*> &running.rows[slot].body[first]).l = level.start
+
     cdef int put_away(self, Level level) except -1:
         """Give the running rows to a store."""
         cdef uint32_t slot
@@ -331,10 +346,10 @@ cdef class Aggregation(Processor):
         level.store.replace(sorted(buckets), records)
         return 0
 
-    cdef int prepare(self) except -1:
+    cdef int prepare(self, bint has_event=False) except -1:
         """Know what stores hold, before rows are read or rolled up."""
         if self.unprepared:
-            rebuild(self, rolled_up(self), now_ms(&self.app.frame))
+            take_up(self, now_ms(&self.app.frame), has_event)
         elif self.resumed:
             reconcile(self, now_ms(&self.app.frame))
         return 0
@@ -392,7 +407,7 @@ cdef class Aggregation(Processor):
             return 0
         self.due = NOT_ORDERED
         self.prepare()
-        if self.stash is not None:
+        if self.undecided:
             return 0
         self.roll(now_ms(&self.app.frame))
         return self.order()
@@ -403,15 +418,37 @@ cdef class Aggregation(Processor):
 
     # --- state
 
+    def settle(self):
+        """Amid a replay, as the app ends: store what is replayed so far in coarser rows, too.
+
+        Raises:
+            Exception: what the store raised.
+        """
+        cdef Level level
+        lock_app(self.app.lock)
+        try:
+            if self.replaying and not self.undecided:
+                settle(self, [(level.running, level.start, level.end) for level in self.levels])
+        finally:
+            unlock_app(self.app.lock)
+
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef Level level
         cdef Rows running
         cdef int i
+        cdef bint is_new = self.unprepared or (self.undecided and self.stash is None)
         if self.finest.store is not None:
-            writer.put_bool(self.unprepared)
+            writer.put_bool(is_new)
+            writer.put_bool(self.replaying if self.stash is None else self.stash_replaying)
         for i in range(len(self.levels)):
             level = <Level> self.levels[i]
-            running, start, end = (level.running, level.start, level.end) if self.stash is None else self.stash[i]
+            if is_new:
+                # Nothing but what is stored.
+                running, start, end = Rows(self.fold.pool, level.running.keys.types), 0, 0
+            elif self.stash is None:
+                running, start, end = level.running, level.start, level.end
+            else:
+                running, start, end = self.stash[i]
             writer.put_i64(start)
             writer.put_i64(end)
             writer.put_events(running.rows, running.keys.size, self.fold.pool.layout)
@@ -426,6 +463,8 @@ cdef class Aggregation(Processor):
         if self.finest.store is not None:
             self.unprepared = reader.get_bool()
             self.resumed = not self.unprepared
+            self.replaying = reader.get_bool()
+            self.undecided = False
             self.stash = None
         for level in self.levels:
             start, end = reader.get_i64(), reader.get_i64()
@@ -440,6 +479,7 @@ cdef class Aggregation(Processor):
                     release(self.fold.pool, events[i])
                 PyMem_Free(events)
             level.start, level.end = start, end
+            level.standing = None
         if self.resumed and self.finest.end == 0:
             # Nothing had come in by then: what is at work is what stores say.
             self.unprepared, self.resumed = True, False

@@ -72,7 +72,13 @@ cdef class AggregationPurge(Processor):
         """By node: up to where rows of the next finer level are in a row of this one that is stored. Those behind it are
         in rows at work, which an app that ends without a snapshot loses."""
         cdef Calendar calendar = self.aggregation.calendar
-        return {node: calendar.bucket(coarser.length, time)[1] for node, time in coarser.store.newest_of_nodes().items()}
+        cdef dict covered = {
+            node: calendar.bucket(coarser.length, time)[1] for node, time in coarser.store.newest_of_nodes().items()
+        }
+        if self.aggregation.replaying and coarser.store.node in covered:
+            # What is being made anew is made of finer rows.
+            covered[coarser.store.node] = min(covered[coarser.store.node], coarser.start)
+        return covered
 
     cdef bint is_idle(self, uint32_t partition) noexcept:
         return True

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from siddhi._core.aggregation cimport Aggregation
 
-cdef list rolled_up(Aggregation self)
-cdef int rebuild(Aggregation self, list until, int64_t now) except -1
+cdef int rebuild(Aggregation self, int64_t now, bint stores) except -1
+cdef int take_up(Aggregation self, int64_t now, bint has_event) except -1
 cdef int reconcile(Aggregation self, int64_t now) except -1
 cdef int decide(Aggregation self, int64_t now) except -1

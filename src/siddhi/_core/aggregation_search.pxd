@@ -33,12 +33,15 @@ cdef class AggregationSearch(Searchable):
     cdef tuple gate_executors
     cdef GateC* gates
     cdef int n_gates
-    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1
+    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=*) except -1
+    cdef int set_waiting(self, bint waits) except -1
     cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
     cdef bint passes(self, const EventC* row) noexcept
     cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1
     cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1
+    cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1
+    cdef int finish(self, Rows rows, FrameC* frame, EventChunk* out) except -1
 
 cdef class AggregationJoin(Processor):
     cdef AggregationSearch search

@@ -5,6 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport uint32_t
 
 from siddhi._core.aggregation cimport Level, Rows
+from siddhi._core.aggregation_replay cimport anew, has_row
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EXPIRED, LONG, STRING, CellC, EventPool, release
@@ -73,7 +74,8 @@ cdef class AggregationSearch(Searchable):
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef EventChunk answers
         chunk_clear(&answers)
-        self.answer(NULL, frame, &answers)
+        # Only events wait for a store that is away: who asks is told.
+        self.answer(NULL, frame, &answers, False)
         try:
             while answers.head is not NULL:
                 found_add(found, answers.head)
@@ -82,11 +84,12 @@ cdef class AggregationSearch(Searchable):
             chunk_release(&answers, self.pool)
         return 0
 
-    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out) except -1:
+    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=True) except -1:
         """The rows that answer, in the order of their buckets' first appearance; the caller's. `out` is empty.
 
         Args:
             event: that asks, for what the range is made of; NULL where that reads none.
+            waits: for a store that is away; else it is an error.
         """
         cdef EventChunk made
         cdef EventC* row
@@ -103,7 +106,11 @@ cdef class AggregationSearch(Searchable):
         chunk_clear(&made)
         try:
             if self.open_gates(event, frame):
-                self.gather(at, within[0], within[1], frame, &made)
+                self.set_waiting(waits)
+                try:
+                    self.gather(at, within[0], within[1], frame, &made)
+                finally:
+                    self.set_waiting(True)
             # From here on Python may run: the answers are nobody else's.
             while made.head is not NULL:
                 row = chunk_pop(&made)
@@ -121,6 +128,13 @@ cdef class AggregationSearch(Searchable):
             chunk_release(&made, pool)
             chunk_release(out, pool)
             raise
+        return 0
+
+    cdef int set_waiting(self, bint waits) except -1:
+        cdef Level level
+        for level in self.aggregation.levels:
+            if level.store is not None:
+                level.store.set_waiting(waits)
         return 0
 
     cdef bint open_gates(self, EventC* event, FrameC* frame) except -1:
@@ -174,6 +188,8 @@ cdef class AggregationSearch(Searchable):
             aggregation.prepare()
             if aggregation.shared:
                 self.gather_of_nodes(rows, at, start, end)
+            elif aggregation.replaying:
+                return self.gather_anew(rows, at, start, end, frame, out)
             else:
                 self.merge_stored(rows, asked, asked.store.within(start, end), start, end)
         for i in range(at, at if aggregation.shared else -1, -1):
@@ -184,10 +200,45 @@ cdef class AggregationSearch(Searchable):
                     bucket = aggregation.bucket_of(asked, bucket)
                 if start <= bucket < end and self.passes(level.running.rows[slot]):
                     aggregation.merge_into(rows, bucket, level.running.rows[slot])
+        return self.finish(rows, frame, out)
+
+    cdef int finish(self, Rows rows, FrameC* frame, EventChunk* out) except -1:
+        cdef uint32_t slot
+        cdef Aggregation aggregation = self.aggregation
         for slot in range(rows.keys.slots()):
             chunk_append(out, aggregation.fold.finish(
                 rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l, frame))
         return 0
+
+    cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame,
+                         EventChunk* out) except -1:
+        """The same amid a replay: what is at work stands for what is stored of its groups."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef Level asked = <Level> aggregation.levels[at]
+        cdef EventPool pool = aggregation.fold.pool
+        cdef EventC* row
+        cdef Rows touched = Rows(pool, rows.keys.types)
+        cdef Rows remade = Rows(pool, rows.keys.types)
+        cdef Rows tail = Rows(pool, rows.keys.types)
+        cdef Rows more
+        cdef uint32_t slot
+        cdef int64_t bucket
+        anew(aggregation, at, touched, remade, tail)
+        for record in asked.store.within(start, end):
+            row = record_of(record, pool, pool.layout)
+            try:
+                bucket = (<CellC*> &row.body[aggregation.time_cell]).l
+                if self.passes(row) and not ((<CellC*> &row.body[pool.layout.words]).l == asked.start
+                                             and has_row(aggregation, touched, row, bucket)):
+                    aggregation.merge_into(rows, bucket, row)
+            finally:
+                release(pool, row)
+        for more in (remade, tail):
+            for slot in range(more.keys.slots()):
+                bucket = (<CellC*> &more.rows[slot].body[aggregation.time_cell]).l
+                if start <= bucket < end and self.passes(more.rows[slot]):
+                    aggregation.merge_into(rows, bucket, more.rows[slot])
+        return self.finish(rows, frame, out)
 
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1:
         """The stored rows of all nodes: of the level, and of finer ones what the node it is of has not rolled up yet. What

@@ -197,7 +197,7 @@ class BuiltAggregation:
         if table not in tables.stores:
             return tables[table]
         by = 0 if plan.by is None else plan.first_group - 1 + (plan.shard is not None)
-        return BucketStore(tables.stores[table], plan.shard, by, plan.span)
+        return BucketStore(tables.stores[table], plan.shard, by, len(plan.group_by), plan.span)
 
     def search(
         self, reading: AggregationReadPlan, condition: TypedExpression | None, slot: int, builder: ExpressionBuilder

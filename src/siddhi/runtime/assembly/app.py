@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     from siddhi.runtime.connectors.source import SourceRuntime
 
 __all__ = ["Assembly", "Plan"]
+
+logger = logging.getLogger("siddhi")
 
 
 class Assembly:
@@ -222,6 +225,13 @@ class Assembly:
         drain(self.context, tuple(self.async_streams.values()))
         for stream in self.async_streams.values():
             stream.join()
+        for id_, aggregation in self.aggregations.items():
+            try:
+                aggregation.core.settle()
+            except Exception:
+                logger.exception(
+                    "app '%s', aggregation '%s': what was replayed is in finer rows only", self.context.name, id_
+                )
 
     def plan_on_demand(self, text: str) -> OnDemandPlan:
         """The plan of an on-demand query.

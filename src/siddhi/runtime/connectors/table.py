@@ -44,6 +44,7 @@ class StoreRuntime:
         gather: changes that wait for the end of a batch; None: they never do.
         on_connect: called when it could be connected at once; None: nothing is.
         on_failure: called where a change was not made; None: nothing is.
+        waits: whether what is asked waits; else it is an error where a connection can't be made at once.
         changes: what queries do to it, by their text, each for one event.
         span: where it stands in the app's text, for errors.
     """
@@ -57,6 +58,7 @@ class StoreRuntime:
         self._stopping = threading.Event()
         self._gave_up = False
         self._replaying = False
+        self.waits = True
         self.gather: WriteGather | None = None
         self.on_connect: Callable[[], None] | None = None
         self.on_failure: Callable[[], None] | None = None
@@ -316,7 +318,7 @@ class StoreRuntime:
         """Call until it succeeds or fails for another reason than the connection.
 
         Raises:
-            ConnectionUnavailableError: the app is shut down first.
+            ConnectionUnavailableError: the app is shut down first, or nobody waits.
             Exception: what else the store raised.
         """
         backoff = Backoff()
@@ -339,6 +341,8 @@ class StoreRuntime:
                 self._connection.lost()
             if self._stopping.is_set():
                 self._gave_up = True
+                raise error
+            if not self.waits:
                 raise error
             pause = backoff.next()
             logger.warning("%s: %s; waiting, and the app with it; asking again in %d s", self._label, error, pause)
