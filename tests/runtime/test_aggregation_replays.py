@@ -302,6 +302,24 @@ def test_what_was_stored_between_a_snapshot_and_where_events_come_again_stands(t
         stored.check(one.runtime)
 
 
+def test_a_snapshot_taken_amid_a_replay_holds_what_is_not_stored_yet() -> None:
+    stored = Stored()
+    with run(stored) as one:
+        one.send(*at(0, 7_200_000, group="y"))
+        one.end()
+    for time in (700, 62_000, 9_000_000):
+        with run(stored) as one:
+            one.send(*at(0, 400))
+            saved, seen = one.runtime.snapshot(), one.seen
+            stored.crash()
+        with run(stored) as one:
+            one.runtime.restore(saved)
+            one.seen = seen
+            one.send(*at(time))
+            one.end()
+            stored.check(one.runtime)
+
+
 def test_nodes_replay_their_own_rows(tmp_path: Path) -> None:
     one_row, other = Stored(tmp_path, node="@PartitionById(shardId = 'one')"), "@PartitionById(shardId = 'two')"
     with run(one_row) as one:
