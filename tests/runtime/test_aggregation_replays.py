@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 
+import sqlalchemy as sa
+
 from siddhi import SiddhiAppRuntime, SiddhiManager, extension
 from tests.runtime.running import running
+from tests.stores import postgres
 from tests.stores.kit import Shelf
 
 BASE = 1_496_289_950_000
@@ -29,12 +32,13 @@ Sent = tuple[int, str | None, int, int]
 
 @dataclass
 class Stored:
-    """A store that lasts, in memory or a database of this folder, and the rows that should be in it."""
+    """A store that lasts, in memory, a database of this folder or at this url, and the rows that should be in it."""
 
     folder: Path | None = None
     by: bool = False
     more: str = KEPT
     node: str = ""
+    url: str = ""
     tables: dict[str, list[Any]] = field(default_factory=dict)
     left_behind: dict[str, list[Any]] | None = None
     rows: dict[tuple[int, int, str | None], list[tuple[int, int]]] = field(default_factory=dict)
@@ -42,8 +46,9 @@ class Stored:
     @property
     def app(self) -> str:
         options = "type = 'shelf'"
-        if self.folder is not None:
-            options = f"type = 'rdbms', url = 'sqlite:///{self.folder.as_posix()}/buckets.db'"
+        if self.url or self.folder is not None:
+            folder = self.folder or Path()
+            options = f"type = 'rdbms', url = '{self.url or f'sqlite:///{folder.as_posix()}/buckets.db'}'"
         return (
             "@app:name('kept') @app:playback define stream S (g string, v int, ts long); define stream Tick (v int); "
             f"{self.more} {self.node} @store({options}) define aggregation A from S "
@@ -150,9 +155,16 @@ def test_the_same_again_gives_the_same(tmp_path: Path, by: bool) -> None:
         stored.check(one.runtime)
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("by", [False, True])
-def test_what_other_runs_stored_of_other_groups_stands(tmp_path: Path, by: bool) -> None:
-    stored = Stored(tmp_path, by)
+def test_what_other_runs_stored_of_other_groups_stands(tmp_path: Path, by: bool, database: str) -> None:
+    stored = Stored(tmp_path, by, url=postgres.url() if database == "postgresql" else "")
+    if stored.url:
+        engine = sa.create_engine(stored.url)
+        with engine.begin() as connection:
+            for name in ("SECONDS", "MINUTES", "HOURS", "DAYS"):
+                connection.execute(sa.text(f'drop table if exists "A_{name}"'))
+        engine.dispose()
     for group in ("x", "y", None, "z"):
         with run(stored) as one:
             for event in at(0, 1_000, 62_000, 500_000, 3_700_000, group=group):
@@ -162,6 +174,31 @@ def test_what_other_runs_stored_of_other_groups_stands(tmp_path: Path, by: bool)
     with run(stored) as one:
         stored.check(one.runtime)
     assert len(stored.expected("day")) == 4
+
+
+GROUPED = {"bool": (True, False), "int": (1, -2), "double": (0.5, 1e300), "float": (0.1, 2.5), "string": ("a", "a ")}
+
+
+@pytest.mark.parametrize("kind", GROUPED)
+def test_rows_are_found_by_groups_of_every_type(tmp_path: Path, kind: str) -> None:
+    text = (
+        f"@app:playback define stream S (g {kind}, h {kind}, v int); {KEPT} "
+        f"@store(type = 'rdbms', url = 'sqlite:///{tmp_path.as_posix()}/groups.db') "
+        "define aggregation A from S select g, h, sum(v) as total group by g, h aggregate every sec, min;"
+    )
+    one, other = GROUPED[kind]
+    groups = [(one, one), (one, other), (None, one), (one, None), (None, None), (other, None)]
+    # Each run has two of the groups; none has the last one twice.
+    for first in (0, 1, 2, 3, 4, 0, 2):
+        with running(text) as runtime:
+            for time in (BASE, BASE + 11_000):
+                for group in groups[first : first + 2]:
+                    runtime.input_handler("S").send((*group, 1), time)
+            runtime.advance_clock(BASE + 60_000)
+    with running(text) as runtime:
+        for word, rows in (("sec", 12), ("min", 12)):
+            found = runtime.query(f"from A within 0L, {2 * BASE}L per '{word}' select total")
+            assert [event.data for event in found] == [(1,)] * rows
 
 
 def test_a_replay_that_ends_before_what_is_stored_reaches_the_coarser_rows(tmp_path: Path) -> None:
@@ -263,6 +300,24 @@ def test_what_was_stored_between_a_snapshot_and_where_events_come_again_stands(t
         one.send(*at(3_701_000, 9_000_000))
         one.end()
         stored.check(one.runtime)
+
+
+def test_a_snapshot_taken_amid_a_replay_holds_what_is_not_stored_yet() -> None:
+    stored = Stored()
+    with run(stored) as one:
+        one.send(*at(0, 7_200_000, group="y"))
+        one.end()
+    for time in (700, 62_000, 9_000_000):
+        with run(stored) as one:
+            one.send(*at(0, 400))
+            saved, seen = one.runtime.snapshot(), one.seen
+            stored.crash()
+        with run(stored) as one:
+            one.runtime.restore(saved)
+            one.seen = seen
+            one.send(*at(time))
+            one.end()
+            stored.check(one.runtime)
 
 
 def test_nodes_replay_their_own_rows(tmp_path: Path) -> None:

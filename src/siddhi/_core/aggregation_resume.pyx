@@ -8,7 +8,7 @@ are put aside (`stash`), and answers are made of what is stored.
 """
 
 from siddhi._core.aggregation cimport NEVER, Level, Rows
-from siddhi._core.aggregation_replay cimport begin, settle
+from siddhi._core.aggregation_replay cimport begin, replace, settle
 from siddhi._core.event cimport CellC, EventC, release
 from siddhi._core.record cimport record_of
 
@@ -120,7 +120,9 @@ cdef int wait_for_event(Aggregation self, int64_t now) except -1:
 cdef int decide(Aggregation self, int64_t now) except -1:
     """An event has come at this time."""
     if self.stash is not None and self.stash_replaying:
-        # Saved amid a replay: what that had still to make anew.
+        # Saved amid a replay: what that had still to make anew, and the second it was in, where that is over.
+        if self.stash[0][2] <= now:
+            replace(self, 0, self.stash[0][0], self.stash[0][1], self.stash)
         settle(self, self.stash)
     if now < self.finest.until:
         begin(self, now)
