@@ -48,6 +48,13 @@ STREAM = "define stream S (v int);"
             "both sides of a join are called 'S' (line 1): 'S.' means the left one; name them: S as l join S as r",
         ),
         (
+            "@store(type='rdbms')\n@cache(size='9') define table T (v int);",
+            (
+                "@cache in front of a definition is ignored (line 2): it stands inside of @store, as in "
+                "@store(type = '...', @cache(size = '...'))"
+            ),
+        ),
+        (
             f"{STREAM} @info(name='q', max.partial.matches='9') from S select v insert into O;",
             "max.partial.matches says nothing of a query without a pattern or sequence (line 1)",
         ),

@@ -266,6 +266,10 @@ def test_an_app_that_runs_can_be_debugged_and_batches_go_row_by_row(app):
     assert [stop[2] for stop in stops] == [[("a", 2)], [("b", 3)]]
 
 
-def test_no_other_name_is_proposed_for_a_query_inside_a_partition(app):
+@pytest.mark.parametrize("query", ["inner", "partition_0/inner"])
+def test_no_other_name_is_proposed_for_a_query_inside_a_partition(app, query):
+    debugger = app.debug()
     with pytest.raises(DefinitionNotExistError, match=r"is inside a partition: there is nothing to stop at$"):
-        app.debug().acquire_break_point("inner", "IN")
+        debugger.acquire_break_point(query, "IN")
+    if "/" in query:
+        assert "keys" in debugger.query_state(query)

@@ -10,7 +10,11 @@ import pytest
 pytest.importorskip("pyspark")
 
 from siddhi.errors import SparkLoweringError, SparkSetupError
+from siddhi.planner import plan
+from siddhi.query_compiler import parse
 from siddhi.spark import SparkRuntime
+from siddhi.spark.islands import cut
+from siddhi.spark.refusals import refuse_stored_aggregations
 from siddhi.types import AttributeType
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "spark"
@@ -84,6 +88,20 @@ def test_a_partition_by_ranges_is_one_shard():
     assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 2, 0)
     keyed = app.replace("price > 9.0 as 'dear' or price <= 9.0 as 'cheap'", "ifThenElse(price > 9.0, 'dear', 'cheap')")
     assert "island 1 on 64 shards" in SparkRuntime(keyed, None, strict=True).explain()
+
+
+def test_stored_aggregations_are_not_filled_by_workers():
+    pytest.importorskip("sqlalchemy")
+    app = plan(
+        parse(
+            f"{TRADES}\n@store(type = 'rdbms', url = 'sqlite://')\ndefine aggregation Bars from Trades"
+            " select symbol, stdDev(price) as spread group by symbol aggregate every sec ... day;"
+        )
+    )
+    with pytest.raises(SparkLoweringError, match="aggregation 'Bars' is kept by store 'rdbms'") as caught:
+        refuse_stored_aggregations(app, cut(app).islands)
+    assert (caught.value.code, caught.value.line) == ("E403", 3)
+    refuse_stored_aggregations(app, [])
 
 
 def test_all_refusals_at_once_each_with_its_place():

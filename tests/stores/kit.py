@@ -153,7 +153,7 @@ class Shelf(RecordTable):
                 changed.append(tuple(new))
             keys = [self.key(row) for row in changed]
             if self.context.primary_key and len(set(keys)) < len(keys):
-                self.context.refuse(changed[0], "the key is taken")
+                self.context.refuse_change(values, "the key is taken")
             else:
                 self.rows = changed
 

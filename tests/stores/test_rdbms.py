@@ -212,8 +212,11 @@ def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
     with sqlite3.connect(file) as connection:
         connection.execute("create table T (s text)")
     connection.close()
-    with pytest.raises(SiddhiAppCreationError, match="no column v"):
+    with pytest.raises(SiddhiAppCreationError, match="no column v") as caught:
         app(manager, file)
+    assert caught.value.code == "E326"
+    assert caught.value.line == 1
+    assert "@store(type = 'rdbms'" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from siddhi._core.table_query import OnDemand
 from siddhi._core.table_search import TableSearch
 from siddhi._core.user_event import Event
 
+def event_of(values: tuple[object, ...], layout: Layout) -> Event: ...
+
 class Parameters:
     names: tuple[str, ...]
     def __init__(self, names: tuple[str, ...], executors: tuple[Executor, ...]) -> None: ...

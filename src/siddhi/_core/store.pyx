@@ -50,6 +50,15 @@ cdef class Parameters:
         return values
 
 
+def event_of(tuple values not None, Layout layout not None):
+    """An event without time, for those who are told of what becomes of a row."""
+    cdef Event event = Event.__new__(Event)
+    event.timestamp = -1
+    event.values = values
+    event.layout = layout
+    return event
+
+
 @cython.final
 cdef class StoreQuestion:
     """A condition over a table kept elsewhere, compiled for one place.

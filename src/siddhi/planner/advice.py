@@ -65,7 +65,9 @@ def advice(app: SiddhiApp) -> list[str]:
     found = [line for annotation in app.annotations for line in _annotation("app:", annotation)]
     streams = {definition.id for definition in app.definitions if isinstance(definition, StreamDefinition)}
     for definition in app.definitions:
-        found += _annotations(getattr(definition, "annotations", ()))
+        annotations = getattr(definition, "annotations", ())
+        found += _annotations(annotations)
+        found += _caches(annotations)
         if isinstance(definition, WindowDefinition):
             found += _window(definition, streams)
     for execution in app.executions:
@@ -81,6 +83,15 @@ def _annotations(annotations: Iterable[Annotation]) -> Iterator[str]:
     for annotation in annotations:
         yield from _annotation("", annotation)
         yield from _annotations(annotation.annotations)
+
+
+def _caches(annotations: Iterable[Annotation]) -> Iterator[str]:
+    for annotation in annotations:
+        if annotation.name.lower() == "cache":
+            yield (
+                f"@{annotation.name} in front of a definition is ignored{_line(annotation)}: it stands inside of @store, as in "
+                "@store(type = '...', @cache(size = '...'))"
+            )
 
 
 def _annotation(prefix: str, annotation: Annotation) -> Iterator[str]:

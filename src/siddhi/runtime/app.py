@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from siddhi._core.event import Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.user_event import Event
-from siddhi.errors import DefinitionNotExistError, NotRunningError, did_you_mean
+from siddhi.errors import DefinitionNotExistError, NotRunningError, SiddhiAppError, did_you_mean
 from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
 from siddhi.runtime.app_clock import AppClock
 from siddhi.runtime.app_state import AppState
@@ -530,9 +530,11 @@ class SiddhiAppRuntime(AppClock, AppState):
     def _connecting(self, connect: Callable[[], None]) -> None:
         try:
             connect()
-        except BaseException:
+        except BaseException as error:
             self._stage = _Stage.CLOSING
             self._stop()
+            if isinstance(error, SiddhiAppError):
+                error.located(source=self.plan.app.source, app=self.name)
             raise
 
     def __repr__(self) -> str:

@@ -167,7 +167,7 @@ class SiddhiDebugger:
 
     def _require(self, query: str) -> None:
         if query not in self._queries:
-            is_inside = query in self._assembly.queries
+            is_inside = query in self._assembly.queries or query in self._held
             why = "is inside a partition" if is_inside else "does not exist"
             raise DefinitionNotExistError(
                 f"query '{query}' of app '{self._assembly.context.name}' {why}: "

@@ -20,6 +20,7 @@ from siddhi.spark.islands import Island, Layout, NativeStep
 from siddhi.spark.native import project, table_join, tumbling
 from siddhi.spark.native_forms import Form
 from siddhi.spark.program import IslandProgram, TableFeed, write_program
+from siddhi.spark.refusals import refuse_stored_aggregations
 from siddhi.types import AttributeType
 
 __all__ = ["BatchLowering", "Settings"]
@@ -135,6 +136,7 @@ class BatchLowering:
             fed = any(self._into(island)(name) for name in island.inputs)
             if not fed and not self.program(island).ticks:
                 return []  # nothing is bound that it reads
+            refuse_stored_aggregations(self._plan, [island])
             frame = self.run_island(island, self.program(island))
             if self.cache_islands:
                 frame = frame.persist()

@@ -21,6 +21,7 @@ from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
+from siddhi.spark.extension_modules import modules_of
 from siddhi.spark.islands import Island
 from siddhi.types import AttributeType
 
@@ -188,6 +189,7 @@ def write_program(
         random=_makes_uuids(plan, island),
         timed=_is_timed(plan, island),
         fills=tuple(cut.fills.items()),
+        modules=modules_of(cut.text),
         forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
     )
 

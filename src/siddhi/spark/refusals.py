@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError, SparkSetupError
 from siddhi.planner.expressions import Call
@@ -12,7 +12,7 @@ from siddhi.planner.walk import walk
 from siddhi.query_api.span import Span
 from siddhi.spark.islands import Island, Layout, by_ranges
 
-__all__ = ["refuse", "require_batches", "require_jvm", "warnings_of"]
+__all__ = ["refuse", "refuse_stored_aggregations", "require_batches", "require_jvm", "warnings_of"]
 
 
 def refuse(plan: Plan, layout: Layout, *, flush: bool) -> None:
@@ -79,6 +79,27 @@ def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppE
                         element.span,
                         "use end_of_input='hold'",
                     )
+
+
+def refuse_stored_aggregations(plan: Plan, islands: Iterable[Island]) -> None:
+    """Whether islands would have their workers fill tables of one store.
+
+    Raises:
+        SparkLoweringError: they would.
+    """
+    found = []
+    for name in (name for island in islands for name in island.names if name in plan.aggregations):
+        aggregation = plan.aggregations[name]
+        store = next((held for table in aggregation.tables if (held := plan.tables[table].store) is not None), None)
+        if store is not None:
+            message = (
+                f"aggregation '{name}' is kept by store '{store.store.full_name}', which every worker would write to"
+            )
+            hint = "leave @store out: in batch, runtime.aggregation(...) gives its rows"
+            error = _error("E403", message, aggregation.span, hint)
+            found.append(error.located(source=plan.app.source, app=plan.app.name))
+    if found:
+        raise SparkLoweringError(found)
 
 
 def require_batches(trigger: Mapping[str, object]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi._version import __version__
 from siddhi.errors import SiddhiAppError, SparkRunError
+from siddhi.spark.extension_modules import import_modules
 from siddhi.spark.program import IslandProgram, OutputShape
 
 __all__ = ["ARROW_TYPES", "Shard", "tagged"]
@@ -42,8 +42,7 @@ class Shard:
             raise SparkRunError(
                 f"the driver runs siddhi {program.version} and this worker siddhi {__version__}: install the same version on all"
             )
-        for module in program.modules:
-            importlib.import_module(module)
+        import_modules(program.modules)
         self.program = program
         self._failure: tuple[str, Exception] | None = None
         self.number = -1

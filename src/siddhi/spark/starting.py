@@ -33,6 +33,7 @@ from siddhi.spark.punctuation import (
     write_mark,
 )
 from siddhi.spark.query import STATE_STORE, Sink, SparkQuery, new_run, start_query
+from siddhi.spark.refusals import refuse_stored_aggregations
 from siddhi.spark.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.stateful import ShardRange
 from siddhi.spark.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
@@ -248,6 +249,7 @@ class Starter:
                 raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
             require_fed(self.plan, self.layout, base, self.bindings)
         refuse_chains(self.plan, self.layout)
+        refuse_stored_aggregations(self.plan, self.layout.islands)
         found = plan_streaming(self.plan, self.layout, list(sinks))
         if not found.programs and len(self.bindings) > 1:
             found = plan_streaming(self.plan, self.layout, list(sinks), always=True)

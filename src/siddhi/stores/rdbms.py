@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -28,6 +29,9 @@ _FEWEST_COPIED = 50
 """Rows from which copying is the faster way in."""
 _TOGETHER = 1000
 """Rows of a statement at the most."""
+
+_Refused = list[Callable[[], None]]
+"""Calls that tell of what was dropped, to be made once the rest is done."""
 
 
 class _Condition:
@@ -230,7 +234,7 @@ class RdbmsTable(QueryableRecordTable):
                         except DBAPIError as one:
                             if violation_of(one) is not Violation.TAKEN:
                                 raise
-                            refused.append((record, _reason(one)))
+                            refused.append(partial(self._context.refuse, record, _reason(one)))
 
     def update_or_add_each(
         self,
@@ -255,7 +259,7 @@ class RdbmsTable(QueryableRecordTable):
         for start in range(0, len(bound), _TOGETHER):
             connection.execute(statement, bound[start : start + _TOGETHER])
 
-    def _add_one(self, record: Record, refused: list[tuple[Record, str]]) -> None:
+    def _add_one(self, record: Record, refused: _Refused) -> None:
         """A row by itself needs nothing to go back to."""
         if self._lacks_key(record, refused):
             return
@@ -265,7 +269,7 @@ class RdbmsTable(QueryableRecordTable):
         except DBAPIError as error:
             if not self._is_taken(record, error):
                 raise
-            refused.append((record, _reason(error)))
+            refused.append(partial(self._context.refuse, record, _reason(error)))
 
     def _is_taken(self, record: Record, error: DBAPIError, connection: sa.Connection | None = None) -> bool:
         """Whether a row could not be added because its key is taken; else the event has failed."""
@@ -279,14 +283,12 @@ class RdbmsTable(QueryableRecordTable):
         asked: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(self._table).where(*key).limit(1)
         return connection.execute(asked).first() is not None
 
-    def _add(self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]) -> None:
+    def _add(self, connection: sa.Connection, records: Sequence[Record], refused: _Refused) -> None:
         whole = [record for record in records if not self._lacks_key(record, refused)]
         for start in range(0, len(whole), _TOGETHER):
             self._add_together(connection, whole[start : start + _TOGETHER], refused)
 
-    def _add_together(
-        self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]
-    ) -> None:
+    def _add_together(self, connection: sa.Connection, records: Sequence[Record], refused: _Refused) -> None:
         try:
             with connection.begin_nested():
                 if self._copy is not None and len(records) >= _FEWEST_COPIED:
@@ -299,16 +301,14 @@ class RdbmsTable(QueryableRecordTable):
             if len(records) == 1:
                 if not self._is_taken(records[0], error, connection):
                     raise
-                refused.append((records[0], _reason(error)))
+                refused.append(partial(self._context.refuse, records[0], _reason(error)))
             elif not self._add_new(connection, records, refused, _reason(error)):
                 # Not for its key, or of a database that tells no more: both halves are tried.
                 middle = len(records) // 2
                 self._add_together(connection, records[:middle], refused)
                 self._add_together(connection, records[middle:], refused)
 
-    def _add_new(
-        self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]], why: str
-    ) -> bool:
+    def _add_new(self, connection: sa.Connection, records: Sequence[Record], refused: _Refused, why: str) -> bool:
         """Add the rows whose key is not taken, the first of each; whether that could be done."""
         if self._insert_new is None:
             return False
@@ -326,7 +326,7 @@ class RdbmsTable(QueryableRecordTable):
             if violation_of(error) in (Violation.OTHER, Violation.NULL):
                 raise
             return False
-        refused += [(record, why) for record in records if id(record) not in added]
+        refused += [partial(self._context.refuse, record, why) for record in records if id(record) not in added]
         return True
 
     def _change(
@@ -336,7 +336,7 @@ class RdbmsTable(QueryableRecordTable):
         values: dict[str, Any],
         shown: Parameters,
         sets: Mapping[int, _Value],
-        refused: list[tuple[Record, str]],
+        refused: _Refused,
     ) -> bool:
         """Change rows for one event; whether any matched."""
         try:
@@ -347,7 +347,7 @@ class RdbmsTable(QueryableRecordTable):
             why = self._refusal(error, shown, sets)
             if why is None:
                 raise
-            refused.append((tuple(shown.values()), why))
+            refused.append(partial(self._context.refuse_change, shown, why))
             return True
 
     def _refusal(self, error: DBAPIError, shown: Parameters, sets: Mapping[int, _Value]) -> str | None:
@@ -363,20 +363,22 @@ class RdbmsTable(QueryableRecordTable):
             return _reason(error)
         return None
 
-    def _lacks_key(self, record: Record, refused: list[tuple[Record, str]]) -> bool:
+    def _lacks_key(self, record: Record, refused: _Refused) -> bool:
         for position in self._context.primary_key:
             if record[position] is None:
-                refused.append((record, f"its primary key {self._columns[position].name} is null"))
+                refused.append(
+                    partial(self._context.refuse, record, f"its primary key {self._columns[position].name} is null")
+                )
                 return True
         return False
 
     @contextmanager
-    def _refusing(self) -> Iterator[list[tuple[Record, str]]]:
+    def _refusing(self) -> Iterator[_Refused]:
         """Collects what is dropped, and tells of it once the rest is done."""
-        refused: list[tuple[Record, str]] = []
+        refused: _Refused = []
         yield refused
-        for record, why in refused:
-            self._context.refuse(record, why)
+        for tell in refused:
+            tell()
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:

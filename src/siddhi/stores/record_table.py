@@ -31,8 +31,10 @@ class TableContext:
         attributes: names and types of its attributes.
         primary_key: positions of the key's attributes; empty without one.
         indexes: positions of the attributes of each ``@index``.
-        refuse: ``refuse(record, why)`` tells the app of a row or change that is dropped because of its primary key.
+        refuse: ``refuse(record, why)`` tells the app of a row that is dropped because of its primary key.
         config: the system's settings for this store (``SiddhiManager.set_config_manager``), by key.
+        refuse_change: ``refuse_change(parameters, why)`` tells of a change that is dropped for that; the parameters are the
+            event's, as they were given.
     """
 
     app: str
@@ -43,6 +45,7 @@ class TableContext:
     refuse: Callable[[Record, str], None]
     config: Mapping[str, str] = field(default_factory=dict)
     is_named: bool = True
+    refuse_change: Callable[[Parameters, str], None] = lambda *_: None
 
 
 class RecordTable(Connector):
@@ -112,7 +115,7 @@ class RecordTable(Connector):
     def update(self, condition: Any, parameters: Sequence[Parameters], sets: Mapping[int, Any]) -> None:
         """Change the rows that match, for one event after the other.
 
-        What would give two rows one primary key is not done, and goes to ``TableContext.refuse``.
+        What would give two rows one primary key is not done, and goes to ``TableContext.refuse_change``.
         """
         raise NotImplementedError
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.output import OutputStage
-from siddhi._core.store import Parameters, StoreStage, StoreUpdateOrInsert
+from siddhi._core.store import Parameters as Asked
+from siddhi._core.store import StoreStage, StoreUpdateOrInsert
 from siddhi._core.table_output import TableStage, TableUpdateOrInsert
 from siddhi.planner.expression_text import expression_text
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT
@@ -16,10 +17,11 @@ from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.store_changes import ChangesAtWork
 from siddhi.runtime.assembly.stores import StoreTable, parameters_of
 from siddhi.runtime.assembly.tables import Tables
 from siddhi.runtime.connectors.table_gather import GatheredChange
-from siddhi.stores.record_table import Record
+from siddhi.stores.record_table import Parameters, Record
 
 __all__ = ["build_store_output", "distinct_sets"]
 
@@ -58,12 +60,25 @@ def build_store_output(
             context,
             table.pool,
             layout,
-            Parameters((), ()),
+            Asked((), ()),
             lambda _, records: table.add(records),
             runtime.gather,
             GatheredChange(lambda _, records: table.add(records)),
         )
         return table.reflected(stage, plan, in_memory)
+
+    def told(run: Callable[..., None]) -> Callable[..., None]:
+        """Let it be known meanwhile whose change it is that a store may drop."""
+
+        def change(bound: Sequence[Parameters], records: Sequence[Record], *more: object) -> None:
+            others, table.at_work = table.at_work, ChangesAtWork(bound, records, layout)
+            try:
+                run(bound, records, *more)
+            finally:
+                table.at_work = others
+
+        return change
+
     condition, values, expressions = table.compile_change(plan.condition, sets, span)
     before = table.changing(plan.condition, expressions)
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
@@ -72,39 +87,35 @@ def build_store_output(
         keyed = in_memory(table.pending(pool_of))
         assert isinstance(keyed, TableUpdateOrInsert)
         pending = keyed.pending or keyed
+        change = told(
+            lambda bound, records, reduce: runtime.update_or_add(condition, bound, values, records, reduce, name)
+        )
+        each = told(lambda bound, records: runtime.update_or_add_each(condition, bound, values, records, name))
         stage = StoreUpdateOrInsert(
             context,
             pending.pool,
             layout,
             parameters,
-            lambda bound, records, reduce: runtime.update_or_add(
-                condition, before(bound), values, records, reduce, name
-            ),
+            lambda bound, records, reduce: change(before(bound), records, reduce),
             pending,
             runtime.gather if table.takes_each else None,
-            GatheredChange(
-                lambda bound, records: runtime.update_or_add_each(condition, before(bound), values, records, name)
-            ),
+            GatheredChange(lambda bound, records: each(before(bound), records)),
         )
         if name:
-            runtime.changes[name] = lambda bound, records: runtime.update_or_add(
-                condition, bound, values, records, lambda _: records, name
-            )
+            runtime.changes[name] = lambda bound, records: change(bound, records, lambda _: records)
         return table.reflected(stage, plan, in_memory)
+    if plan.action is Action.DELETE:
+        change = told(lambda bound, records: runtime.delete(condition, bound, records, name))
+    else:
+        change = told(lambda bound, records: runtime.update(condition, bound, values, records, name))
+    if name:
+        runtime.changes[name] = change
+
+    def changed(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
+        change(before(bound), records)
+
     pool = pool_of(layout)
-
-    def delete(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
-        runtime.delete(condition, before(bound), records, name)
-
-    def update(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
-        runtime.update(condition, before(bound), values, records, name)
-
-    change = delete if plan.action is Action.DELETE else update
-    if name and plan.action is Action.DELETE:
-        runtime.changes[name] = lambda bound, records: runtime.delete(condition, bound, records, name)
-    elif name:
-        runtime.changes[name] = lambda bound, records: runtime.update(condition, bound, values, records, name)
-    stage = StoreStage(context, pool, layout, parameters, change, runtime.gather, GatheredChange(change))
+    stage = StoreStage(context, pool, layout, parameters, changed, runtime.gather, GatheredChange(changed))
     return table.reflected(stage, plan, in_memory)
 
 

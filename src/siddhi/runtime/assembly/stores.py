@@ -12,7 +12,7 @@ from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
 from siddhi._core.executor_logic import make_and
-from siddhi._core.store import Parameters, StoreQuestion, StoreStage
+from siddhi._core.store import Parameters, StoreQuestion, StoreStage, event_of
 from siddhi._core.table import Table
 from siddhi._core.table_output import TableStage
 from siddhi._core.table_search import Binding
@@ -27,6 +27,7 @@ from siddhi.planner.walk import conjuncts, has_aggregate, substitute, walk
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.store_changes import ChangesAtWork
 from siddhi.runtime.assembly.store_expressions import StoreExpressions
 from siddhi.runtime.connectors.retry import RetryScheduler
 from siddhi.runtime.connectors.store_cache import StoreCache
@@ -37,6 +38,7 @@ from siddhi.runtime.faults import FaultHandling
 from siddhi.stores.built_in import make_store
 from siddhi.stores.expression import Attribute, UnsupportedExpressionError
 from siddhi.stores.queryable import QueryableRecordTable, Selection
+from siddhi.stores.record_table import Parameters as Values
 from siddhi.stores.record_table import Record, RecordTable, TableContext
 from siddhi.types import AttributeType
 
@@ -68,6 +70,7 @@ class StoreTable:
         cache: what of it is in memory; None without ``@cache``.
         mirror: with ``@cache``, all rows in memory, while they are few.
         runtime: the store at work.
+        at_work: what it is being asked to change; None: nothing.
 
     Raises:
         SiddhiAppError: the store refuses the options or the table.
@@ -91,7 +94,8 @@ class StoreTable:
         self._context = context
         self.attributes = plan.attributes
         self._dropped: set[int] = set()
-        self.store = _make(plan, plan.store, context, self._refuse)
+        self.at_work: ChangesAtWork | None = None
+        self.store = _make(plan, plan.store, context, self._refuse, self._refuse_change)
         store = plan.store
         self.cache: StoreCache | None = None
         self.runtime = StoreRuntime(
@@ -102,6 +106,7 @@ class StoreTable:
             if store.on_error is StoreErrorAction.STORE
             else None,
         )
+        self.runtime.span = store.span
         if store.on_error is StoreErrorAction.STORE and not faults.has_store:
             logger.error(
                 "app '%s', table '%s': on.error is STORE, but the manager has no error store: set_error_store(...)",
@@ -379,8 +384,18 @@ class StoreTable:
         self._dropped.add(id(record))
         if self.cache is not None:
             self.cache.refuse()
-        error = ValueError(f"a row for table '{self._plan.id}' is dropped: {why}")
-        self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
+        fits = len(record) == self.layout.width
+        self._tell("a row for", event_of(tuple(record), self.layout) if fits else Event(-1, record), why)
+
+    def _refuse_change(self, values: Values, why: str) -> None:
+        if self.cache is not None:
+            self.cache.refuse()
+        found = None if self.at_work is None else self.at_work.event(values)
+        self._tell("a change of", Event(-1, tuple(values.values())) if found is None else found, why)
+
+    def _tell(self, what: str, event: Event, why: str) -> None:
+        error = ValueError(f"{what} table '{self._plan.id}' is dropped: {why}")
+        self._context.handle(error, f"table '{self._plan.id}'", [event])
 
 
 def _as_of_before(sets: dict[int, TypedExpression]) -> dict[int, TypedExpression]:
@@ -444,7 +459,13 @@ def _check_objects(plan: TablePlan, store: StorePlan) -> None:
         )
 
 
-def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callable[[Record, str], None]) -> RecordTable:
+def _make(
+    plan: TablePlan,
+    store: StorePlan,
+    context: AppContext,
+    refuse: Callable[[Record, str], None],
+    refuse_change: Callable[[Values, str], None],
+) -> RecordTable:
     """A store that has taken its options."""
     about = TableContext(
         app=context.name,
@@ -455,6 +476,7 @@ def _make(plan: TablePlan, store: StorePlan, context: AppContext, refuse: Callab
         refuse=refuse,
         config=store.config,
         is_named=store.app_is_named,
+        refuse_change=refuse_change,
     )
     options = OptionHolder(
         f"store '{store.store.full_name}'",

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from siddhi.errors import ConnectionUnavailableError
+from siddhi.errors import ConnectionUnavailableError, SiddhiAppError
 from siddhi.event import Event
 from siddhi.persistence.error_store import ErrorOccurrence
+from siddhi.query_api.span import Span
 from siddhi.runtime.connectors.connection import Connection
 from siddhi.runtime.connectors.retry import Backoff, RetryScheduler
 from siddhi.runtime.connectors.table_gather import WriteGather
@@ -44,6 +45,7 @@ class StoreRuntime:
         on_connect: called when it could be connected at once; None: nothing is.
         on_failure: called where a change was not made; None: nothing is.
         changes: what queries do to it, by their text, each for one event.
+        span: where it stands in the app's text, for errors.
     """
 
     def __init__(self, store: RecordTable, label: str, retries: RetryScheduler, save: Save | None) -> None:
@@ -59,6 +61,7 @@ class StoreRuntime:
         self.on_connect: Callable[[], None] | None = None
         self.on_failure: Callable[[], None] | None = None
         self.changes: dict[str, Run] = {}
+        self.span: Span | None = None
 
     @property
     def is_connected(self) -> bool:
@@ -71,7 +74,11 @@ class StoreRuntime:
         Raises:
             Exception: it can't be connected at all.
         """
-        self._connection.connect_with_retry()
+        try:
+            self._connection.connect_with_retry()
+        except SiddhiAppError as error:
+            error.located(span=self.span)
+            raise
         if self.on_connect is not None and self.is_connected:
             self.on_connect()
 
