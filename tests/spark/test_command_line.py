@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 pytest.importorskip("pyspark")
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 from click.testing import CliRunner
@@ -86,3 +89,12 @@ def test_files_that_are_not_what_a_stream_needs(spark, folder):
     ):
         with pytest.raises(BadInput, match=message):
             bind_all(runtime, spark, [bind], streaming=False)
+
+
+def test_options_that_files_do_not_know():
+    from siddhi.spark import SparkRuntime
+
+    for name, message in (("heder", "did you mean 'header'?"), ("max.idle", "did you mean 'max_idle'?")):
+        bind = Bind("Trades", "csv", "/in", "ts", options={name: "false"})
+        with pytest.raises(click.UsageError, match=re.escape(f"no option '{name}' of csv files; {message}")):
+            bind_all(SparkRuntime(APP, None), None, [bind], streaming=True)

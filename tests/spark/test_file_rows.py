@@ -42,6 +42,29 @@ def test_csv_is_read_as_by_the_embedded_engine(spark, tmp_path):
     assert out(spark, stream(tmp_path, "in", "csv")) == [*zip(want, [1, 2, 3, 4, 5, 6, None], strict=True)]
 
 
+def test_line_ends_and_marks_of_other_systems(spark, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0.csv").write_bytes(b'\xef\xbb\xbfsymbol,n,ts\r\nA,1,10\r\n"B ""b""",2,20\r\n')
+    (tmp_path / "in" / "1.csv").write_bytes(b"")
+    assert out(spark, stream(tmp_path, "in", "csv")) == [("A", 1), ('B "b"', 2)]
+
+
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_a_stream_of_what_another_stream_writes(spark, tmp_path, format_):
+    from siddhi.spark import MemorySink, SparkRuntime
+
+    for n, rows in enumerate(["A,1,10\nB,2,20", '"",3,30']):
+        csv(tmp_path, "in", "symbol,n,ts", rows)
+        first = stream(tmp_path, "in", "csv").replace("timestamp =", "watermark = '0 seconds', timestamp =")
+        first += f"""@sink(type = 'file', file.uri = '{tmp_path}/between', @map(type = '{format_}'))
+        define stream O (symbol string, n int, ts long); from S select symbol, n, ts insert into O;"""
+        SparkRuntime(first, spark).start(str(tmp_path / "first"), trigger=NOW).await_termination()
+        second = stream(tmp_path, "between", format_) + "from S[n > 0] select symbol, n insert into O;"
+        sink = MemorySink()
+        SparkRuntime(second, spark).start(str(tmp_path / "second"), {"O": sink}, trigger=NOW).await_termination()
+        assert sorted(sink.rows) == [[("A", 1, 10), ("B", 2, 20)], [("", 3, 30)]][n]
+
+
 def test_columns_of_csv_go_by_the_header(spark, tmp_path):
     csv(tmp_path, "in", "ts,more,n,symbol", "10,x,1,A")
     assert out(spark, stream(tmp_path, "in", "csv")) == [("A", 1)]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Bind", "bind_all", "read_binds"]
 
 _FORMATS = ("parquet", "csv", "json", "orc")
+_OWN = ("timestamp", "watermark", "sequence", "max_idle")
 _EXAMPLE = "Trades=parquet:/data/trades?timestamp=ts"
 
 
@@ -69,9 +70,14 @@ def bind_all(runtime: SparkRuntime, spark: SparkSession, binds: list[Bind], *, s
     Raises:
         BadInput: files are not what their stream needs.
     """
+    from siddhi.spark.connector_options import unknown_option
     from siddhi.spark.file_rows import Files, read_files
 
     for bind in binds:
+        for name in bind.options:
+            instead = unknown_option("source", "file", bind.format, name, _OWN)
+            if instead is not None:
+                raise click.UsageError(f"--bind {bind.stream}: no option '{name}' of {bind.format} files; {instead}")
         streams = runtime.plan.streams
         if bind.stream not in streams:
             hint = did_you_mean(bind.stream, streams)
