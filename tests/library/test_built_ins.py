@@ -8,6 +8,7 @@ from siddhi.extension import (
     AggregatorMetadata,
     ExtensionMetadata,
     FunctionMetadata,
+    IncrementalAggregatorMetadata,
     Registry,
     ScriptLanguageMetadata,
     StreamFunctionMetadata,
@@ -23,6 +24,7 @@ NAMES = {
         "UUID cast coalesce convert createSet currentTimeMillis default eventTimestamp ifThenElse instanceOfBoolean "
         "instanceOfDouble instanceOfFloat instanceOfInteger instanceOfLong instanceOfString maximum minimum sizeOfSet"
     ),
+    IncrementalAggregatorMetadata: "avg count distinctCount max min stdDev sum",
     AggregatorMetadata: "and avg count distinctCount max maxForever min minForever or stdDev sum unionSet",
     StreamFunctionMetadata: "log pol2Cart",
     ScriptLanguageMetadata: "python",

@@ -43,7 +43,7 @@ def send(runtime: SiddhiAppRuntime, rows: list[tuple[int, str | None, int]]) -> 
 
 
 def answers(runtime: SiddhiAppRuntime, word: str) -> list[Any]:
-    found = runtime.query(f"from A within {BASE - 10_000_000}L, {BASE + 900_000_000}L per '{word}' select *")
+    found = runtime.query(f"from A within {BASE - 100_000_000}L, {BASE + 900_000_000}L per '{word}' select *")
     return sorted((event.data for event in found), key=repr)
 
 
@@ -185,6 +185,45 @@ def test_a_purge_after_a_restart_comes_behind_taking_up_what_was_stored(tmp_path
         second.advance_clock(BASE + 420_000)
         assert [row[2] for row in answers(second, "hour")] == [23]
         assert [row[2] for row in answers(second, "sec")] == [16]
+
+
+@pytest.mark.parametrize("more", ["", "@purge(enable = 'false')"], ids=["purged", "kept"])
+def test_coarser_rows_tell_that_a_snapshot_is_old_where_finer_ones_are_purged(tmp_path: Path, more: str) -> None:
+    text = app(sqlite(tmp_path), more=more).replace("sec ... hour", "sec ... day") + "define stream Tick (v int);"
+    with running(text) as first:
+        send(first, [(0, "x", 1)])
+        saved = first.snapshot()
+        send(first, [(600_000, "y", 2), (3_700_000, "z", 4)])
+        # All is quiet, and the purge comes by.
+        first.input_handler("Tick").send((1,), BASE + 5_400_000)
+        expected = {word: answers(first, word) for word in ("hour", "day")}
+        assert (answers(first, "sec") == []) is (not more)
+    with running(text) as second:
+        second.restore(saved)
+        assert {word: answers(second, word) for word in expected} == expected
+        send(second, [(5_500_000, "w", 8)])
+        for time in (9_100_000, 90_000_000):
+            for word in expected:
+                assert sorted(row[1:3] for row in answers(second, word)) == [("w", 8), ("x", 1), ("y", 2), ("z", 4)]
+            second.advance_clock(BASE + time)
+
+
+@pytest.mark.parametrize("node", ["", "@PartitionById(shardId = 'one') "], ids=["alone", "node"])
+def test_rows_that_outlive_the_coarser_ones_they_are_in_are_not_rolled_up_again(tmp_path: Path, node: str) -> None:
+    purge = "@purge(interval = '1 min', @retentionPeriod(sec = 'all', min = '120 min', hour = 'all'))"
+    text = app(node + sqlite(tmp_path), more=purge)
+    with running(text) as first:
+        send(first, [(0, "x", 1), (61_000, "x", 2), (4_000_000, "x", 4)])
+        first.advance_clock(BASE + 14_400_000)
+        assert first.query("from A_MINUTES select g") == []
+        expected = answers(first, "hour")
+        assert [row[2] for row in expected] == [3, 4]
+    with running(text) as second:
+        second.advance_clock(BASE + 14_400_000)
+        assert answers(second, "hour") == expected
+        send(second, [(14_500_000, "x", 8)])
+        second.advance_clock(BASE + 18_100_000)
+        assert [row[2] for row in answers(second, "hour")] == [3, 4, 8]
 
 
 def test_rows_of_a_node_that_is_away_are_in_every_answer(tmp_path: Path) -> None:

@@ -46,13 +46,6 @@ def test_starting_and_stopping_twice_changes_nothing():
     assert not runtime.is_running
 
 
-def test_an_app_that_was_shut_down_does_not_start_again():
-    runtime = create()
-    runtime.shutdown()
-    with pytest.raises(NotRunningError, match="was shut down and cannot start again"):
-        runtime.start()
-
-
 def test_a_with_statement_starts_and_shuts_down_whatever_happens():
     runtime = create()
     with runtime as entered:

@@ -231,6 +231,19 @@ def test_nothing_is_taken_before_start_and_after_shutdown() -> None:
         handler.send((1,))
 
 
+def test_an_app_that_starts_again_has_workers_again() -> None:
+    runtime = SiddhiManager().create_siddhi_app_runtime(PLAIN.format(workers=2, batch=4))
+    handler = runtime.input_handler("S")
+    rows = collect(runtime, "O")
+    for life in range(3):
+        with runtime:
+            assert runtime.input_handler("S") is handler
+            handler.send((life,))
+            handler.send_events([Event(1, (10 + life,))])
+            handler.send_batch({"i": [20 + life]})
+    assert rows == [(first + life,) for life in range(3) for first in (0, 10, 20)]
+
+
 def test_batches_and_events_arrive_whole() -> None:
     numpy = pytest.importorskip("numpy")
     with running(PLAIN.format(workers=2, batch=4)) as runtime:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from siddhi import Event, SiddhiManager
-from siddhi.errors import DefinitionNotExistError, NotRunningError
+from siddhi.errors import DefinitionNotExistError
 from siddhi.runtime.debugger import QueryTerminal
 from tests.runtime.running import collect
 
@@ -185,8 +185,24 @@ def test_shutting_down_lets_the_sender_go(app):
     app.shutdown()
     sender.join(30)
     assert not sender.is_alive()
-    with pytest.raises(NotRunningError, match="cannot be debugged"):
-        app.debug()
+
+
+def test_the_debugger_stays_when_the_app_starts_again(app):
+    debugger = app.debug()
+    rows = []
+    app.add_query_callback("q1", lambda timestamp, current, expired: rows.append(len(rows)))
+    stops = stops_of(debugger, go_on="play")
+    debugger.acquire_break_point("q1", OUT)
+    app.input_handler("S").send(("a", 1), 1000)
+    app.shutdown()
+    assert app.debug() is debugger  # starts it
+    seen = []
+    debugger.set_debugger_callback(
+        lambda *stop: (seen.append((len(rows), debugger.query_state("kept")["window"][2])), debugger.play())
+    )
+    app.input_handler("S").send(("a", 2), 500)
+    assert stops == [("q1", OUT, [("a", 1)])]
+    assert seen == [(2, [])]  # behind the query's callbacks; and nothing is held of what was before
 
 
 @pytest.mark.parametrize("goes_on_itself", [True, False])

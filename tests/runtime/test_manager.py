@@ -10,6 +10,7 @@ import siddhi
 from siddhi import SiddhiManager
 from siddhi.errors import (
     NoPersistenceStoreError,
+    NotRunningError,
     SiddhiAppCreationError,
     SiddhiAppError,
     SiddhiAppValidationError,
@@ -55,6 +56,35 @@ def test_a_second_app_of_a_name_replaces_the_first_which_goes_on():
     manager.shutdown()
     assert not second.is_running
     assert manager.runtimes == ()
+
+
+def test_an_app_that_starts_again_is_known_again():
+    manager = SiddhiManager()
+    first = manager.create_siddhi_app_runtime(APP)
+    first.shutdown()
+    with first:
+        assert manager.runtime("A") is first
+    assert manager.runtimes == ()
+    second = manager.create_siddhi_app_runtime(APP)
+    first.start()
+    assert manager.runtime("A") is first  # as if it were created now
+    manager.shutdown()
+    assert not first.is_running
+    second.shutdown()
+
+
+@pytest.mark.parametrize("shut_down_before", [True, False])
+def test_no_app_starts_again_when_its_manager_was_shut_down(shut_down_before):
+    with SiddhiManager() as manager:
+        runtime = manager.create_siddhi_app_runtime(APP)
+        state = runtime.snapshot()
+        if shut_down_before:
+            runtime.shutdown()
+    for again in (runtime.start, runtime.start_without_sources, runtime.debug, lambda: runtime.restore(state)):
+        with pytest.raises(NotRunningError, match="'A' cannot start again: its manager was shut down; create it again"):
+            again()
+    with manager.create_siddhi_app_runtime(APP) as other:
+        assert manager.runtimes == (other,)
 
 
 def test_an_app_can_be_created_from_its_object_model():

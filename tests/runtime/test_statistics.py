@@ -238,6 +238,53 @@ def test_partial_matches_are_counted(manager: SiddhiManager) -> None:
     assert runtime.statistics.queries["all"].partial_matches == 0
 
 
+REFUSING = """
+    @app:name('keys')
+    define stream S (k string, v int);
+    define stream U (k string, to string);
+    @PrimaryKey('k') define table T (k string, v int);
+    @PrimaryKey('k') define table Calm (k string);
+    define table Loose (k string, v int);
+    from S select k, v insert into T;
+    from S select k, v insert into Loose;
+    from U update T set T.k = to on T.k == k;
+"""
+
+
+def test_tables_tell_how_much_they_refused(manager: SiddhiManager) -> None:
+    runtime = manager.create_siddhi_app_runtime(REFUSING)
+    runtime.start()
+    runtime.input_handler("S").send(("a", 1))
+    runtime.input_handler("S").send(("a", 2))
+    runtime.enable_statistics("basic")
+    for k in "abcb":
+        runtime.input_handler("S").send((k, 3))
+    runtime.input_handler("U").send(("a", "b"))
+    runtime.query("select 'c' as k, 7 as v insert into T")
+    assert {name: table.refused for name, table in runtime.statistics.tables.items()} == {"T": 5, "Calm": 0}
+    assert runtime.statistics.metrics("*.refused") == {"io.siddhi.SiddhiApps.keys.Siddhi.Tables.T.refused": 5}
+    runtime.enable_statistics("off")
+    assert dict(runtime.statistics.tables) == {}
+
+
+def test_prometheus_is_told_what_tables_refused(manager: SiddhiManager) -> None:
+    prometheus_client = pytest.importorskip("prometheus_client")
+    from siddhi.runtime.prometheus import SiddhiCollector
+
+    registry = prometheus_client.CollectorRegistry()
+    registry.register(SiddhiCollector(manager))
+    runtime = manager.create_siddhi_app_runtime(REFUSING)
+    runtime.start()
+    runtime.enable_statistics("basic")
+    for v in range(3):
+        runtime.input_handler("S").send(("a", v))
+    refused = {
+        table: registry.get_sample_value("siddhi_table_refused_total", {"app": "keys", "table": table})
+        for table in ("T", "Calm", "Loose")
+    }
+    assert refused == {"T": 2, "Calm": 0, "Loose": None}
+
+
 def test_an_unknown_level_is_refused(runtime: SiddhiAppRuntime) -> None:
     with pytest.raises(ValueError, match="no statistics level 'ALL'"):
         runtime.enable_statistics("ALL")

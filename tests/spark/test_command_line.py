@@ -81,7 +81,7 @@ def test_files_that_are_not_what_a_stream_needs(spark, folder):
 
     runtime = SparkRuntime(APP, spark)
     for bind, message in (
-        (Bind("Trades", "parquet", str(folder / "parquet"), "tss"), r"has no column 'tss'; did you mean 'ts'\?"),
+        (Bind("Trades", "parquet", str(folder / "parquet"), "tss"), r"there is no column 'tss'; did you mean 'ts'\?"),
         (Bind("Trades", "parquet", str(folder / "nowhere"), "ts"), r"nowhere can't be read: .*PATH_NOT_FOUND"),
     ):
         with pytest.raises(BadInput, match=message):

@@ -8,10 +8,12 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from siddhi.errors import SparkRunError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.evolution import Slot, fitted, slot_of
 from siddhi.spark.islands import cut
+from siddhi.spark.manifest import Manifest, agreed
 from siddhi.spark.program import write_program
 from siddhi.spark.stateful import ShardRange
 from siddhi.spark.testing import oracle
@@ -30,6 +32,32 @@ def slots(*queries: str, bound=("S",)) -> list[Slot]:
     return [
         slot_of(planned, island, write_program(planned, island, []), 10 * n, 10) for n, island in enumerate(islands)
     ]
+
+
+def manifest(app: str, *queries: str) -> Manifest:
+    return Manifest(app, slots(*queries), ["S"], {"S": ["ts", "1 second"]}, 10, 2, "drop")
+
+
+@pytest.mark.parametrize("evolve", [False, True])
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ("Trades", "Orders", "belongs to app 'Trades', and this is app 'Orders': give each app a folder of its own"),
+        ("", "Orders", "belongs to an app without name, and this is app 'Orders'"),
+        ("Trades", "", "belongs to app 'Trades', and this is an app without name"),
+    ],
+)
+def test_a_checkpoint_is_that_of_one_app(before, now, told, evolve):
+    with pytest.raises(SparkRunError, match=told):
+        agreed(None, "there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
+
+
+def test_evolve_is_proposed_where_some_of_the_state_fits():
+    before = manifest("Trades", COUNT, LENGTH)
+    with pytest.raises(SparkRunError, match="The rest of its state fits: start with evolve=True"):
+        agreed(None, "there", before, manifest("Trades", COUNT, OTHER), evolve=False)
+    with pytest.raises(SparkRunError, match="None of its state fits: take a new checkpoint"):
+        agreed(None, "there", before, manifest("Trades", OTHER), evolve=False)
 
 
 def test_the_same_app_has_nothing_to_say():

@@ -70,6 +70,22 @@ partition with (symbol of Trades) begin @info(name = 'q') from Trades select cou
     SparkRuntime(app, None, strict=True, shards=1)
 
 
+def test_a_partition_by_ranges_is_one_shard():
+    app = (
+        f"{TRADES}\npartition with (price > 9.0 as 'dear' or price <= 9.0 as 'cheap' of Trades) begin\n"
+        "from Trades select symbol, count() as n insert into Counts; end;"
+    )
+    told = "a partition by ranges is one shard, as a row may be in several of them"
+    with pytest.warns(UserWarning, match=told):
+        runtime = SparkRuntime(app, None)
+    assert f"island 1 on one shard: {told}" in runtime.explain()
+    with pytest.raises(SparkLoweringError, match="partition by their name") as caught:
+        SparkRuntime(app, None, strict=True)
+    assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 2, 0)
+    keyed = app.replace("price > 9.0 as 'dear' or price <= 9.0 as 'cheap'", "ifThenElse(price > 9.0, 'dear', 'cheap')")
+    assert "island 1 on 64 shards" in SparkRuntime(keyed, None, strict=True).explain()
+
+
 def test_all_refusals_at_once_each_with_its_place():
     app = f"""{TRADES}
 define trigger Start at 'start';

@@ -6,8 +6,10 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi import SiddhiManager
+from siddhi import SiddhiManager, extension
+from siddhi.extension import BaseAttribute, IncrementalAttributeAggregator
 from siddhi.spark.testing import assert_parity, bind_rows, differences
+from siddhi.types import AttributeType
 
 pytestmark = pytest.mark.spark
 TRADES = "define stream Trades (symbol string, price double, volume long, n int);"
@@ -109,3 +111,61 @@ def test_aggregations_are_one_group_by(spark):
             assert differences(want, got) is None, per
     with pytest.raises(ValueError, match="has no buckets per 'weeks': it keeps sec, min, hour, day, month, year"):
         runtime.aggregation("Bars", per="weeks")
+
+
+LONG, DOUBLE = AttributeType.LONG, AttributeType.DOUBLE
+NUMBERS = (AttributeType.INT, LONG, AttributeType.FLOAT, DOUBLE)
+
+
+@extension.incremental_aggregator("native:spread", args=(NUMBERS,), returns=lambda types, _constants: types[0])
+def spread(x):
+    least = BaseAttribute(f"AGG_MIN_{x.name}", x.type, "min", x.name)
+    greatest = BaseAttribute(f"AGG_MAX_{x.name}", x.type, "max", x.name)
+    return IncrementalAttributeAggregator((least, greatest), f"{greatest.name} - {least.name}")
+
+
+@extension.incremental_aggregator("native:weightedMean", args=(NUMBERS, NUMBERS), returns=DOUBLE)
+def weighted_mean(value, weight):
+    name = f"{value.name}_{weight.name}"
+    total = BaseAttribute(f"AGG_TOTAL_{name}", DOUBLE, "sum", f"convert({value.name}, 'double') * {weight.name}")
+    weights = f"ifThenElse({value.name} is null, 0L, convert({weight.name}, 'long'))"
+    weight = BaseAttribute(f"AGG_WEIGHT_{name}", LONG, "sum", weights)
+    return IncrementalAttributeAggregator((total, weight), f"{total.name} / {weight.name}")
+
+
+@extension.function("native:half", args=(DOUBLE,), returns=DOUBLE)
+def half(x):
+    return None if x is None else x / 2
+
+
+@extension.incremental_aggregator("native:halves", args=(DOUBLE,), returns=DOUBLE)
+def halves(x):
+    return IncrementalAttributeAggregator((BaseAttribute("H", DOUBLE, "sum", x.name),), "native:half(H)")
+
+
+def test_aggregators_of_extensions_are_part_of_the_group_by(spark):
+    from siddhi.spark import SparkRuntime
+
+    app = (
+        "@app:playback define stream Trades (ts long, symbol string, price double, volume int);"
+        "@purge(enable = 'false')"
+        "define aggregation Bars from Trades select symbol, native:spread(price) as spread, min(price) as low,"
+        " native:spread(volume) as volumes, native:weightedMean(price, volume) as mean"
+        " group by symbol aggregate by ts every sec ... day;"
+    )
+    rows = []
+    for i in range(60):
+        time = 1_706_000_000_000 + i * 7_000_000
+        rows.append(("Trades", time, (time, f"S{i % 3}", None if i % 8 == 2 else i / 4, i % 5)))
+    embedded = SiddhiManager().create_siddhi_app_runtime(app)
+    runtime = SparkRuntime(app, spark)
+    bind_rows(runtime, spark, rows)
+    with embedded:
+        for stream, time, row in rows:
+            embedded.input_handler(stream).send(row, time)
+        for per in ("seconds", "hours", "days"):
+            want = [event.data for event in embedded.query(f"from Bars within 0L, 4000000000000L per '{per}' select *")]
+            got = [tuple(row) for row in runtime.aggregation("Bars", per=per).collect()]
+            assert differences(want, got) is None, per
+    python = SparkRuntime(app.replace("native:spread(price)", "native:halves(price)"), spark)
+    assert "aggregation Bars: the function 'native:half'" in python.explain()

@@ -112,6 +112,48 @@ def test_update_or_insert_with_set_changes_what_a_chunk_has_just_added(start, ke
     assert sorted(app.rows()) == [("a", 13), ("b", 3)]
 
 
+@pytest.mark.parametrize(
+    ("chunk", "rows", "told"),
+    [
+        # What two events bring is one row, and taken as it is in the end.
+        ([("c", 9), ("c", 5)], [("y", 5), ("z", 1)], 1),
+        ([("c", 5), ("c", 9)], [("c", 9), ("y", 5), ("z", 1)], 0),
+        # The key is free once a later event has changed the row that had it, and not the other way round.
+        ([("q", 1), ("z", 2)], [("q", 1), ("y", 5), ("z", 2)], 0),
+        ([("q", 2), ("z", 2)], [("y", 5), ("z", 2)], 1),
+        ([("c", 7), ("d", 7), ("c", 8)], [("c", 8), ("d", 7), ("y", 5), ("z", 1)], 0),
+        ([("c", 7), ("d", 7)], [("c", 7), ("y", 5), ("z", 1)], 1),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "@index('s')"])
+def test_what_a_chunk_brings_is_added_after_what_it_changes(start, more, chunk, rows, told):
+    app = start("from C update or insert into T on T.s == s;", keys=f"@primaryKey('v') {more}")
+    app.send("I", ("y", 5), ("z", 1))
+    app.send_chunk("C", *chunk)
+    assert sorted(app.rows()) == rows
+    assert len(app.errors) == told
+
+
+def test_what_a_chunk_brings_of_a_key_of_several_attributes_is_filed_as_it_is_in_the_end(start):
+    app = start("from C update or insert into T on T.s == s;", keys="@primaryKey('s', 'v')")
+    app.send_chunk("C", ("c", 9), ("c", 5))
+    app.send("I", ("c", 9), ("c", 5))
+    assert sorted(app.rows()) == [("c", 5), ("c", 9)]
+    assert len(app.errors) == 1
+
+
+def test_a_look_up_by_the_key_that_sets_the_key(start):
+    app = start(
+        "from N update or insert into T set T.v = n on T.v == v;",
+        keys="@primaryKey('v')",
+        table="(s string, v int, n int)",
+        fill="define stream N (s string, v int, n int); define stream F (s string, v int, n int); from F insert into T;",
+    )
+    app.send("F", ("a", 1, 0), ("b", 2, 0))
+    app.send_chunk("N", ("new", 7, 3), ("", 1, 7), ("", 7, 8))
+    assert sorted(row[:2] for row in app.rows()) == [("a", 8), ("b", 2), ("new", 7)]
+
+
 def test_update_or_insert_by_another_condition_than_the_key(start):
     app = start("from C update or insert into T on T.v == v;")
     app.send("I", ("a", 1), ("b", 1), ("c", 2))

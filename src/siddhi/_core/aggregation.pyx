@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memset
 
-from siddhi._core.aggregation_resume cimport decide, rebuild, reconcile
+from siddhi._core.aggregation_resume cimport decide, rebuild, reconcile, rolled_up
 from siddhi._core.aggregation_time cimport time_of_text
 from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, event_to_tuple, release, retain
 from siddhi._core.executor cimport now_ms
@@ -334,7 +334,7 @@ cdef class Aggregation(Processor):
     cdef int prepare(self) except -1:
         """Know what stores hold, before rows are read or rolled up."""
         if self.unprepared:
-            rebuild(self, now_ms(&self.app.frame))
+            rebuild(self, rolled_up(self), now_ms(&self.app.frame))
         elif self.resumed:
             reconcile(self, now_ms(&self.app.frame))
         return 0

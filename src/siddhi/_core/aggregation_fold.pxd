@@ -21,11 +21,12 @@ cpdef enum FinishKind:
     MEAN = 1                   # of a sum and a count
     SIZE = 2                   # of a set
     SPREAD = 3                 # the standard deviation of a DEVIATION
+    COMPUTED = 4               # an expression over the row
 
 cdef struct FoldC:
     uint8_t kind               # FoldKind
     uint8_t code               # TypeCode of what comes in
-    bint computed              # LATEST: not a plain attribute
+    bint computed              # not a plain attribute
     int32_t cell               # in the row
     int32_t word
     uint64_t bit
@@ -44,7 +45,8 @@ cdef struct FinishC:
     int32_t first_word
     uint64_t first_bit
     int32_t second_cell        # MEAN: the count
-    uint8_t code               # MEAN: of the sum
+    uint8_t code               # of the first; COMPUTED: of the answer
+    const ExecC* x             # COMPUTED
 
 cdef class Fold:
     cdef readonly EventPool pool       # of the rows
@@ -54,11 +56,11 @@ cdef class Fold:
     cdef int n_folds
     cdef FinishC* finishes
     cdef int n_finishes
-    cdef bint computes                 # some latest value is an expression
+    cdef bint computes                 # something is made of an expression
     cdef int last_cell                 # body index of the time of the latest event; 0: the order of arrival decides
     cdef EventC* computed(self, EventC* event, FrameC* frame) except NULL
     cdef int begin(self, EventC* row) except -1
     cdef int add(self, EventC* row, const EventC* event, const EventC* computed, int64_t time) except -1
     cdef EventC* clone(self, const EventC* row) except NULL
     cdef int merge(self, EventC* row, const EventC* newer) except -1
-    cdef EventC* finish(self, const EventC* row, int64_t bucket) except NULL
+    cdef EventC* finish(self, EventC* row, int64_t bucket, FrameC* frame) except NULL

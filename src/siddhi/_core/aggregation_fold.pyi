@@ -18,6 +18,7 @@ class FinishKind(IntEnum):
     MEAN = 1
     SIZE = 2
     SPREAD = 3
+    COMPUTED = 4
 
 class Fold:
     def __init__(
@@ -25,7 +26,7 @@ class Fold:
         pool: EventPool,
         answers: EventPool,
         folds: Sequence[tuple[int, Executor | None, int]],
-        finishes: Sequence[tuple[int, int, int]],
+        finishes: Sequence[tuple[int, int, int, Executor | None]],
         last: int,
     ) -> None: ...
     @property

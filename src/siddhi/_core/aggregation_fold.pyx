@@ -26,7 +26,8 @@ cdef class Fold:
         pool: of the rows.
         answers: pool of the answers: the time of the bucket, then one cell per finish.
         folds: (kind, executor of the argument or None, first position in the row) of each base value.
-        finishes: (kind, position in the row, position of the count or 0) of each output value.
+        finishes: (kind, position in the row, position of the count or 0, executor over the row or None) of each output
+            value.
         last: position of the time of the latest event, or -1.
     """
 
@@ -41,7 +42,7 @@ cdef class Fold:
         self.n_folds = len(folds)
         self.n_finishes = len(finishes)
         self.last_cell = layout.cell(last) if last >= 0 else 0
-        self.executors = tuple([argument for _, argument, _ in folds])
+        self.executors = tuple([argument for _, argument, _ in folds] + [final for *_, final in finishes])
         self.folds = <FoldC*> PyMem_Malloc(max(1, self.n_folds) * sizeof(FoldC))
         self.finishes = <FinishC*> PyMem_Malloc(max(1, self.n_finishes) * sizeof(FinishC))
         if self.folds is NULL or self.finishes is NULL:
@@ -60,10 +61,12 @@ cdef class Fold:
                 fold.source_cell, fold.source_word = executor.c.cell, executor.c.word
                 fold.source_bit = executor.c.bit
                 if fold.computed:
-                    if kind != LATEST:
-                        raise ValueError("what is aggregated is an attribute")
+                    # The value is put where the row has what is kept of it, so it must be of that type, or a number in both.
+                    if kind == DISTINCT or kind == DEVIATION:
+                        raise ValueError("what is collected is an attribute")
+                    fold.source_cell, fold.source_word, fold.source_bit = fold.cell, fold.word, fold.bit
                     self.computes = True
-        for i, (kind, position, second) in enumerate(finishes):
+        for i, (kind, position, second, final) in enumerate(finishes):
             finish = &self.finishes[i]
             finish.kind = kind
             finish.cell, finish.word = answers.layout.cell(i + 1), answers.layout.null_word(i + 1)
@@ -72,6 +75,10 @@ cdef class Fold:
             finish.first_bit = (<uint64_t> 1) << (<int> position & 63)
             finish.second_cell = layout.cell(second)
             finish.code = layout.codes[<int> position]
+            if final is not None:
+                executor = final
+                finish.x = &executor.c
+                finish.code = executor.type
             finish.is_object = finish.code == STRING or finish.code == OBJECT
 
     def __dealloc__(self):
@@ -79,7 +86,7 @@ cdef class Fold:
         PyMem_Free(self.finishes)
 
     cdef EventC* computed(self, EventC* event, FrameC* frame) except NULL:
-        """The computed latest values in a record of their own, the caller's. May run Python, so it comes first."""
+        """The computed values in a record of their own, the caller's. May run Python, so it comes first."""
         cdef int i, status
         cdef FoldC* fold
         cdef PyObject* value
@@ -139,6 +146,7 @@ cdef class Fold:
         cdef FoldC* fold
         cdef CellC value
         cdef CellC* cell
+        cdef const EventC* source
         cdef bint is_latest = True
         if self.last_cell:
             cell = <CellC*> &row.body[self.last_cell]
@@ -151,19 +159,17 @@ cdef class Fold:
             if fold.kind == COUNT:
                 cell.l += 1
                 continue
+            source = computed if fold.computed else event
             if fold.kind == LATEST:
                 if is_latest:
-                    if fold.computed:
-                        replace(fold, row, computed, fold.cell, fold.word, fold.bit)
-                    else:
-                        replace(fold, row, event, fold.source_cell, fold.source_word, fold.source_bit)
+                    replace(fold, row, source, fold.source_cell, fold.source_word, fold.source_bit)
                 continue
             if fold.kind == DISTINCT:
                 put(fold, cell, event)
                 continue
-            if event.body[fold.source_word] & fold.source_bit:
+            if source.body[fold.source_word] & fold.source_bit:
                 continue
-            value.bits = event.body[fold.source_cell]
+            value.bits = source.body[fold.source_cell]
             if fold.kind == SUM:
                 if fold.code == DOUBLE:
                     pass
@@ -245,8 +251,8 @@ cdef class Fold:
                 cell[0] = other[0]
         return 0
 
-    cdef EventC* finish(self, const EventC* row, int64_t bucket) except NULL:
-        """What readers get of a row; the caller's."""
+    cdef EventC* finish(self, EventC* row, int64_t bucket, FrameC* frame) except NULL:
+        """What readers get of a row, which is nobody else's, as expressions may run Python; the caller's."""
         cdef int i
         cdef FinishC* finish
         cdef const CellC* first
@@ -259,7 +265,13 @@ cdef class Fold:
             finish = &self.finishes[i]
             first = <const CellC*> &row.body[finish.first_cell]
             cell = <CellC*> &out.body[finish.cell]
-            if finish.kind == SIZE:
+            if finish.kind == COMPUTED:
+                try:
+                    compute(finish, row, frame, out)
+                except BaseException:
+                    release(self.answers, out)
+                    raise
+            elif finish.kind == SIZE:
                 cell.l = PySet_GET_SIZE(<object> <PyObject*> first.o)
             elif finish.kind == SPREAD:
                 # Cells: number of values, mean, sum of squared distances.
@@ -278,6 +290,25 @@ cdef class Fold:
                 if finish.is_object:
                     Py_INCREF(<object> <PyObject*> cell.o)
         return out
+
+
+cdef int compute(const FinishC* finish, EventC* row, FrameC* frame, EventC* out) except -1:
+    """Write the value of an expression over a row into an answer."""
+    cdef PyObject* value
+    cdef int status
+    if finish.code == STRING or finish.code == OBJECT:
+        status = finish.x.fn(finish.x, row, frame, &value)
+        if status != NULL_VALUE:
+            Py_INCREF(<object> value)
+            out.body[finish.cell] = <uint64_t> value
+    elif finish.code == BOOL:
+        status = finish.x.fn(finish.x, row, frame, NULL)
+        (<CellC*> &out.body[finish.cell]).i = status == TRUE
+    else:
+        status = finish.x.fn(finish.x, row, frame, &out.body[finish.cell])
+    if status == NULL_VALUE:
+        out.body[finish.word] |= finish.bit
+    return 0
 
 
 cdef inline double as_double(const CellC* value, int code) noexcept:

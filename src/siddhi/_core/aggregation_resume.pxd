@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 
 from siddhi._core.aggregation cimport Aggregation
 
-cdef int rebuild(Aggregation self, int64_t now) except -1
+cdef list rolled_up(Aggregation self)
+cdef int rebuild(Aggregation self, list until, int64_t now) except -1
 cdef int reconcile(Aggregation self, int64_t now) except -1
 cdef int decide(Aggregation self, int64_t now) except -1

@@ -12,21 +12,36 @@ from siddhi._core.event cimport CellC, EventC, release
 from siddhi._core.record cimport record_of
 
 
-cdef int rebuild(Aggregation self, int64_t now) except -1:
+cdef list rolled_up(Aggregation self):
+    """By level: until when its rows are stored; None: none are. What a coarser level has stored was rolled up through all
+    finer ones, also where these have been purged since."""
+    cdef Level level
+    cdef int i
+    cdef int64_t start, end
+    cdef list until = [None] * len(self.levels)
+    latest = None
+    for i in range(len(self.levels) - 1, -1, -1):
+        level = <Level> self.levels[i]
+        newest = level.store.newest()
+        if newest is not None:
+            self.calendar.bounds(level.length, newest, &start, &end)
+            latest = end if latest is None else max(latest, end)
+        until[i] = latest
+    return until
+
+
+cdef int rebuild(Aggregation self, list until, int64_t now) except -1:
     """What stores hold of buckets that are not over becomes the running rows of their levels: an app before this one
     has rolled it up that far."""
     cdef Level level, finer
     cdef EventC* row
     cdef int i, first = self.fold.pool.layout.words
-    cdef int64_t since = 0, start, latest = now
+    cdef int64_t latest = now
     for i in range(1, len(self.levels)):
         level = <Level> self.levels[i]
         finer = <Level> self.levels[i - 1]
-        newest = level.store.newest()
-        if newest is not None:
-            self.calendar.bounds(level.length, newest, &start, &since)
         level.running.clear()
-        for record in finer.store.since(None if newest is None else since):
+        for record in finer.store.since(until[i]):
             row = record_of(record, self.fold.pool, self.fold.pool.layout)
             try:
                 latest = (<CellC*> &row.body[first]).l
@@ -41,17 +56,16 @@ cdef int rebuild(Aggregation self, int64_t now) except -1:
 cdef int reconcile(Aggregation self, int64_t now) except -1:
     """Hold what came from a snapshot against what is stored."""
     cdef Level level
-    cdef int64_t start
-    newest = self.finest.store.newest()
-    if newest is None or newest < self.finest.start:
+    cdef list until = rolled_up(self)
+    if until[0] is None or until[0] <= self.finest.start:
         self.resumed = False
         return 0
     stash = [(level.running, level.start, level.end) for level in self.levels]
     for level in self.levels:
         level.running = Rows(self.fold.pool, level.running.keys.types)
     try:
-        rebuild(self, now)
-        self.calendar.bounds(self.finest.length, newest, &start, &self.stored_end)
+        rebuild(self, until, now)
+        self.stored_end = until[0]
     except BaseException:
         put_back(self, stash)
         raise

@@ -38,7 +38,7 @@ cdef class AggregationSearch(Searchable):
     cdef bint passes(self, const EventC* row) noexcept
     cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1
-    cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1
+    cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1
 
 cdef class AggregationJoin(Processor):
     cdef AggregationSearch search

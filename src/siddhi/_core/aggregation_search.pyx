@@ -103,7 +103,7 @@ cdef class AggregationSearch(Searchable):
         chunk_clear(&made)
         try:
             if self.open_gates(event, frame):
-                self.gather(at, within[0], within[1], &made)
+                self.gather(at, within[0], within[1], frame, &made)
             # From here on Python may run: the answers are nobody else's.
             while made.head is not NULL:
                 row = chunk_pop(&made)
@@ -154,7 +154,7 @@ cdef class AggregationSearch(Searchable):
                 return False
         return True
 
-    cdef int gather(self, int at, int64_t start, int64_t end, EventChunk* out) except -1:
+    cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1:
         """The rows of a level whose buckets begin in [start, end)."""
         cdef Aggregation aggregation = self.aggregation
         cdef Level asked = <Level> aggregation.levels[at]
@@ -186,7 +186,7 @@ cdef class AggregationSearch(Searchable):
                     aggregation.merge_into(rows, bucket, level.running.rows[slot])
         for slot in range(rows.keys.slots()):
             chunk_append(out, aggregation.fold.finish(
-                rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l))
+                rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l, frame))
         return 0
 
     cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1:
@@ -195,11 +195,15 @@ cdef class AggregationSearch(Searchable):
         cdef Aggregation aggregation = self.aggregation
         cdef Level asked = <Level> aggregation.levels[at], level = asked
         cdef int i, length
+        cdef dict starts = {}
         newest = asked.store.newest_of_nodes()
         self.merge_stored(rows, asked, asked.store.within(start, end, newest), start, end)
         for i in range(at - 1, -1, -1):
             length = level.length
-            starts = {node: aggregation.calendar.bucket(length, time)[1] for node, time in newest.items()}
+            for node, time in newest.items():
+                # Where rows of a level have been purged, a coarser one tells how far its node has come.
+                over = aggregation.calendar.bucket(length, time)[1]
+                starts[node] = max(over, starts.get(node, over))
             level = <Level> aggregation.levels[i]
             newest = level.store.newest_of_nodes()
             self.merge_stored(rows, asked, level.store.between(starts, newest), start, end)

@@ -49,6 +49,10 @@ cdef class Collector(BatchCallback):
     def __dealloc__(self):
         PyMem_Free(self.spans)
 
+    def move(self, AppContext app not None):
+        """Go on with the events of another app whose stream has the same attributes."""
+        self.app = app
+
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
         cdef Py_ssize_t row = self.builder.size

@@ -18,7 +18,7 @@ from siddhi._core.event cimport (
 )
 from siddhi._core.executor cimport FrameC, system_ms
 from siddhi._core.junction cimport RowSource, StreamJunction, send
-from siddhi._core.lock cimport lock_app, unlock_app
+from siddhi._core.lock cimport AppLock, lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.user_event cimport Event, read_timestamp
 
@@ -57,7 +57,8 @@ cdef class InputHandler(RowSource):
     """Sends events into one stream. Got from ``runtime.input_handler(stream)``; may be used from many threads.
 
     An app handles one send at a time; a callback may send again, which is handled at once, inside the send it was
-    called from. Before ``start()`` and after ``shutdown()`` sending raises :class:`siddhi.errors.NotRunningError`.
+    called from. Before ``start()`` and after ``shutdown()`` sending raises :class:`siddhi.errors.NotRunningError`; when
+    the app is started again, the handler sends into it again.
     """
 
     cdef AppContext app
@@ -75,6 +76,9 @@ cdef class InputHandler(RowSource):
     cdef uint64_t unread
 
     def __init__(self, AppContext app not None, StreamJunction junction not None):
+        self.bind(app, junction)
+
+    cdef void bind(self, AppContext app, StreamJunction junction) noexcept:
         self.app = app
         self.junction = junction
         self.pool = junction.pool
@@ -82,6 +86,21 @@ cdef class InputHandler(RowSource):
         self.codes = self.layout.codes
         self.width = self.layout.width
         self.words = self.layout.words
+
+    def rebind(self, InputHandler other not None):
+        """Send where another handler of a stream of these attributes sends. The lock of the app that it sent into until now
+        is held, by one who is not at work in it."""
+        self.bind(other.app, other.junction)
+
+    cdef int enter(self) except -1:
+        """Lock the app."""
+        cdef AppLock lock = self.app.lock
+        lock_app(lock)
+        while lock is not self.app.lock:  # it was bound anew while this thread waited
+            unlock_app(lock)
+            lock = self.app.lock
+            lock_app(lock)
+        return 0
 
     @property
     def stream(self):
@@ -119,7 +138,7 @@ cdef class InputHandler(RowSource):
                 self.time_of(timestamp)
         else:
             time = self.time_of(timestamp)
-        lock_app(self.app.lock)
+        self.enter()
         inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         if inside:
             frame = set_frame_aside(self.app)
@@ -233,7 +252,7 @@ cdef class InputHandler(RowSource):
         cdef FrameC frame
         events = list(events)
         chunk_clear(&chunk)
-        lock_app(self.app.lock)
+        self.enter()
         inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         if inside:
             frame = set_frame_aside(self.app)
@@ -289,7 +308,7 @@ cdef class InputHandler(RowSource):
             columns = read_columns(data, self.layout, timestamp)
         except (ValueError, TypeError) as error:
             raise EventError(f"stream '{self.junction.id}': {error}") from error
-        lock_app(self.app.lock)
+        self.enter()
         inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         outer_rows, outer_columns, outer_unread = self.junction.rows, self.columns, self.unread
         outer_block, outer_first, outer_size = self.block, self.first, self.block_size

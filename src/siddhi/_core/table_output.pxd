@@ -54,3 +54,8 @@ cdef class TableUpdateOrInsert(TableStage):
     cdef Assignments assignments
     cdef bint overwrites               # what is found by primary key is replaced by the output event
     cdef uint64_t cut                  # rows from this sequence on came with the present chunk
+    cdef readonly TableUpdateOrInsert pending  # None: what is to be added never gets in the way of what changes rows
+    cdef bint gathering                # what finds no row goes to `pending`
+    cdef int act_apart(self, EventChunk* chunk) except -1
+    cdef int bring(self, EventC* event) except -1      # add it, now or in the end
+    cdef int add_pending(self) except -1

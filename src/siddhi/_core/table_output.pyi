@@ -40,6 +40,9 @@ class TableUpdateOrInsert(TableStage):
         search: TableSearch,
         assignments: Assignments,
         overwrites: bool,
+        pending: TableUpdateOrInsert | None = None,
     ) -> None: ...
+    @property
+    def pending(self) -> TableUpdateOrInsert | None: ...
     @property
     def search(self) -> TableSearch: ...

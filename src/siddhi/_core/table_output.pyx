@@ -7,7 +7,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint8_t
 
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport BOOL, OBJECT, STRING, CellC, EventPool, Layout, release
+from siddhi._core.event cimport BOOL, OBJECT, STRING, CellC, EventPool, Layout, release, retain
 from siddhi._core.executor cimport CONSTANT, NULL_VALUE, TRUE, VARIABLE, Executor, FrameC
 from siddhi._core.table_access cimport NumbersC
 from siddhi._core.table_distinct cimport part_distinct, rows_equal
@@ -104,7 +104,11 @@ cdef class Assignments:
                     self.assign(event, row)
                 else:
                     row = table.copy(row)
-                    self.assign(event, row)
+                    try:
+                        self.assign(event, row)
+                    except BaseException:
+                        release(table.pool, row)
+                        raise
                     table.replace(found[i], row)
             return 0
         rows = self.assigned(event, found, n)
@@ -289,25 +293,69 @@ cdef class TableUpdateOrInsert(TableStage):
     """``update or insert into``. The pool is the table's.
 
     Events of one chunk that find no row of before are reduced among themselves: a later one changes the row that an
-    earlier one added, and only where it changes no row of before.
+    earlier one brings, and only where it changes no row of before. What is left of them is added in the end. Without
+    `pending` it is added at once, where that makes no difference.
 
     Args:
         overwrites: the assignments set every attribute to the output's of the same name, and the condition compares the
             primary key with that of the output.
+        pending: does the same with a table without key that is empty, and of the same pool; None: the table has no key
+            that would be in the way.
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
-                 TableSearch search not None, Assignments assignments not None, bint overwrites):
+                 TableSearch search not None, Assignments assignments not None, bint overwrites,
+                 TableUpdateOrInsert pending=None):
         super().__init__(app, pool, layout, search.table)
-        if pool is not search.table.pool:
+        if pool is not search.table.pool or (pending is not None and pending.table.pool is not pool):
             raise ValueError("what is inserted comes from the table's pool")
         self.search = search
         self.assignments = assignments
         self.overwrites = overwrites and search.key is not None and search.rest is None
+        self.pending = pending
 
     cdef int act(self, EventChunk* chunk) except -1:
         self.cut = self.table.sequence
+        if self.pending is not None:
+            if chunk.head.next is not NULL:
+                return self.act_apart(chunk)
+            self.gathering = False
         return TableStage.act(self, chunk)
+
+    cdef int act_apart(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        try:
+            while event is not NULL:
+                self.app.frame.output = event
+                self.gathering = True              # each time: who is told of a refused change may send events himself
+                self.act_one(event)
+                event = event.next
+        finally:
+            self.gathering = False
+            self.add_pending()
+        return 0
+
+    cdef int add_pending(self) except -1:
+        cdef Table pending = self.pending.table
+        cdef Py_ssize_t i = 0, n = pending.size
+        cdef uint32_t number = pending.first
+        cdef EventC** rows = <EventC**> PyMem_Malloc(max(1, n) * sizeof(EventC*))
+        if rows is NULL:
+            raise MemoryError
+        while number != NO_ROW:
+            rows[i] = pending.rows[number].event
+            retain(self.pool, rows[i])
+            i += 1
+            number = pending.rows[number].next
+        try:
+            pending.clear()
+            for i in range(n):
+                self.table.insert(rows[i])
+        finally:
+            for i in range(n):
+                release(self.pool, rows[i])
+            PyMem_Free(rows)
+        return 0
 
     cdef int act_one(self, EventC* event) except -1:
         cdef NumbersC numbers
@@ -316,7 +364,7 @@ cdef class TableUpdateOrInsert(TableStage):
         if self.search.key is not None:
             number = self.search.find_one(event, &self.app.frame)
             if number == NO_ROW:
-                self.table.insert(event)
+                self.bring(event)
             elif self.overwrites:
                 self.table.replace(number, self.table.adopt(event))
                 if self.table.n_astray:
@@ -334,7 +382,13 @@ cdef class TableUpdateOrInsert(TableStage):
             elif numbers.n:
                 self.assignments.update(event, numbers.at, n if n else numbers.n)
             else:
-                self.table.insert(event)
+                self.bring(event)
         finally:
             self.search.give_back(numbers)
+        return 0
+
+    cdef int bring(self, EventC* event) except -1:
+        if self.gathering:
+            return self.pending.act_one(event)
+        self.table.insert(event)
         return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -15,6 +16,9 @@ from .feeding import Feeding, attributes_of, feeding_options
 from .outlet import Outlet
 from .session import Session, log_to_stderr
 from .spark_binds import Bind, read_binds
+
+if TYPE_CHECKING:
+    from siddhi.spark.late import LatePolicy
 
 _EPILOG = """\b
 Example:
@@ -77,6 +81,16 @@ Exit codes:
     show_default=True,
     help="Spark: how a stream is cut: what is there now, or a time such as '5 seconds'.",
 )
+@click.option("--finish", is_flag=True, help="Spark: end the stream after what is there now, as --end-of-input says.")
+@click.option("--evolve", is_flag=True, help="Spark: elements of the app may have come or gone since the checkpoint.")
+@click.option("--reopen", is_flag=True, help="Spark: go on with a stream that --finish ended.")
+@click.option(
+    "--late",
+    type=click.Choice(["drop", "side", "error"]),
+    default="drop",
+    show_default=True,
+    help="Spark: what happens to a stream's rows behind the watermark; 'side' puts them out as STREAM__late.",
+)
 @click.option("--explain", is_flag=True, help="Spark: print what would run where, and stop.")
 @click.option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
 @click.pass_context
@@ -97,6 +111,10 @@ def run(
     end_of_input: str,
     checkpoint: str | None,
     trigger: str,
+    finish: bool,
+    evolve: bool,
+    reopen: bool,
+    late: LatePolicy,
     explain: bool,
     quiet: bool,
 ) -> None:
@@ -104,7 +122,7 @@ def run(
     if engine == "spark":
         if until is not None or playback is False or on_bad_line != "fail":
             raise click.UsageError("--engine spark knows no --until, --no-playback and --on-bad-line")
-        _refuse_options_of_the_other_kind(context, streaming=checkpoint is not None)
+        _refuse_options_of_the_other_kind(context, streaming=checkpoint is not None, finish=finish, explain=explain)
         _refuse_clashes(inputs, outputs)
         from .spark_run import SparkRun, run_on_spark
 
@@ -120,6 +138,10 @@ def run(
             end_of_input,
             checkpoint,
             trigger,
+            finish,
+            evolve,
+            reopen,
+            late,
             explain,
             quiet,
         )
@@ -151,18 +173,31 @@ def run(
         context.exit(code)
 
 
+_OF_STREAMS = ("trigger", "finish", "evolve", "reopen", "late")
+
+
 def _refuse_options_of_spark(context: click.Context) -> None:
-    for name in ("binds", "master", "shards", "end_of_input", "checkpoint", "trigger", "explain"):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+    for name in ("binds", "master", "shards", "end_of_input", "checkpoint", *_OF_STREAMS, "explain"):
+        if _is_given(context, name):
             option = "bind" if name == "binds" else name.replace("_", "-")
             raise click.UsageError(f"--{option} goes with --engine spark")
 
 
-def _refuse_options_of_the_other_kind(context: click.Context, *, streaming: bool) -> None:
+def _refuse_options_of_the_other_kind(context: click.Context, *, streaming: bool, finish: bool, explain: bool) -> None:
     """With a checkpoint an app runs as a stream, between the sources and sinks that it names itself."""
-    for name in ("timestamp", "emit_timestamp") if streaming else ("trigger",):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+    for name in ("timestamp", "emit_timestamp") if streaming else _OF_STREAMS:
+        if _is_given(context, name):
             raise click.UsageError(f"--{name.replace('_', '-')} goes {'without' if streaming else 'with'} --checkpoint")
+    if finish and context.params["trigger"] != "available-now":
+        raise click.UsageError("--finish takes what is there now: it goes without --trigger")
+    if streaming and not finish and not explain and _is_given(context, "end_of_input"):
+        raise click.UsageError(
+            "--end-of-input says how a stream ends, and this one goes on at the next start: --finish ends it"
+        )
+
+
+def _is_given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _refuse_clashes(inputs: Sequence[Endpoint], outputs: Sequence[Endpoint]) -> None:

@@ -18,7 +18,7 @@ from siddhi.errors import SiddhiAppError, SiddhiError, SparkRunError, SparkSetup
 
 from .app_text import read_app
 from .endpoints import Endpoint, Format
-from .failures import AppRefused, OutputFailed, ProcessingFailed, reason
+from .failures import AppRefused, BadInput, OutputFailed, ProcessingFailed, reason
 from .spark_binds import Bind, bind_all
 from .writers import open_writer, output_schema
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from siddhi.spark import SparkRuntime
-    from siddhi.spark.query import Sink
+    from siddhi.spark.late import LatePolicy
+    from siddhi.spark.query import Sink, SparkQuery
 
 __all__ = ["SparkRun", "run_on_spark"]
 
@@ -46,6 +47,10 @@ class SparkRun:
     end_of_input: str
     checkpoint: str | None
     trigger: str
+    finish: bool
+    evolve: bool
+    reopen: bool
+    late: LatePolicy
     explain: bool
     quiet: bool
 
@@ -70,19 +75,27 @@ def run_on_spark(wanted: SparkRun) -> None:
             return
         _runtime(SparkRuntime, text, None, wanted)  # what is wrong with the app shows before Spark starts
         _say(wanted, f"starting Spark on {wanted.master}")
-        spark = local_session(wanted.master)
+        # What goes wrong on a worker comes back as an error, and is told once.
+        spark = local_session(wanted.master, settings={"spark.log.level": "OFF"})
     except SparkSetupError as error:
         raise click.UsageError(str(error)) from error
+    from siddhi.spark.query import BadRowError, run_errors
+
     try:
         runtime = _runtime(SparkRuntime, text, spark, wanted)
         started = time.monotonic()
-        if wanted.checkpoint is not None:
-            _stream(runtime, spark, wanted)
-        else:
-            _batch(runtime, spark, wanted)
+        with run_errors():
+            if wanted.checkpoint is not None:
+                _stream(runtime, spark, wanted)
+            else:
+                _batch(runtime, spark, wanted)
         _say(wanted, f"done in {time.monotonic() - started:.1f} s")
+    except BadRowError as error:
+        raise BadInput(str(error)) from error
     except SparkRunError as error:
         raise ProcessingFailed(str(error)) from error
+    except SiddhiAppError as error:
+        raise AppRefused(str(error)) from error
     finally:
         spark.stop()
 
@@ -91,7 +104,7 @@ def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            runtime = kind(text, spark, shards=wanted.shards, end_of_input=wanted.end_of_input)
+            runtime = kind(text, spark, shards=wanted.shards, end_of_input=wanted.end_of_input, late=wanted.late)
         except SiddhiError as error:
             raise AppRefused(str(error)) from error
     if spark is None:
@@ -187,16 +200,13 @@ def _stream(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> Non
     if wanted.inputs:
         raise click.UsageError("a stream takes --bind, or its sources from the app: @source(type='file', ...)")
     assert wanted.checkpoint is not None
-    now = wanted.trigger == "available-now"
     try:
         bind_all(runtime, spark, wanted.binds, streaming=True)
-        query = runtime.start(
-            wanted.checkpoint,
-            _sinks(wanted),
-            trigger={"availableNow": True} if now else {"processingTime": wanted.trigger},
-        )
-    except SiddhiAppError as error:
-        raise AppRefused(str(error)) from error
+        sinks = _sinks(wanted)
+        if wanted.finish:
+            query = runtime.finish(wanted.checkpoint, sinks, evolve=wanted.evolve, reopen=wanted.reopen)
+        else:
+            query = _started(runtime, sinks, wanted)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     last: Any = None
@@ -209,6 +219,18 @@ def _stream(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> Non
     _say(wanted, f"{query.late_rows:,} late rows")
     for stream, n in query.written.items():
         _say(wanted, f"{stream}: {n:,} events out")
+
+
+def _started(runtime: SparkRuntime, sinks: dict[str, Sink] | None, wanted: SparkRun) -> SparkQuery:
+    now = wanted.trigger == "available-now"
+    assert wanted.checkpoint is not None
+    return runtime.start(
+        wanted.checkpoint,
+        sinks,
+        trigger={"availableNow": True} if now else {"processingTime": wanted.trigger},
+        evolve=wanted.evolve,
+        reopen=wanted.reopen,
+    )
 
 
 def _sinks(wanted: SparkRun) -> dict[str, Sink] | None:

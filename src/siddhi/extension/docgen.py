@@ -18,6 +18,7 @@ from siddhi.extension.metadata import (
     AggregatorMetadata,
     ExtensionMetadata,
     FunctionMetadata,
+    IncrementalAggregatorMetadata,
     Overload,
     Parameter,
     Repeat,
@@ -34,6 +35,7 @@ __all__ = ["reference_page", "signature"]
 _CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
     ("Functions", FunctionMetadata),
     ("Aggregators", AggregatorMetadata),
+    ("Incremental aggregators", IncrementalAggregatorMetadata),
     ("Stream functions", StreamFunctionMetadata),
     ("Stream processors", StreamProcessorMetadata),
     ("Windows", WindowMetadata),
@@ -105,7 +107,7 @@ def _option_line(option: ConnectorOption) -> str:
 
 
 def _returns_text(metadata: ExtensionMetadata) -> str:
-    if isinstance(metadata, (FunctionMetadata, AggregatorMetadata)):
+    if isinstance(metadata, (FunctionMetadata, AggregatorMetadata, IncrementalAggregatorMetadata)):
         fixed = isinstance(metadata.returns, AttributeType)
         return f" → {metadata.returns}" if fixed else " → depends on the arguments"
     return ""

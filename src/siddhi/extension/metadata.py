@@ -18,6 +18,7 @@ __all__ = [
     "AggregatorMetadata",
     "ExtensionMetadata",
     "FunctionMetadata",
+    "IncrementalAggregatorMetadata",
     "Overload",
     "Parameter",
     "Repeat",
@@ -114,6 +115,22 @@ class AggregatorMetadata(ExtensionMetadata):
     title: ClassVar[str] = "aggregator"
 
     returns: ReturnRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class IncrementalAggregatorMetadata(ExtensionMetadata):
+    """An aggregator of ``define aggregation``. A Python implementation says, by the attributes it is called with, what is
+    kept and what is made of it (incremental.py)."""
+
+    title: ClassVar[str] = "incremental aggregator"
+    default_namespace: ClassVar[str] = "incrementalAggregator"
+
+    returns: ReturnRule
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Also with the namespace that is that of the kind."""
+        return (self.full_name,) if self.namespace is not None else (self.name, f"{self.default_namespace}:{self.name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

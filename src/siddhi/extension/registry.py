@@ -27,6 +27,7 @@ from siddhi.extension.metadata import (
     AggregatorMetadata,
     ExtensionMetadata,
     FunctionMetadata,
+    IncrementalAggregatorMetadata,
     ScriptLanguageMetadata,
     StreamFunctionMetadata,
     StreamProcessorMetadata,
@@ -39,6 +40,7 @@ __all__ = ["ENTRY_POINT_GROUPS", "Registry", "builtin_registry", "metadata_of", 
 ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
     FunctionMetadata: "siddhi.functions",
     AggregatorMetadata: "siddhi.aggregators",
+    IncrementalAggregatorMetadata: "siddhi.incremental_aggregators",
     StreamFunctionMetadata: "siddhi.stream_functions",
     StreamProcessorMetadata: "siddhi.stream_processors",
     WindowMetadata: "siddhi.windows",
@@ -55,6 +57,7 @@ ENTRY_POINT_GROUPS: dict[type[ExtensionMetadata], str] = {
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CALLED_ALIKE: tuple[tuple[type[ExtensionMetadata], ...], ...] = (
     (FunctionMetadata, AggregatorMetadata),
+    (FunctionMetadata, IncrementalAggregatorMetadata),
     (StreamFunctionMetadata, StreamProcessorMetadata),
 )
 _M = TypeVar("_M", bound=ExtensionMetadata)
@@ -114,6 +117,10 @@ class Registry:
         """The attribute aggregator of this name, or None."""
         return self.find(AggregatorMetadata, namespace, name)
 
+    def incremental_aggregator(self, namespace: str | None, name: str) -> IncrementalAggregatorMetadata | None:
+        """The incremental aggregator of this name, or None."""
+        return self.find(IncrementalAggregatorMetadata, namespace, name)
+
     def stream_function(self, namespace: str | None, name: str) -> StreamFunctionMetadata | None:
         """The stream function or processor of this name, or None."""
         function = self.find(StreamFunctionMetadata, namespace, name)
@@ -148,11 +155,12 @@ class Registry:
 
     def _holder(self, metadata: ExtensionMetadata) -> ExtensionMetadata | None:
         """Who holds the name. Kinds that are called alike share their names."""
-        kinds = next((alike for alike in _CALLED_ALIKE if type(metadata) in alike), (type(metadata),))
+        kind = type(metadata)
+        kinds = dict.fromkeys((kind, *(other for alike in _CALLED_ALIKE if kind in alike for other in alike)))
         registry: Registry | None = self
         while registry is not None:
-            for kind in kinds:
-                held = registry._held[kind].get((metadata.namespace, metadata.name))
+            for other in kinds:
+                held = registry._held[other].get((metadata.namespace, metadata.name))
                 if held is not None:
                     return held
             registry = registry._base
@@ -232,7 +240,7 @@ def _check(metadata: ExtensionMetadata) -> None:
     with_objects = isinstance(metadata, (StreamProcessorMetadata, WindowMetadata)) and metadata.native is None
     if with_objects and not hasattr(metadata.implementation, "process"):
         raise ExtensionError(f"{what}: {metadata.implementation!r} lacks process()")
-    if isinstance(metadata, (FunctionMetadata, AggregatorMetadata)) and not (
+    if isinstance(metadata, (FunctionMetadata, AggregatorMetadata, IncrementalAggregatorMetadata)) and not (
         isinstance(metadata.returns, AttributeType) or callable(metadata.returns)
     ):
         raise ExtensionError(f"{what}: returns must be an attribute type or a function, not {metadata.returns!r}")

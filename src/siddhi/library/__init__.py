@@ -8,6 +8,7 @@ from siddhi.extension.metadata import ExtensionMetadata
 from siddhi.library.aggregators import AGGREGATORS
 from siddhi.library.connectors import CONNECTORS
 from siddhi.library.functions import FUNCTIONS
+from siddhi.library.incremental_aggregators import INCREMENTAL_AGGREGATORS
 from siddhi.library.scripts import SCRIPT_LANGUAGES
 from siddhi.library.stream_functions import STREAM_FUNCTIONS
 from siddhi.library.windows import WINDOWS
@@ -19,6 +20,7 @@ def built_in() -> Iterator[ExtensionMetadata]:
     """The metadata of every built-in."""
     yield from FUNCTIONS
     yield from AGGREGATORS
+    yield from INCREMENTAL_AGGREGATORS
     yield from STREAM_FUNCTIONS
     yield from WINDOWS
     yield from SCRIPT_LANGUAGES

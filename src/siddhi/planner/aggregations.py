@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from siddhi.extension.metadata import AggregatorMetadata
+from siddhi.extension.metadata import FunctionMetadata, IncrementalAggregatorMetadata
+from siddhi.planner.aggregations_incremental import Base, at_positions, base_text, plan_incremental
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.planner.aggregations_purge import plan_purge
 from siddhi.planner.aggregations_store import SHARD, plan_shard, plan_stores
 from siddhi.planner.annotations import only
-from siddhi.planner.expressions import Attr, TypedExpression
+from siddhi.planner.expressions import Attr
 from siddhi.planner.handlers import plan_handlers
 from siddhi.planner.nodes import SingleInputPlan, SourceKind, TablePlan
 from siddhi.planner.problems import (
@@ -18,6 +19,7 @@ from siddhi.planner.problems import (
     duplicate_attribute,
     duplicate_definition,
     unknown_definition,
+    unknown_extension,
     unsupported,
     unsupported_type,
 )
@@ -41,8 +43,6 @@ TIMESTAMP = Attribute("AGG_TIMESTAMP", AttributeType.LONG)
 _EVENT_TIMESTAMP = Attribute("AGG_EVENT_TIMESTAMP", AttributeType.LONG)
 _LAST_TIMESTAMP = Attribute("AGG_LAST_EVENT_TIMESTAMP", AttributeType.LONG)
 _ORDER = tuple(Duration)
-_WHOLE = (AttributeType.INT, AttributeType.LONG)
-_INCREMENTAL = ("avg", "count", "distinctCount", "max", "min", "stdDev", "sum")
 
 
 def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> None:
@@ -92,6 +92,7 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
         zone=_zone(catalog, definition),
         purge=plan_purge(definition, durations),
         shard=shard,
+        extended=stored.extended,
         span=definition.span,
     )
 
@@ -187,7 +188,8 @@ class _Stored:
         self.outputs: list[OutputValue] = []
         self.objects: list[tuple[str, str, Span | None]] = []
         self.last: int | None = None
-        self._known: dict[tuple[BaseKind, TypedExpression | None], int] = {}
+        self.extended = False
+        self._known: dict[str, tuple[Base, int]] = {}
         selected = definition.selector.attributes or tuple(
             OutputAttribute(Variable(attribute.name)) for attribute in scope.attributes
         )
@@ -238,14 +240,11 @@ class _Stored:
             raise duplicate_attribute(
                 f"select gives two attributes called '{name}'", at, "rename one of them with 'as'"
             )
-        aggregator = None
-        registry = self._catalog.registry
-        if isinstance(expression, FunctionCall) and registry.function(expression.namespace, expression.name) is None:
-            aggregator = registry.aggregator(expression.namespace, expression.name)
-        if aggregator is not None:
-            assert isinstance(expression, FunctionCall)
-            self._aggregate(name, aggregator, expression, at)
-            return
+        if isinstance(expression, FunctionCall):
+            aggregator = self._aggregator(expression, expression if expression.span is not None else at)
+            if aggregator is not None:
+                self._aggregate(name, aggregator, expression, at)
+                return
         typed = self._resolve(expression)
         if isinstance(typed, Attr) and typed in self.group_by:
             position = self.first_group + self.group_by.index(typed)
@@ -264,83 +263,66 @@ class _Stored:
             self.objects.append((name, f"'{name}'", at.span))
         self._output(name, typed.type, OutputKind.STORED, position)
 
+    def _aggregator(self, call: FunctionCall, place: Node) -> IncrementalAggregatorMetadata | None:
+        """What a call at the top of an expression aggregates by; None: it is a function."""
+        registry = self._catalog.registry
+        name = call.name if call.namespace is None else f"{call.namespace}:{call.name}"
+        found = registry.incremental_aggregator(call.namespace, call.name)
+        if found is not None or registry.function(call.namespace, call.name) is not None:
+            return found
+        if registry.aggregator(call.namespace, call.name) is not None:
+            raise creation_error(
+                "E325",
+                f"'{name}' can't be computed incrementally",
+                place,
+                f"an aggregation has {', '.join(registry.names(IncrementalAggregatorMetadata))}, "
+                "and the latest value of anything else",
+            )
+        if name not in self._catalog.functions:
+            known = [*self._catalog.functions, *registry.names(FunctionMetadata, IncrementalAggregatorMetadata)]
+            raise unknown_extension("function or incremental aggregator", name, known, place)
+        return None
+
     def _output(self, name: str, type_: AttributeType, kind: OutputKind, position: int, count: int = 0) -> None:
         self.outputs.append(OutputValue(Attribute(name, type_), kind, position, count))
 
-    def _aggregate(self, name: str, aggregator: AggregatorMetadata, call: FunctionCall, at: Node) -> None:
+    def _aggregate(self, name: str, aggregator: IncrementalAggregatorMetadata, call: FunctionCall, at: Node) -> None:
+        self._catalog.note_use(aggregator)
         place = call if call.span is not None else at
-        kind = aggregator.full_name
-        if kind not in _INCREMENTAL:
-            raise creation_error(
-                "E325",
-                f"'{kind}' can't be computed incrementally",
-                place,
-                f"an aggregation has {', '.join(_INCREMENTAL)}, and the latest value of anything else",
-            )
-        argument = self._argument(kind, call, place)
-        long, double = AttributeType.LONG, AttributeType.DOUBLE
-        if kind == "count":
-            self._output(name, long, OutputKind.STORED, self._count(at))
+        planned = plan_incremental(self._resolve, aggregator, call, place)
+        self.extended |= aggregator.native is None
+        positions: list[int] = []
+        for base in planned.bases:
+            first = self._base(base, place, aggregator.full_name)
+            positions += range(first, first + len(base.cells))
+        if planned.expression is None:
+            count = positions[-1] if planned.kind is OutputKind.MEAN else 0
+            self._output(name, planned.type, planned.kind, positions[0], count)
             return
-        assert argument is not None
-        type_ = argument.type
-        if kind in ("min", "max"):
-            base = BaseKind.MINIMUM if kind == "min" else BaseKind.MAXIMUM
-            position = self._base(base, argument, (Attribute(f"AGG_{kind.upper()}_{argument.name}", type_),), at)
-            self._output(name, type_, OutputKind.STORED, position)
-        elif kind == "distinctCount":
-            values = Attribute(f"AGG_SET_{argument.name}", AttributeType.OBJECT)
-            self.objects.append((values.name, f"the values that '{kind}' has met", place.span))
-            self._output(name, long, OutputKind.SIZE, self._base(BaseKind.DISTINCT, argument, (values,), at))
-        elif kind == "stdDev":
-            cells = (
-                Attribute(f"AGG_VALUES_{argument.name}", long),
-                Attribute(f"AGG_MEAN_{argument.name}", double),
-                Attribute(f"AGG_SQUARES_{argument.name}", double),
-            )
-            self._output(name, double, OutputKind.SPREAD, self._base(BaseKind.DEVIATION, argument, cells, at))
+        expression = at_positions(planned.expression, positions)
+        if isinstance(expression, Attr):
+            self._output(name, planned.type, OutputKind.STORED, expression.position)
         else:
-            summed = long if type_ in _WHOLE else double
-            position = self._base(BaseKind.SUM, argument, (Attribute(f"AGG_SUM_{argument.name}", summed),), at)
-            if kind == "sum":
-                self._output(name, summed, OutputKind.STORED, position)
-            else:
-                self._output(name, double, OutputKind.MEAN, position, self._count(at))
+            self.outputs.append(OutputValue(Attribute(name, planned.type), OutputKind.COMPUTED, expression=expression))
 
-    def _argument(self, kind: str, call: FunctionCall, place: Node) -> Attr | None:
-        if call.star or len(call.arguments) != 1:
-            if kind == "count" and not call.arguments and not call.star:
-                return None
-            raise creation_error("E325", f"'{kind}' of an aggregation takes exactly one attribute", place)
-        written = call.arguments[0]
-        argument = self._resolve(written)
-        at = written if written.span is not None else place
-        if not isinstance(argument, Attr):
-            raise creation_error(
-                "E325",
-                f"'{kind}' of an aggregation takes an attribute, not an expression",
-                at,
-                "compute it in a query, and aggregate the stream it fills",
-            )
-        if kind == "distinctCount":
-            accepted = argument.type is not AttributeType.OBJECT
-        elif kind == "stdDev":
-            accepted = argument.type in (AttributeType.FLOAT, AttributeType.DOUBLE)
-        else:
-            accepted = kind == "count" or argument.type.is_numeric
-        if not accepted:
-            hint = "it takes float and double" if kind == "stdDev" else None
-            raise unsupported_type(f"'{kind}' of an aggregation does not take {a_type(argument.type)}", at, hint)
-        return argument
-
-    def _count(self, at: Node) -> int:
-        return self._base(BaseKind.COUNT, None, (Attribute("AGG_COUNT", AttributeType.LONG),), at)
-
-    def _base(self, kind: BaseKind, argument: Attr | None, cells: tuple[Attribute, ...], at: Node) -> int:
+    def _base(self, base: Base, at: Node, owner: str) -> int:
         """The first position of a base value, which is shared between all that need it."""
-        key = (kind, argument)
-        if key not in self._known:
-            positions = [self._add(cell, at) for cell in cells]
-            self._known[key] = positions[0]
-            self.base_values.append(BaseValue(kind, argument, positions[0]))
-        return self._known[key]
+        name = base.cells[0].name
+        if name in self._known:
+            known, position = self._known[name]
+            if known != base:
+                raise creation_error(
+                    "E325",
+                    f"'{owner}' keeps {base_text(base)} as '{name}', which is {base_text(known)} in this aggregation",
+                    at,
+                    "base attributes of one name must be the same: one of the two needs another name",
+                )
+            return position
+        positions = [self._add(cell, at) for cell in base.cells]
+        self._known[name] = base, positions[0]
+        self.base_values.append(BaseValue(base.kind, base.argument, positions[0]))
+        for cell in base.cells:
+            if cell.type is AttributeType.OBJECT:
+                what = f"the values that '{owner}' has met" if base.kind is BaseKind.DISTINCT else f"'{cell.name}'"
+                self.objects.append((cell.name, what, at.span))
+        return positions[0]

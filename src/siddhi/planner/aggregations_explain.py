@@ -8,7 +8,7 @@ from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPla
 from siddhi.planner.expression_text import expression_text
 from siddhi.planner.problems import schema_text
 
-__all__ = ["aggregation_lines", "reading_text"]
+__all__ = ["aggregation_lines", "kept_lines", "reading_text"]
 
 _STEP = "  "
 
@@ -20,10 +20,11 @@ def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
     yield f"aggregation {plan.id} {schema_text(plan.attributes)} from {plan.input.source}{by} every {every} in {plan.zone}"
     if plan.group_by:
         yield f"{_STEP}group by {', '.join(attr.name for attr in plan.group_by)}"
-    for base in plan.base_values:
-        of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
-        yield f"{_STEP}keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
+    yield from (f"{_STEP}{line}" for line in kept_lines(plan))
     for output in plan.outputs:
+        if output.expression is not None:
+            yield f"{_STEP}{output.attribute.name} {output.attribute.type} = {expression_text(output.expression, {})}"
+            continue
         stored = plan.stored[output.position].name
         how = {
             OutputKind.STORED: stored,
@@ -38,6 +39,13 @@ def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
             for duration, retention in zip(plan.durations, plan.purge.retention_ms, strict=True)
         )
         yield f"{_STEP}purge every {plan.purge.interval_ms} ms, keeps {kept}"
+
+
+def kept_lines(plan: AggregationPlan) -> Iterator[str]:
+    """``keeps AGG_SUM_price = sum price``, one per base value."""
+    for base in plan.base_values:
+        of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
+        yield f"keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
 
 
 def reading_text(plan: AggregationReadPlan, labels: Mapping[int, str]) -> str:

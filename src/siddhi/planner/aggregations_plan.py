@@ -44,7 +44,8 @@ class BaseKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BaseValue:
-    """``argument`` is an attribute, for LATEST any expression, for COUNT None; ``position`` the first of its cells."""
+    """``argument`` is an expression, for DISTINCT and DEVIATION an attribute, for COUNT None; ``position`` the first of its
+    cells."""
 
     kind: BaseKind
     argument: TypedExpression | None
@@ -58,16 +59,19 @@ class OutputKind(Enum):
     MEAN = "mean"
     SIZE = "size"
     SPREAD = "spread"
+    COMPUTED = "computed"
 
 
 @dataclass(frozen=True, slots=True)
 class OutputValue:
-    """``position`` is that of a group attribute or base value; ``count`` that of the count a mean divides by."""
+    """``position`` is that of a group attribute or base value; ``count`` that of the count a mean divides by. COMPUTED has
+    neither but an ``expression``, which reads the stored attributes in slot 0."""
 
     attribute: Attribute
     kind: OutputKind
-    position: int
+    position: int = 0
     count: int = 0
+    expression: TypedExpression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ class AggregationPlan:
 
     ``by``, ``group_by`` and the arguments of base values read the input's attributes in slot 0. ``last`` is the position
     of the time of the latest event, None where the order of arrival decides. ``attributes`` is what readers see. ``shard``
-    names this node where several share the tables: those have an attribute SHARD_ID more, behind the first.
+    names this node where several share the tables: those have an attribute SHARD_ID more, behind the first. ``extended``:
+    an extension says what some base values are.
     """
 
     id: str
@@ -102,6 +107,7 @@ class AggregationPlan:
     zone: str = "GMT"
     purge: AggregationPurgePlan | None = None
     shard: str | None = None
+    extended: bool = False
     span: Span | None = None
 
 

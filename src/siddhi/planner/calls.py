@@ -42,6 +42,13 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
         resolve.catalog.note_use(aggregator)
         return Aggregate(return_type(aggregator, arguments), aggregator, arguments)
     name = node.name if node.namespace is None else f"{node.namespace}:{node.name}"
+    if registry.incremental_aggregator(node.namespace, node.name) is not None:
+        raise creation_error(
+            "E325",
+            f"'{name}' is an incremental aggregator: it is selected by itself, in 'define aggregation'",
+            node,
+            "select it there as it is, and calculate where the aggregation is read",
+        )
     known = [*resolve.catalog.functions, *registry.names(FunctionMetadata, AggregatorMetadata)]
     raise unknown_extension("function or aggregator", name, known, node)
 

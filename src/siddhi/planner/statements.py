@@ -1,7 +1,7 @@
 """What an app says about each of its elements: state fits what says the same.
 
 That is its text, without what tunes it and holds no state (``@purge``), the attributes of the streams, tables and windows
-it names, and the bodies of the script functions it calls.
+it names, the bodies of the script functions it calls, and what incremental aggregators of extensions keep.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
+from siddhi.planner.aggregations_explain import kept_lines
 from siddhi.planner.nodes import NamedWindowPlan, PartitionPlan, Plan, StreamPlan, TablePlan
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import AggregationDefinition, FunctionDefinition
@@ -44,6 +45,11 @@ class Statements:
             *plan.windows.values(),
         ]
         self.attributes = {part.id: _attribute_line(part) for part in parts}
+        self._kept = {
+            aggregation.id: [*kept_lines(aggregation)]
+            for aggregation in plan.aggregations.values()
+            if aggregation.extended
+        }
         self._scripts = {
             definition.id: to_siddhiql(definition)
             for definition in plan.app.definitions
@@ -73,6 +79,8 @@ class Statements:
         names, called = set(_names(node)), set(_called(node)) if self._scripts else ()
         read = [line for id_, line in self.attributes.items() if id_ in names and id_ != getattr(node, "id", None)]
         read += inside
+        if isinstance(node, AggregationDefinition):
+            read += self._kept.get(node.id, [])
         read += [text for id_, text in self._scripts.items() if id_ in called]
         try:
             return "\n".join([*read, to_siddhiql(node)])

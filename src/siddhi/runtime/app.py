@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from enum import Enum
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
-from siddhi._core.batch import BatchBuilder
-from siddhi._core.callback import BatchCallback, StreamCallback
-from siddhi._core.collector import Collector
 from siddhi._core.event import Layout
 from siddhi._core.junction import StreamJunction
-from siddhi._core.processor import Receiver
 from siddhi._core.user_event import Event
 from siddhi.errors import DefinitionNotExistError, NotRunningError, did_you_mean
 from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
 from siddhi.runtime.app_clock import AppClock
 from siddhi.runtime.app_state import AppState
+from siddhi.runtime.attachments import (
+    Attachments,
+    BatchCallbackFunction,
+    QueryCallbackFunction,
+    StreamCallbackFunction,
+)
 from siddhi.runtime.clock import TimerThread
 from siddhi.runtime.faults import ExceptionHandler, log_error
 from siddhi.runtime.on_demand import OnDemandQueries
@@ -37,11 +40,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SiddhiAppRuntime"]
 
-StreamCallbackFunction = Callable[[list[Event]], object]
-QueryCallbackFunction = Callable[[int, "list[Event] | None", "list[Event] | None"], object]
-BatchCallbackFunction = Callable[["EventBatch"], object]
-
 _TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
+
+
+class _Stage(Enum):
+    """Of an app's life."""
+
+    OPEN = "created or started"
+    CLOSING = "being shut down"
+    CLOSED = "shut down"
 
 
 class SiddhiAppRuntime(AppClock, AppState):
@@ -51,33 +58,39 @@ class SiddhiAppRuntime(AppClock, AppState):
     app's timer thread) and may send again. An exception of a callback, or of processing, goes to the handler given to
     :meth:`handle_exception_with` (default: the logger ``siddhi``); it reaches the sender only if the handler raises it.
 
+    After a shutdown the app can be started again. It begins anew, as if it were created again: what windows, tables and
+    the like held is gone, unless it was saved and is restored. What users attached to it or got of it stays: callbacks, what is
+    collected, input handlers, the debugger, the exception handler, the settings of clock and statistics. Sources and sinks are
+    made anew.
+
     Args:
-        assembly: the app's operators.
+        build: makes the app's operators: at once, and for every start after a shutdown.
         persistence_store: tells where :meth:`persist` saves, and whether in increments; None: nowhere.
-        on_shutdown: called once, at shutdown.
+        on_shutdown: called at every shutdown.
+        on_return: called when it has come back from one, to be started again.
     """
 
     def __init__(
         self,
-        assembly: Assembly,
+        build: Callable[[], Assembly],
         *,
         persistence_store: Callable[[], tuple[PersistenceStore, bool] | None],
         on_shutdown: Callable[[SiddhiAppRuntime], None],
+        on_return: Callable[[SiddhiAppRuntime], None],
     ) -> None:
+        assembly = build()
+        self._build = build
         self._assembly = assembly
         self._context = assembly.context
         self._context.on_error = log_error(self.name)
         self._on_shutdown = on_shutdown
-        self._timers = TimerThread(self._context)
-        self._context.wake = self._timers.wake
-        self._callbacks: list[tuple[object, Callable[[], None]]] = []
-        self._collectors: dict[str, Collector] = {}
+        self._on_return = on_return
+        self._attachments = Attachments(assembly)
         AppState.__init__(self, assembly, persistence_store)
         AppClock.__init__(self, assembly)
-        self._on_demand = OnDemandQueries(assembly)
-        self._statistics = StatisticsService(self._assembly)
+        self._serve(assembly)
         self._state_lock = threading.Lock()
-        self._shut_down = False
+        self._stage = _Stage.OPEN
         self._debugger: SiddhiDebugger | None = None
 
     # --- life
@@ -105,10 +118,12 @@ class SiddhiAppRuntime(AppClock, AppState):
     def start(self) -> None:
         """Connect the sinks, open the input handlers, start the clock, connect the sources. Starting twice changes nothing.
 
-        A source or sink that can't be reached now does not stop the start: it is tried again.
+        A source or sink that can't be reached now does not stop the start: it is tried again. An app that was shut down
+        begins anew, unless its state was restored since.
 
         Raises:
-            NotRunningError: the app was shut down; create it again.
+            NotRunningError: the app was shut down, and can't be started again: its manager was shut down, too, the
+                shutdown is not done yet, or a callback or function of the app asks while its event is at work.
             Exception: what else a source or sink raised when it connected; the app is shut down.
         """
         self.start_without_sources()
@@ -118,12 +133,13 @@ class SiddhiAppRuntime(AppClock, AppState):
         """What :meth:`start` does, but for the sources: events are taken from input handlers only.
 
         Raises:
-            NotRunningError: the app was shut down; create it again.
+            NotRunningError: as :meth:`start`.
             Exception: what a sink raised when it connected; the app is shut down.
         """
+        self._begin_anew()
         with self._state_lock:
-            if self._shut_down:
-                raise NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again")
+            if self._stage is not _Stage.OPEN:
+                raise NotRunningError(f"Siddhi app '{self.name}' was shut down while it started")
             if self._context.running:
                 return
             self._connecting(self._assembly.connectors.connect_sinks)
@@ -148,12 +164,13 @@ class SiddhiAppRuntime(AppClock, AppState):
     def shutdown(self) -> None:
         """Stop. What windows hold is not flushed; what buffers of ``@async`` streams hold is delivered first.
 
-        Shutting down twice changes nothing.
+        Shutting down twice changes nothing. Until the app is started again, what it held can be saved, and what was
+        measured and collected can be read.
         """
         with self._state_lock:
-            if self._shut_down:
+            if self._stage is not _Stage.OPEN:
                 return
-            self._shut_down = True
+            self._stage = _Stage.CLOSING
         self._stop()
 
     def _stop(self) -> None:
@@ -170,6 +187,46 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._timers.stop()
         self._context.close()
         self._on_shutdown(self)
+        self._stage = _Stage.CLOSED
+
+    def _begin_anew(self) -> None:
+        # Guarded by the lock of the operators that are left behind, in which nobody may be at work, and not by the one of
+        # start and shutdown: callbacks shut down, too.
+        while self._stage is not _Stage.OPEN:
+            context = self._context
+            if context.lock.is_mine:
+                raise self._not_again("it is still at work on an event; start it when the send has returned")
+            if self._stage is _Stage.CLOSING:
+                raise self._not_again("the shutdown is not done yet")
+            with context.lock:
+                if context.lock.is_borrowed:
+                    raise self._not_again("it is still at work on an event; start it when the send has returned")
+                if context is self._context and self._stage is _Stage.CLOSED:
+                    self._move_to(self._build())
+                    self._on_return(self)
+                    self._stage = _Stage.OPEN
+
+    def _not_again(self, why: str) -> NotRunningError:
+        return NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again: {why}")
+
+    def _move_to(self, assembly: Assembly) -> None:
+        """Leave the operators behind for new ones."""
+        before, level = self._assembly, self._statistics.level
+        assembly.context.on_error = before.context.on_error
+        assembly.faults.listener = before.faults.listener
+        self._attachments.move_to(assembly)
+        self._keep_time_of(assembly)
+        self._hold_state_of(assembly)
+        if self._debugger is not None:
+            self._debugger.watch(assembly, self._state)
+        self._serve(assembly)
+        self._statistics.set_level(level)
+
+    def _serve(self, assembly: Assembly) -> None:
+        self._timers = TimerThread(assembly.context)
+        assembly.context.wake = self._timers.wake
+        self._on_demand = OnDemandQueries(assembly)
+        self._statistics = StatisticsService(assembly)
 
     def __enter__(self) -> SiddhiAppRuntime:
         self.start()
@@ -183,7 +240,7 @@ class SiddhiAppRuntime(AppClock, AppState):
     # --- events in
 
     def input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
-        """The handler that sends into a stream; the same one for every call.
+        """The handler that sends into a stream; the same one for every call, also when the app has started again.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
@@ -193,13 +250,13 @@ class SiddhiAppRuntime(AppClock, AppState):
                 f"'{stream}' is a window: a query inserts into it, events are sent to streams"
             )
         self._junction(stream)
-        return self._assembly.input_handler(stream)
+        return self._attachments.input_handler(stream)
 
     # --- connectors
 
     @property
     def sources(self) -> Mapping[str, tuple[Source, ...]]:
-        """The sources by stream, in text order, to be paused and resumed."""
+        """The sources by stream, in text order, to be paused and resumed; others when the app has started again."""
         built = self._assembly.connectors.sources
         return MappingProxyType(
             {stream: tuple(one.source for one in found) for stream, found in built.items() if found}
@@ -207,7 +264,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def sinks(self) -> Mapping[str, tuple[Sink, ...]]:
-        """The sinks by stream, in text order."""
+        """The sinks by stream, in text order; others when the app has started again."""
         built = self._assembly.connectors.sinks
         return MappingProxyType({stream: tuple(one.sink for one in found) for stream, found in built.items() if found})
 
@@ -251,7 +308,7 @@ class SiddhiAppRuntime(AppClock, AppState):
             OnDemandQueryCreationError: it can't be run, or failed while it ran.
         """
         if not self._context.running:
-            raise NotRunningError(f"Siddhi app '{self.name}' is {'shut down' if self._shut_down else 'not started'}")
+            raise NotRunningError(f"Siddhi app '{self.name}' is {self._condition}")
         return self._on_demand.run(text)
 
     def query_types(self, text: str) -> list[tuple[str, str]]:
@@ -275,10 +332,8 @@ class SiddhiAppRuntime(AppClock, AppState):
         Raises:
             DefinitionNotExistError: there is no such stream.
         """
-        junction = self._junction(stream)
-        self._subscribe(
-            function, junction, StreamCallback(self._context, junction.pool, junction.layout, stream, function)
-        )
+        self._junction(stream)
+        self._attachments.on_stream(stream, function)
 
     def add_batch_callback(self, stream: str, function: BatchCallbackFunction) -> None:
         """Call ``function(batch)`` with the events that reach a stream, as columns.
@@ -292,9 +347,8 @@ class SiddhiAppRuntime(AppClock, AppState):
         Raises:
             DefinitionNotExistError: there is no such stream.
         """
-        junction = self._junction(stream)
-        callback = BatchCallback(self._context, BatchBuilder(junction.layout), stream, function)
-        self._subscribe(function, junction, callback)
+        self._junction(stream)
+        self._attachments.on_batches(stream, function)
 
     def add_query_callback(self, query: str, function: QueryCallbackFunction) -> None:
         """Call ``function(timestamp, current, expired)`` with every chunk a query puts out, before it is sent on.
@@ -307,17 +361,14 @@ class SiddhiAppRuntime(AppClock, AppState):
         Raises:
             DefinitionNotExistError: there is no such query.
         """
-        built = self._assembly.queries.get(query)
-        if built is None:
+        if query not in self._assembly.queries:
             raise DefinitionNotExistError(
                 f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
             )
-        output = built.output
         with self._context.lock:
-            output.add_callback(function)
+            self._attachments.on_query(query, function)
             if self._debugger is not None:
                 self._debugger.watch_again(query)
-        self._callbacks.append((function, lambda: output.remove_callback(function)))
 
     def collect(self, *streams: str, timestamp: str | None = "_timestamp", chunk: str | None = "_chunk") -> None:
         """Keep the events that reach streams from now on, as columns, for :meth:`drain`.
@@ -332,21 +383,14 @@ class SiddhiAppRuntime(AppClock, AppState):
             DefinitionNotExistError: there is no such stream; none is collected.
             ValueError: a stream has an attribute of that name already; none is collected.
         """
-        collectors = {}
         for stream in streams:
-            junction = self._junction(stream)
-            taken = [name for name in (timestamp, chunk) if name in junction.layout.names]
+            names = self._junction(stream).layout.names
+            taken = [name for name in (timestamp, chunk) if name in names]
             if taken or (timestamp is not None and timestamp == chunk):
                 raise ValueError(
                     f"stream '{stream}' can't be collected: it would have two columns '{(*taken, chunk)[0]}'"
                 )
-            if stream not in self._collectors:
-                builder = BatchBuilder(junction.layout)
-                collectors[stream] = Collector(self._context, builder, stream, timestamp, chunk)
-        with self._context.lock:
-            for stream, collector in collectors.items():
-                self._junction(stream).subscribe(collector)
-            self._collectors |= collectors
+        self._attachments.collect(streams, timestamp, chunk)
 
     def drain(self) -> dict[str, EventBatch]:
         """What was collected since :meth:`collect`, or since the last call, by stream.
@@ -355,8 +399,7 @@ class SiddhiAppRuntime(AppClock, AppState):
             One :class:`EventBatch` per collected stream, also where nothing came: its attributes, then the columns that
             :meth:`collect` was asked for. Events are in the order in which they were put out.
         """
-        with self._context.lock:
-            return {stream: collector.drain() for stream, collector in self._collectors.items()}
+        return self._attachments.drain()
 
     def remove_callback(self, function: object) -> None:
         """Take a function out of every stream and query it was added to.
@@ -364,13 +407,8 @@ class SiddhiAppRuntime(AppClock, AppState):
         Raises:
             ValueError: it was never added.
         """
-        found = [remove for added, remove in self._callbacks if added == function]
-        if not found:
+        if not self._attachments.remove(function):
             raise ValueError(f"{function!r} is no callback of app '{self.name}'")
-        with self._context.lock:
-            for remove in found:
-                remove()
-        self._callbacks = [(added, remove) for added, remove in self._callbacks if added != function]
 
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
         """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log.
@@ -460,17 +498,16 @@ class SiddhiAppRuntime(AppClock, AppState):
     def debug(self) -> SiddhiDebugger:
         """Start the app so that it can be stopped at its queries; the same debugger for every call.
 
-        An app that runs already goes on. Until this is called, debugging costs nothing; from then on every chunk is looked
-        at, and batches go row by row.
+        An app that runs already goes on, one that was shut down starts again. Until this is called, debugging costs nothing;
+        from then on every chunk is looked at, and batches go row by row.
 
         Raises:
-            NotRunningError: the app was shut down.
+            NotRunningError: as :meth:`start`.
         """
         from siddhi.runtime.debugger import SiddhiDebugger
 
+        self._begin_anew()
         with self._state_lock:
-            if self._shut_down:
-                raise NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot be debugged")
             if self._debugger is None:
                 self._debugger = SiddhiDebugger(self._assembly, self._state)
         self.start()
@@ -486,22 +523,20 @@ class SiddhiAppRuntime(AppClock, AppState):
             )
         return junction
 
-    def _subscribe(self, function: object, junction: StreamJunction, receiver: Receiver) -> None:
-        with self._context.lock:
-            junction.subscribe(receiver)
-        self._callbacks.append((function, lambda: junction.unsubscribe(receiver)))
+    @property
+    def _condition(self) -> str:
+        return "running" if self.is_running else "not started" if self._stage is _Stage.OPEN else "shut down"
 
     def _connecting(self, connect: Callable[[], None]) -> None:
         try:
             connect()
         except BaseException:
-            self._shut_down = True
+            self._stage = _Stage.CLOSING
             self._stop()
             raise
 
     def __repr__(self) -> str:
-        state = "running" if self.is_running else "shut down" if self._shut_down else "not started"
-        return f"<SiddhiAppRuntime '{self.name}' ({state})>"
+        return f"<SiddhiAppRuntime '{self.name}' ({self._condition})>"
 
 
 def _attributes(layout: Layout) -> list[tuple[str, str]]:

@@ -127,6 +127,14 @@ class AppClock:
         """When the next timer is due (ms), or None."""
         return self._context.next_due
 
+    def _keep_time_of(self, assembly: Assembly) -> None:
+        """Go on with other operators, by the clock that was asked for; it begins anew."""
+        before = self._context
+        self._assembly = assembly
+        self._context = assembly.context
+        self._context.set_playback(before.playback)
+        self._context.set_exact_timers(before.exact)
+
     def _start_heartbeat(self) -> None:
         if self._heartbeat_settings is not None and self._heartbeat is None:
             idle, increment = self._heartbeat_settings

@@ -28,10 +28,8 @@ class AppState:
     def __init__(
         self, assembly: Assembly, persistence_store: Callable[[], tuple[PersistenceStore, bool] | None]
     ) -> None:
-        from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
-
-        self._assembly = assembly
-        self._state = SnapshotService(assembly.context, stateful_elements(assembly))
+        self._left_out: list[str] = []
+        self._hold_state_of(assembly)
         self._pieces = SnapshotPieces()
         name, named = assembly.context.name, assembly.plan.app.name is not None
         self._persistence = Persistence(name, self._snapshot, self.restore, persistence_store, named=named)
@@ -50,10 +48,14 @@ class AppState:
     def restore(self, snapshot: bytes) -> None:
         """Replace the state by that of a snapshot of the same app.
 
+        One that was shut down is what it was when it was created, and then has the state: start it to go on.
+
         Raises:
+            NotRunningError: it was shut down, and can't be started again.
             CannotRestoreStateError: it is damaged, of an unknown version or of another app, or a callback or function of
                 the app asks while its event is at work; the state stays as it was.
         """
+        self._begin_anew()
         with self._assembly.connectors.paused():
             self._state.restore(snapshot)
 
@@ -133,6 +135,7 @@ class AppState:
 
     def _leave_out(self, element: str) -> None:
         """Let an element, as ``table 'T'``, be no part of snapshots: its state comes from elsewhere at every start."""
+        self._left_out.append(element)
         self._state.leave_out(element)
 
     def _shown(self, element: str) -> dict[str, list[object]]:
@@ -143,6 +146,18 @@ class AppState:
         """Forget the keys of a partition that are not wanted; a key is a tuple. How many are left."""
         with self._assembly.context.lock:
             return self._assembly.partitions[partition].keys.retain(wanted)
+
+    def _hold_state_of(self, assembly: Assembly) -> None:
+        from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
+
+        self._assembly = assembly
+        self._state = SnapshotService(assembly.context, stateful_elements(assembly))
+        for element in self._left_out:
+            self._state.leave_out(element)
+
+    def _begin_anew(self) -> None:
+        """Be as when the app was created, if it was shut down."""
+        raise NotImplementedError
 
     def _snapshot(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
         with self._assembly.connectors.paused():

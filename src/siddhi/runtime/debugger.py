@@ -39,14 +39,18 @@ class SiddhiDebugger:
     """
 
     def __init__(self, assembly: Assembly, state: SnapshotService) -> None:
-        self._assembly = assembly
-        self._state = state
         self._callback: DebuggerCallback | None = None
         self._break_points: set[tuple[str, QueryTerminal]] = set()
         self._stepping: set[int] = set()  # threads that stop at the next terminal, whatever it is
         self._changed = threading.Condition()
         self._at_break: int | None = None  # the thread that waits
         self._asked: list[_Question] = []
+        self.watch(assembly, state)
+
+    def watch(self, assembly: Assembly, state: SnapshotService) -> None:
+        """Stand at the queries of an app, in which nothing of this stands yet: that it was got for, or that started anew."""
+        self._assembly = assembly
+        self._state = state
         self._closed = False
         # Those inside partitions are entered from the partition, and refused.
         entered = [

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from siddhi.errors import ExtensionError, NoPersistenceStoreError, SiddhiAppError
+from siddhi.errors import ExtensionError, NoPersistenceStoreError, NotRunningError, SiddhiAppError
 from siddhi.runtime.app import SiddhiAppRuntime
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from siddhi.extension.registry import Registry
     from siddhi.persistence import ErrorStore, PersistenceStore
     from siddhi.query_api.app import SiddhiApp
+    from siddhi.runtime.assembly.app import Assembly, Plan
     from siddhi.runtime.connectors.retry import RetryScheduler
     from siddhi.runtime.periodic import PeriodicPersistence
 
@@ -39,6 +41,7 @@ class SiddhiManager:
         self._retries = retries
         self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
+        self._shutdowns = 0
         self._persistence_store: PersistenceStore | None = None
         self._incremental_store: PersistenceStore | None = None
         self._periodic: PeriodicPersistence | None = None
@@ -208,7 +211,8 @@ class SiddhiManager:
         return {runtime.name: runtime.restore_last_revision() for runtime in self.runtimes}
 
     def shutdown(self) -> None:
-        """Shut all apps down, and end :meth:`persist_every`."""
+        """Shut all apps down, and end :meth:`persist_every`. None of the apps created until now can be started again."""
+        self._shutdowns += 1
         self.persist_every(None)
         for runtime in self.runtimes:
             runtime.shutdown()
@@ -226,10 +230,9 @@ class SiddhiManager:
         from siddhi.planner.advice import advice
         from siddhi.planner.app import plan as make_plan
         from siddhi.query_compiler.parser import parse
-        from siddhi.runtime.assembly.app import Assembly
 
         model = parse(app) if isinstance(app, str) else app
-        try:
+        with _located(model):
             config = self._config
             plan = make_plan(
                 model,
@@ -237,25 +240,37 @@ class SiddhiManager:
                 properties=None if config is None else config.properties(),
                 config=config,
             )
-            scripts: dict[str, Callable[..., object]] = {}
-            if plan.functions:
-                from siddhi.runtime.scripts import compile_script
+        created = self._shutdowns
 
-                for name, definition in plan.functions.items():
-                    language = self._extensions.script_language(definition.language)
-                    scripts[name] = compile_script(
-                        definition, trusted=self._allow_scripts, language=language, source=model.source
-                    )
-            runtime = SiddhiAppRuntime(
-                Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store),
-                persistence_store=self._store,
-                on_shutdown=self._forget,
-            )
-        except SiddhiAppError as error:
-            raise error.located(source=model.source, app=model.name) from error.__cause__
+        def build() -> Assembly:
+            if self._shutdowns != created:
+                raise NotRunningError(
+                    f"Siddhi app '{plan.name}' cannot start again: its manager was shut down; create it again"
+                )
+            with _located(model):
+                return self._assembled(plan)
+
+        runtime = SiddhiAppRuntime(
+            build, persistence_store=self._store, on_shutdown=self._forget, on_return=self._take_back
+        )
         for line in advice(model):
             logger.warning("app '%s': %s", runtime.name, line)
         return runtime
+
+    def _assembled(self, plan: Plan) -> Assembly:
+        """The operators of an app, with scripts that have not run yet."""
+        from siddhi.runtime.assembly.app import Assembly
+
+        scripts: dict[str, Callable[..., object]] = {}
+        if plan.functions:
+            from siddhi.runtime.scripts import compile_script
+
+            for name, definition in plan.functions.items():
+                language = self._extensions.script_language(definition.language)
+                scripts[name] = compile_script(
+                    definition, trusted=self._allow_scripts, language=language, source=plan.app.source
+                )
+        return Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store)
 
     def _store(self) -> tuple[PersistenceStore, bool] | None:
         """Where apps save, and whether in increments."""
@@ -273,6 +288,18 @@ class SiddhiManager:
     def _forget(self, runtime: SiddhiAppRuntime) -> None:
         if self._runtimes.get(runtime.name) is runtime:
             del self._runtimes[runtime.name]
+
+    def _take_back(self, runtime: SiddhiAppRuntime) -> None:
+        self._runtimes[runtime.name] = runtime
+
+
+@contextmanager
+def _located(model: SiddhiApp) -> Iterator[None]:
+    """Errors of an app show where in its text they are."""
+    try:
+        yield
+    except SiddhiAppError as error:
+        raise error.located(source=model.source, app=model.name) from error.__cause__
 
 
 def _require_store(store: object) -> None:

@@ -60,7 +60,7 @@ class Persistence:
         if not self._named:
             self._named = True
             logger.warning(
-                "app '%s' has no name of its own, so that nobody finds this state after a restart: "
+                "app '%s' has no name of its own, so that no app created later finds this state: "
                 "give it one with @app:name('...')",
                 self._app,
             )

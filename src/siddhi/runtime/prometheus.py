@@ -61,6 +61,11 @@ class SiddhiCollector:
             "Time of operations on a table, named window or aggregation",
             labels=["app", "kind", "name", "operation"],
         )
+        refused = CounterMetricFamily(
+            "siddhi_table_refused",
+            "Rows and changes that a table in memory refused for their primary key",
+            labels=["app", "table"],
+        )
         for runtime in self._manager.runtimes:
             read = runtime.statistics
             if read.level is StatisticsLevel.OFF:
@@ -82,6 +87,20 @@ class SiddhiCollector:
                 operations.add_metric(
                     [read.app, kind, name, operation], count_value=measured.operations, sum_value=measured.seconds
                 )
+            for name, table in read.tables.items():
+                refused.add_metric([read.app, name], table.refused)
             for (kind, name), size in read.memory.items():
                 memory.add_metric([read.app, kind, name], size)
-        yield from (streams, buffered, queries, latency, partial, dropped, memory, payloads, connected, operations)
+        yield from (
+            streams,
+            buffered,
+            queries,
+            latency,
+            partial,
+            dropped,
+            memory,
+            payloads,
+            connected,
+            operations,
+            refused,
+        )

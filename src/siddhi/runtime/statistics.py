@@ -31,6 +31,7 @@ __all__ = [
     "StatisticsLevel",
     "StatisticsService",
     "StreamStatistics",
+    "TableStatistics",
 ]
 
 logger = logging.getLogger("siddhi.statistics")
@@ -129,6 +130,17 @@ class OperationStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class TableStatistics:
+    """A table in memory with a primary key.
+
+    Attributes:
+        refused: rows and changes dropped because their key was taken, or null, since the app was created.
+    """
+
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectorStatistics:
     """A source or sink.
 
@@ -157,6 +169,7 @@ class Statistics:
         memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are no data,
             so that no snapshot could be taken, is left out. A state that takes long to measure is as it was some time ago.
         operations: by kind ("Tables", "Windows" or "Aggregations"), name and operation.
+        tables: by name; those in memory that have a primary key.
     """
 
     app: str
@@ -167,12 +180,14 @@ class Statistics:
     memory: Mapping[tuple[str, str], int] = field(default_factory=dict)
     connectors: Mapping[tuple[str, str], ConnectorStatistics] = field(default_factory=dict)
     operations: Mapping[tuple[str, str, str], OperationStatistics] = field(default_factory=dict)
+    tables: Mapping[str, TableStatistics] = field(default_factory=dict)
 
     def metrics(self, include: str = "*.*") -> dict[str, float]:
         """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>[.<operation>].<metric>``.
 
         Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches (held, and
-        droppedPartialMatches) and memory (bytes).
+        droppedPartialMatches), refused (by tables) and memory (bytes). What was dropped or refused is shown once there is
+        any.
 
         Args:
             include: comma-separated patterns with ``*`` and ``?``; a name that fits one of them is shown.
@@ -195,6 +210,9 @@ class Statistics:
             found[f"{prefix}.{kind}.{name}.{operation}.throughput"] = measured.throughput
             if measured.latency is not None:
                 found[f"{prefix}.{kind}.{name}.{operation}.latency"] = measured.latency * 1000
+        for name, table in self.tables.items():
+            if table.refused:
+                found[f"{prefix}.Tables.{name}.refused"] = table.refused
         for (kind, name), connector in self.connectors.items():
             found[f"{prefix}.{kind}.{name}.throughput"] = connector.throughput
         for (kind, name), size in self.memory.items():
@@ -276,6 +294,7 @@ class StatisticsService:
                 self._sizes.read() if self._level is StatisticsLevel.DETAIL else MappingProxyType({}),
                 MappingProxyType(self._connectors(seconds)),
                 MappingProxyType(self._operations(seconds)),
+                MappingProxyType(self._tables()),
             )
 
     def start(self) -> None:
@@ -342,6 +361,9 @@ class StatisticsService:
             key: OperationStatistics(number, number / seconds, nanoseconds / 1e9, slowest / 1e9)
             for key, number, nanoseconds, slowest in sorted(measured)
         }
+
+    def _tables(self) -> dict[str, TableStatistics]:
+        return {table.id: TableStatistics(table.refused) for table in self._assembly.tables.keyed()}
 
 
 def _is_on(annotation: Annotation) -> bool:

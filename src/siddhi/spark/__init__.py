@@ -16,7 +16,7 @@ from siddhi.errors import SparkLoweringError, SparkRunError, SparkSetupError
 
 if TYPE_CHECKING:
     from siddhi.spark.inspection import CheckpointState
-    from siddhi.spark.query import SparkQuery
+    from siddhi.spark.query import SparkQuery, run_errors
     from siddhi.spark.runtime import SparkRuntime
     from siddhi.spark.session import local_session
     from siddhi.spark.sinks import FileSink, KafkaSink, MemorySink
@@ -32,6 +32,7 @@ __all__ = [
     "SparkRuntime",
     "SparkSetupError",
     "local_session",
+    "run_errors",
 ]
 
 _MODULES = {
@@ -42,6 +43,7 @@ _MODULES = {
     "SparkQuery": "query",
     "SparkRuntime": "runtime",
     "local_session": "session",
+    "run_errors": "query",
 }
 
 

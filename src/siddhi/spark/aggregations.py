@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.query_api.definition import Duration
-from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.expressions import SPARK_TYPES, Lowering
 from siddhi.spark.frames import SEQUENCE, TIME, Branch, attribute_column
 from siddhi.spark.native import carried, filtered, lowering_over, total
 
@@ -87,12 +87,16 @@ def _base(base: BaseValue, value: Column | None, order: Sequence[Column]) -> Col
     if base.kind is BaseKind.MAXIMUM:
         return F.max(value)
     if base.kind is BaseKind.DISTINCT:
-        return F.count_distinct(value)
+        # Null is a value like any other, and Spark leaves it out.
+        return F.count_distinct(value) + F.max(F.when(value.isNull(), 1).otherwise(0))
     return F.max_by(F.struct(value.alias("value")), F.struct(*order))["value"]
 
 
 def _output(aggregation: AggregationPlan, output: OutputValue) -> Column:
     kind = SPARK_TYPES[output.attribute.type]
+    if output.expression is not None:
+        # It reads base values only: rows have a column for each of them.
+        return Lowering(lambda attr: F.col(f"v{attr.position}"), F.col("bucket"))(output.expression).cast(kind)
     group = output.position - aggregation.first_group
     if 0 <= group < len(aggregation.group_by):
         return F.col(f"g{group}").cast(kind)

@@ -138,6 +138,9 @@ class _Worker:
         elif self._program.timed:
             shard.advance(self._last)
         yield from self._drained(shard)
+        if self._program.answer is not None:
+            for batch in shard.answer(self._program.asked, self._program.answer):
+                yield tagged(0, batch, self._program.answer, self._program.slots, 0)
 
     def _drained(self, shard: Shard) -> Iterator[pa.RecordBatch]:
         for number, batch in shard.drain():

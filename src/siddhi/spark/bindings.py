@@ -15,7 +15,7 @@ from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import SEQUENCE, TIME, Base
 from siddhi.types import AttributeType
 
-__all__ = ["Binding", "bound", "check_columns", "event_time", "event_timestamp"]
+__all__ = ["Binding", "bound", "check_columns", "check_sequence", "event_time", "event_timestamp", "with_times"]
 
 _INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _ACCEPTED = {
@@ -31,7 +31,7 @@ _ACCEPTED = {
 @dataclass(frozen=True, slots=True)
 class Binding:
     """A stream's DataFrame. ``sequence``: columns that order rows of one ms; ``watermark``: grace for disorder; ``max_idle``:
-    how long it may be without rows before it holds nobody up any more."""
+    how long it may be without rows before it holds nobody up any more; ``sources``: of which kind, where there are several."""
 
     stream: str
     frame: DataFrame
@@ -39,6 +39,7 @@ class Binding:
     watermark: str | None = None
     sequence: tuple[str, ...] = ()
     max_idle: str | None = None
+    sources: tuple[str, ...] = ()
 
 
 def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) -> None:
@@ -62,6 +63,33 @@ def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) 
             wrong.append(f"column '{attribute.name}' is {have.simpleString()} where the app says {want}")
     if wrong:
         raise ValueError(f"{what} can't be bound: {'; '.join(wrong)}")
+
+
+def check_sequence(what: str, frame: DataFrame, names: Sequence[str]) -> None:
+    """Whether rows of one ms can be ordered by these columns.
+
+    Raises:
+        ValueError: one is not there, or holds no whole numbers; the message names all of them.
+    """
+    fields = {field.name: field.dataType for field in frame.schema.fields}
+    wrong = []
+    for name in names:
+        if name not in fields:
+            wrong.append(f"there is no column '{name}' for sequence{did_you_mean(name, fields)}")
+        elif not isinstance(fields[name], _INTEGRAL):
+            kind = fields[name].simpleString()
+            wrong.append(f"column '{name}' of sequence is {kind}; rows of one ms are ordered by whole numbers")
+    if wrong:
+        raise ValueError(f"{what} can't be bound: {'; '.join(wrong)}")
+
+
+def with_times(frame: DataFrame, column: str, what: str) -> DataFrame:
+    """The frame, which fails at a row that has no event time, whoever asks for the time."""
+    if not frame.schema[column].nullable:
+        return frame
+    message = F.lit(f"{what}: a row has no event time in column '{column}'")
+    missing = F.col(f"`{column}`").isNull()
+    return frame.where(F.when(missing, F.raise_error(message).cast("boolean")).otherwise(F.lit(True)))
 
 
 def event_time(frame: DataFrame, column: str, what: str) -> Column:

@@ -21,7 +21,7 @@ from siddhi.spark.native_forms import Form, Native, native_aggregation, native_q
 from siddhi.spark.steps import Island, Layout, NativeStep, Spread, Step
 from siddhi.types import AttributeType
 
-__all__ = ["Island", "Layout", "NativeStep", "Spread", "cut", "stateless_island"]
+__all__ = ["Island", "Layout", "NativeStep", "Spread", "by_ranges", "cut", "stateless_island"]
 
 
 def cut(
@@ -233,6 +233,20 @@ def _island(elements: list[Element], why: dict[str, str], whole: Whole) -> Islan
     island.key = island_key(kept, island.inputs)
     if island.key is None:
         blamed = next((element for element in kept if element.keys == ()), None)
-        island.blame = blamed if blamed is not None else next(e for e in kept if e.keys is not None)
-        island.reason = blamed.reason if blamed is not None else "its elements have no key in common"
+        ranged = next((element for element in kept if by_ranges(element)), None)
+        if blamed is not None:
+            island.blame, island.reason = blamed, blamed.reason
+        elif ranged is not None:
+            island.blame, island.reason = (
+                ranged,
+                "a partition by ranges is one shard, as a row may be in several of them",
+            )
+        else:
+            island.blame = next(e for e in kept if e.keys is not None)
+            island.reason = "its elements have no key in common"
     return island
+
+
+def by_ranges(element: Element) -> bool:
+    """Whether ranges are all that an element separates by."""
+    return bool(element.keys) and all(any(key.labels for _, key in part.by) for part in element.keys or ())

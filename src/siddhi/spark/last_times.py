@@ -14,8 +14,9 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from siddhi.spark import files
+from siddhi.spark.ahead import AHEAD
 
-__all__ = ["LastTimes", "times_of_batch"]
+__all__ = ["LastTimes", "ahead_of_batch", "times_of_batch"]
 
 logger = logging.getLogger("siddhi")
 
@@ -45,6 +46,16 @@ def times_of_batch(query: Any) -> dict[str, int | None]:
 
     Spark reports it after the batch only; its plan knows it as soon as its rows have been read.
     """
+    return _observed(query, "siddhi_")
+
+
+def ahead_of_batch(query: Any) -> int:
+    """How many rows ahead of the clock the batch that a query of Spark is at work on has left out so far."""
+    return sum(n or 0 for n in _observed(query, AHEAD).values())
+
+
+def _observed(query: Any, prefix: str) -> dict[str, int | None]:
+    """What the plan of the batch counts under names that begin so, by the rest of the name."""
     try:
         metrics = query._jsq.streamingQuery().lastExecution().observedMetrics()
         found: dict[str, int | None] = {}
@@ -52,10 +63,10 @@ def times_of_batch(query: Any) -> dict[str, int | None]:
         while each.hasNext():
             pair = each.next()
             name = str(pair._1())
-            if name.startswith("siddhi_"):
+            if name.startswith(prefix):
                 row = pair._2()
-                found[name.removeprefix("siddhi_")] = None if row.isNullAt(0) else int(row.getLong(0))
+                found[name.removeprefix(prefix)] = None if row.isNullAt(0) else int(row.getLong(0))
         return found
     except (Py4JError, TypeError) as error:  # it is no public part of Spark
-        logger.debug("the last event time of a batch is known after it only: %s", error)
+        logger.debug("what a batch counts is known after it only: %s", error)
         return {}

@@ -132,7 +132,10 @@ class BatchLowering:
     def _from_island(self, island: Island, stream: str) -> list[Branch]:
         number = self._layout.islands.index(island)
         if number not in self._island_bases:
-            frame = self._run(island, number)
+            fed = any(self._into(island)(name) for name in island.inputs)
+            if not fed and not self.program(island).ticks:
+                return []  # nothing is bound that it reads
+            frame = self.run_island(island, self.program(island))
             if self.cache_islands:
                 frame = frame.persist()
                 self._cached.append(frame)
@@ -167,8 +170,9 @@ class BatchLowering:
         """What the island's workers are sent, without the rows of tables."""
         return write_program(self._plan, island, self.outputs_of(island), ordered=island.ordered)
 
-    def _run(self, island: Island, number: int) -> DataFrame:
-        program = self.program(island)
+    def run_island(self, island: Island, program: IslandProgram) -> DataFrame:
+        """What a program puts out that runs an island: the columns out, time, sequence, and those of the program's slots."""
+        number = self._layout.islands.index(island)
         feeds = tuple(
             TableFeed(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
         )

@@ -13,10 +13,10 @@ from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark._compat import spark_version
-from siddhi.spark.evolution import Slot, fitted
+from siddhi.spark.evolution import Fit, Slot, fitted
 from siddhi.spark.stateful import LAYOUT_VERSION
 
-__all__ = ["Manifest", "agreed", "mark_closed", "open_again", "read_manifest", "write_manifest"]
+__all__ = ["Manifest", "agreed", "mark_closed", "open_again", "read_manifest", "require_own", "write_manifest"]
 
 _FORMAT = 2
 
@@ -114,6 +114,7 @@ def agreed(
     if before is None:
         write_manifest(spark, checkpoint, now)
         return now, list(range(len(now.slots)))
+    require_own(before, now.app, checkpoint)
     differ = [
         f"{told} {_short(getattr(now, key))}, and was {_short(getattr(before, key))}"
         for key, told in _MUST_AGREE.items()
@@ -130,12 +131,37 @@ def agreed(
     if fit.changed and not evolve:
         raise SparkRunError(
             f"checkpoint {checkpoint} was written for another form of app '{now.app}': {'; '.join(fit.changed)}. "
-            "The rest of its state fits: start with evolve=True if that is meant"
+            f"{_what_fits(before, fit)}"
         )
     made = replace(now, slots=fit.slots, first_batch=before.first_batch)
     if made.to_json() != before.to_json():
         write_manifest(spark, checkpoint, made)
     return made, fit.places
+
+
+def require_own(before: Manifest, app: str, checkpoint: str) -> None:
+    """See to it that a checkpoint belongs to the app of this name ("": it has none).
+
+    Raises:
+        SparkRunError: it is another app's.
+    """
+    if before.app != app:
+        raise SparkRunError(
+            f"checkpoint {checkpoint} belongs to {_called(before.app)}, and this is {_called(app)}: give each app a folder "
+            "of its own; an app that has been renamed goes on under its old name"
+        )
+
+
+def _called(app: str) -> str:
+    return f"app '{app}'" if app else "an app without name"
+
+
+def _what_fits(before: Manifest, fit: Fit) -> str:
+    then = [slot for slot in before.slots if slot.stateful and not slot.retired]
+    now = {(slot.first, name) for slot in fit.slots if not slot.retired for name in slot.stateful}
+    if any((slot.first, name) in now for slot in then for name in slot.stateful):
+        return "The rest of its state fits: start with evolve=True if that is meant"
+    return "None of its state fits: take a new checkpoint; with evolve=True all of it is left behind"
 
 
 def _way_out(before: Manifest, now: Manifest) -> str:

@@ -89,6 +89,9 @@ def native_aggregation(aggregation: AggregationPlan, *, streaming: bool, exact_f
                 _native(base.argument)
                 _timeless(base.argument, "as events come")
                 floating |= base.kind is BaseKind.SUM and base.argument.type in _FLOATING
+        for output in aggregation.outputs:
+            if output.expression is not None:
+                _native(output.expression)
         for key in aggregation.group_by:
             _native(key)
         if floating and exact_floats:

@@ -93,6 +93,8 @@ class IslandProgram:
         timed: whether time alone makes it put something out.
         tables: rows of tables that are only read.
         modules: what to import first, so that extensions are known.
+        asked: an on-demand query whose rows come out of every shard when its input has ended.
+        answer: what these rows are like.
         version: of this package.
     """
 
@@ -113,6 +115,8 @@ class IslandProgram:
     timed: bool = True
     tables: tuple[TableFeed, ...] = ()
     modules: tuple[str, ...] = ()
+    asked: str = ""
+    answer: OutputShape | None = None
     version: str = __version__
 
 

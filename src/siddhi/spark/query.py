@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import SparkRunError
 from siddhi.spark.frames import Base, frame_of
-from siddhi.spark.last_times import LastTimes, times_of_batch
+from siddhi.spark.last_times import LastTimes, ahead_of_batch, times_of_batch
 from siddhi.spark.released import late_rows_of, numbers_of, rows_of
+from siddhi.spark.sinks import CountingSink
 from siddhi.spark.stateful import LATE
 from siddhi.spark.streaming import Streaming
 
@@ -39,15 +40,20 @@ STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreP
 """The state store that stateful operators written in Python need."""
 _NO_LIMIT = str((1 << 31) - 1)
 _MESSAGE = re.compile(r"SparkRunError: (.*)")
+_BAD_ROW = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
+_BAD_HEADER = re.compile(r"CSV header does not conform|Number of column in CSV header is not equal")
+_CSV_FILE = re.compile(r"CSV file: (\S+)")
 
 
 @dataclass
 class SparkQuery:
-    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start."""
+    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start; ``ahead_rows``: how many
+    were left out as they were ahead of the clock by more than ``max_clock_skew``."""
 
     name: str
     query: Any
     late_rows: int = 0
+    ahead_rows: int = 0
     written: dict[str, int] = field(default_factory=dict)
     _begun: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -85,15 +91,38 @@ class SparkQuery:
         return self.query.lastProgress
 
 
+class BadRowError(SparkRunError):
+    """What was read is not what its stream needs: a value, a record, an event time."""
+
+
 def run_error(error: BaseException) -> SparkRunError | None:
-    """The error of the app inside one of Spark's, Siddhi's message first; None where it holds none."""
-    found = _MESSAGE.search(str(error))
-    return SparkRunError(found.group(1)) if found else None
+    """The error of the app or its input inside one of Spark's, Siddhi's message first; None where it holds none."""
+    text = _told(error)
+    if found := _MESSAGE.search(text):
+        return SparkRunError(found.group(1))
+    if found := _BAD_ROW.search(text):
+        return BadRowError(found.group(1))
+    if _BAD_HEADER.search(text):
+        file = _CSV_FILE.search(text)
+        return BadRowError(
+            f"{file.group(1) if file else 'a file'}: its header names other columns than that of the first file; files of one "
+            "source have the same columns in the same order"
+        )
+    return None
+
+
+def _told(error: BaseException) -> str:
+    """All that Spark says: of a stream, the reason is in what caused the error."""
+    return f"{error}\n{getattr(error, '_stackTrace', None) or ''}"
 
 
 @contextmanager
 def run_errors() -> Iterator[None]:
-    """Raise errors of Spark as those of the app that they hold."""
+    """Raise the app's error in place of one of Spark's that holds it: for actions of your own on an output's DataFrame.
+
+    Raises:
+        SparkRunError: an error of the app is what Spark failed with; Spark's is its cause.
+    """
     try:
         yield
     except Exception as error:
@@ -180,19 +209,37 @@ def _plain(
 
     def take(frame: DataFrame, batch: int) -> None:
         bases = {source: Base(frame, base.source, base.sequence)}
-        if len(sinks) > 1:
+        if len(sinks) > 1 or streaming.max_ahead is not None:  # what is read twice is counted twice
             frame.persist()
         try:
             for stream, sink in sinks.items():
                 branches = streaming.branches(bases, stream)
                 rows = frame_of(branches, streaming.plan.streams[stream].attributes, timestamp="_timestamp")
-                if rows is not None:
-                    sink(rows, batch)
-                started.written.setdefault(stream, 0)
+                n = 0 if rows is None else _given(sink, rows, batch)
+                started.written[stream] = started.written.get(stream, 0) + n
+            _count_ahead(streaming, started)
         finally:
             frame.unpersist()
 
     return take
+
+
+def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
+    """Give a sink rows that Spark makes only now; how many there were."""
+    if isinstance(sink, CountingSink):
+        return sink(rows, batch)
+    rows.persist()
+    try:
+        sink(rows, batch)
+        return int(rows.count())
+    finally:
+        rows.unpersist()
+
+
+def _count_ahead(streaming: Streaming, started: SparkQuery) -> None:
+    """Add what the rows of this batch, which have been read, left out."""
+    if streaming.max_ahead is not None and started._begun.wait(60):
+        started.ahead_rows += ahead_of_batch(started.query)
 
 
 def _taking(
@@ -209,6 +256,7 @@ def _taking(
                 counts[row["out"]] += row["n"]
             if times is not None and started._begun.wait(60):
                 times.note(times_of_batch(started.query))
+            _count_ahead(streaming, started)
             for out, n in counts.items():
                 if out >= LATE and out - LATE in counted_islands:
                     started.late_rows += n

@@ -10,7 +10,7 @@ from siddhi.planner.flow import expressions_of
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan
 from siddhi.planner.walk import walk
 from siddhi.query_api.span import Span
-from siddhi.spark.islands import Island, Layout
+from siddhi.spark.islands import Island, Layout, by_ranges
 
 __all__ = ["refuse", "require_batches", "require_jvm", "warnings_of"]
 
@@ -123,7 +123,10 @@ def warnings_of(plan: Plan, layout: Layout, *, strict: bool, shards: int) -> lis
         if island.is_single:
             assert island.blame is not None
             message = f"{', '.join(island.names)} run on one shard: {island.reason}"
-            found.append((message, island.blame.span, "partition by a key to run in parallel"))
+            hint = "partition by a key to run in parallel"
+            if by_ranges(island.blame):
+                hint = "where no row is in two ranges, partition by their name: with (ifThenElse(..., 'high', 'low') of ...)"
+            found.append((message, island.blame.span, hint))
         elif not island.stateless and shards > 1:
             found += _purged_by_shard(plan, island)
     if strict and found:

@@ -12,7 +12,7 @@ from siddhi.planner import Plan
 from siddhi.spark import files
 from siddhi.spark.evolution import Slot, fitted, slot_of
 from siddhi.spark.islands import cut
-from siddhi.spark.manifest import Manifest, open_again, read_manifest, write_manifest
+from siddhi.spark.manifest import Manifest, open_again, read_manifest, require_own, write_manifest
 from siddhi.spark.migration import MovedShard, split_shards, unsplittable
 from siddhi.spark.new_checkpoint import adopt_log, write_state
 from siddhi.spark.program import write_program
@@ -35,6 +35,7 @@ def migrate(
         raise ValueError(
             f"{before.shards} shards don't become {shards}: each is split into as many, so their number is a multiple ({few} ...)"
         )
+    require_own(before, plan.name if plan.app.name is not None else "", old)
     open_again(spark, old, reopen=False)
     done, planned = committed(spark, old)
     if done is None or done != planned:

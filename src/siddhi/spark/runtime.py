@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -15,21 +16,31 @@ from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan, plan
 from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
+from siddhi.spark.aggregation_reading import island_of, read_from_island
 from siddhi.spark.aggregations import aggregated, duration_of
-from siddhi.spark.bindings import Binding, check_columns, event_time
-from siddhi.spark.connectors import connectors_of, foreign_of, read_source, refuse_foreign, without_connectors
+from siddhi.spark.bindings import Binding, check_columns, check_sequence, event_time, with_times
+from siddhi.spark.connectors import (
+    Connector,
+    connectors_of,
+    foreign_of,
+    refuse_connector,
+    refuse_foreign,
+    without_connectors,
+)
 from siddhi.spark.explain import explain_layout
 from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.feeding import is_fed, require_fed
 from siddhi.spark.frames import frame_of
 from siddhi.spark.inspection import CheckpointState
 from siddhi.spark.islands import Layout, cut
 from siddhi.spark.late import LATE_POLICIES, LatePolicy
 from siddhi.spark.lowering import BatchLowering, Settings
-from siddhi.spark.native_forms import native_aggregation
+from siddhi.spark.punctuation import interval_ms
 from siddhi.spark.query import Sink, SparkQuery, run_errors
 from siddhi.spark.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.resharding import migrate
-from siddhi.spark.sinks import DeclaredSink, declared_sinks
+from siddhi.spark.sinks import DeclaredSinks, declared_sinks
+from siddhi.spark.sources import declared_binding
 from siddhi.spark.starting import Starter
 
 __all__ = ["SparkRuntime"]
@@ -51,6 +62,9 @@ class SparkRuntime:
             ``'flush'`` lets time go on until nothing waits for it.
         late: what happens to rows of a stream that come behind the watermark: ``'drop'`` counts them, ``'side'`` puts them
             out as ``<Stream>__late``, ``'error'`` ends the query.
+        max_clock_skew: of streams, how far ahead of the system's clock the event time of a row may be (``'1 hour'``). Rows further
+            ahead, which would make all others late, are left out and counted, or end the query with ``late='error'``. None:
+            as far as they like.
         strict: whether warnings, such as that a query runs on one shard, are errors.
 
     Raises:
@@ -68,6 +82,7 @@ class SparkRuntime:
         prefer: str = "native",
         end_of_input: str = "hold",
         late: LatePolicy = "drop",
+        max_clock_skew: str | None = None,
         strict: bool = False,
     ) -> None:
         if shards < 1:
@@ -80,6 +95,7 @@ class SparkRuntime:
             raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
         self._spark = spark
         self._late = late
+        self._max_clock_skew = max_clock_skew
         model = parse(app)
         self._connectors = connectors_of(model)
         self._foreign = foreign_of(model)
@@ -147,18 +163,29 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            ValueError: a column is missing or of another type; all of what does not fit is named.
+            ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
         """
         self._require_stream(stream)
+        self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
+
+    def _bind(self, binding: Binding) -> None:
+        stream, frame, what = binding.stream, binding.frame, f"stream '{binding.stream}'"
         found = self._plan.streams[stream]
         if found.origin is StreamOrigin.TRIGGER:
             raise ValueError(f"'{stream}' is a trigger: the clock fills it")
-        check_columns(f"stream '{stream}'", frame, found.attributes)
-        event_time(frame, timestamp, f"stream '{stream}'")
+        check_columns(what, frame, found.attributes)
+        check_sequence(what, frame, binding.sequence)
+        event_time(frame, binding.timestamp, what)
+        for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
+            if frame.isStreaming and text is not None:
+                try:
+                    interval_ms(self._spark, text)
+                except ValueError as error:
+                    raise ValueError(f"{what} can't be bound: {name}: {error}") from error
         others = [binding.frame.isStreaming for binding in self._bindings.values()]
         if others and others[0] != frame.isStreaming:
             raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
-        self._bindings[stream] = Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle)
+        self._bindings[stream] = replace(binding, frame=with_times(frame, binding.timestamp, what))
 
     def bind_table(self, table: str, frame: DataFrame) -> None:
         """Give a table that no query writes its rows.
@@ -217,10 +244,18 @@ class SparkRuntime:
         """Compute several streams with one pass per island; the islands' rows are cached until the session ends.
 
         Args:
-            outputs: their names; None: all that queries fill and nobody else reads.
+            outputs: their names; None: all that queries fill and nobody else reads, where they come from what is bound.
             meta: whether to add ``_timestamp``.
+
+        Raises:
+            DefinitionNotExistError: there is no such stream.
+            ValueError: nothing is bound to a stream that one comes from, or it has an attribute of type object.
         """
-        return self._outputs(list(outputs if outputs is not None else self._ends()), meta=meta, cache=True)
+        if outputs is None:
+            self._bind_declared(streaming=False)
+            layout = self._layout(streaming=False)
+            outputs = [name for name in self._ends() if is_fed(self._plan, layout, name, self._bindings)]
+        return self._outputs(list(outputs), meta=meta, cache=True)
 
     def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
         for stream in streams:
@@ -229,6 +264,8 @@ class SparkRuntime:
         if self._is_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
         lowering = self._lowering(streams)
+        for stream in streams:
+            require_fed(self._plan, self._layout(streaming=False), stream, self._bindings)
         lowering.cache_islands = cache
         found = {}
         for stream in streams:
@@ -254,23 +291,25 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such aggregation.
-            ValueError: it has no such buckets, is not native, or nothing is bound.
+            ValueError: it has no such buckets, has an attribute of type object, or nothing is bound.
         """
         found = self._plan.aggregations.get(name)
         if found is None:
             known = self._plan.aggregations
             raise DefinitionNotExistError(f"app '{self.name}' has no aggregation '{name}'{did_you_mean(name, known)}")
-        form = native_aggregation(found, streaming=False, exact_floats=self._settings.exact_floats)
-        if isinstance(form, str):
-            raise ValueError(f"aggregation '{name}' does not run on Spark: {form}")
         duration = duration_of(found, per)
         self._bind_declared(streaming=False)
         if self._is_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
-        branches = self._lowering([found.input.source]).branches(found.input.source)
-        if not branches:
-            raise ValueError(f"nothing fills stream '{found.input.source}'")
-        return aggregated(found, branches, duration)
+        if any(str(a.type) == "object" for a in found.attributes):
+            raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
+        layout, source = self._layout(streaming=False), found.input.source
+        lowering = self._lowering([source])
+        require_fed(self._plan, layout, source, self._bindings)
+        island = island_of(layout, name)
+        if island is not None:
+            return read_from_island(lowering, island, found, duration)
+        return aggregated(found, lowering.branches(source), duration)
 
     # --- streams
 
@@ -312,7 +351,14 @@ class SparkRuntime:
         self._checkpoint = checkpoint
         return query
 
-    def finish(self, checkpoint: str, sinks: Mapping[str, Sink] | None = None) -> SparkQuery:
+    def finish(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink] | None = None,
+        *,
+        evolve: bool = False,
+        reopen: bool = False,
+    ) -> SparkQuery:
         """Take what there is to read, release what is held back, and close the checkpoint.
 
         With ``end_of_input='hold'`` time ends at the last event, with ``'flush'`` it goes on until nothing waits for it.
@@ -320,12 +366,15 @@ class SparkRuntime:
         Args:
             checkpoint: that of :meth:`start`.
             sinks: as for :meth:`start`.
+            evolve: as for :meth:`start`.
+            reopen: as for :meth:`start`.
 
         Raises:
             SparkRunError: the app failed; the checkpoint stays open.
         """
         require_jvm(self._spark, "finish")
-        return self._starter().finish(checkpoint, self._sinks(sinks), self._streamed_tables())
+        starter, found = self._starter(), self._sinks(sinks)
+        return starter.finish(checkpoint, found, self._streamed_tables(), evolve=evolve, reopen=reopen)
 
     def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
         """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
@@ -386,12 +435,14 @@ class SparkRuntime:
     def _starter(self) -> Starter:
         self._bind_declared(streaming=True)
         layout = self._layout(streaming=True)
-        return Starter(self._spark, self._plan, layout, self._bindings, self._settings, self._late)
+        return Starter(
+            self._spark, self._plan, layout, self._bindings, self._settings, self._late, self._max_clock_skew
+        )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
         return self._declared_sinks() if sinks is None else sinks
 
-    def _declared_sinks(self) -> dict[str, DeclaredSink]:
+    def _declared_sinks(self) -> dict[str, DeclaredSinks]:
         refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
         return declared_sinks(self.name, self._connectors)
 
@@ -417,18 +468,16 @@ class SparkRuntime:
         """Bind the streams that have a source in the app, and none of the user's."""
         unread = [c for c in self._foreign if c.direction == "source" and c.stream not in self._bindings]
         refuse_foreign(unread, self._model)
+        sources: dict[str, list[Connector]] = {}
         for connector in self._connectors:
             if connector.direction == "source" and connector.stream not in self._bindings:
-                frame = read_source(self._spark, connector, self._plan.streams[connector.stream], streaming=streaming)
-                options = connector.options
-                self.bind(
-                    connector.stream,
-                    frame,
-                    timestamp=options["timestamp"],
-                    watermark=options.get("watermark", "0 seconds") if streaming else None,
-                    sequence=("partition", "offset") if connector.type == "kafka" else (),
-                    max_idle=options.get("max.idle") if streaming else None,
-                )
+                sources.setdefault(connector.stream, []).append(connector)
+        for stream, found in sources.items():
+            binding = declared_binding(self._spark, self._model, self._plan.streams[stream], found, streaming=streaming)
+            try:
+                self._bind(binding)
+            except ValueError as error:
+                raise refuse_connector(found[0], self._model, str(error), "or bind a DataFrame") from error
 
     @property
     def _is_streaming(self) -> bool:

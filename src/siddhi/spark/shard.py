@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi._version import __version__
-from siddhi.errors import SparkRunError
+from siddhi.errors import SiddhiAppError, SparkRunError
 from siddhi.spark.program import IslandProgram, OutputShape
 
 __all__ = ["ARROW_TYPES", "Shard", "tagged"]
@@ -25,6 +25,7 @@ ARROW_TYPES = {
     "string": pa.string(),
 }
 _TIME = "__siddhi_time"
+_AT_ONCE = 50_000
 
 logger = logging.getLogger("siddhi")
 
@@ -123,6 +124,23 @@ class Shard:
             batch = found[output.collected]
             if len(batch):
                 yield number, pa.record_batch(batch)
+
+    def answer(self, asked: str, shape: OutputShape) -> Iterator[pa.RecordBatch]:
+        """The rows of an on-demand query, its attributes followed by event time.
+
+        Raises:
+            SparkRunError: it failed.
+        """
+        try:
+            rows = [event.data for event in self._runtime.query(asked)]
+        except SiddhiAppError as error:
+            raise SparkRunError(f"{error.message} (app '{self.program.app}', shard {self.number})") from error
+        types = [ARROW_TYPES[kind] for kind in shape.types]
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            columns = [pa.array(column, type_) for column, type_ in zip(zip(*some, strict=True), types, strict=True)]
+            columns.append(pa.array(np.full(len(some), self._runtime.now, np.int64)))
+            yield pa.RecordBatch.from_arrays(columns, names=[*(f"c{n}" for n in range(len(types))), _TIME])
 
     def pieces(self) -> dict[bytes, bytes]:
         """The state in pieces, called by what is in them; ``b""`` lists the others."""

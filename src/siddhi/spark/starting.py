@@ -15,6 +15,7 @@ from siddhi.planner import Plan
 from siddhi.spark import files
 from siddhi.spark.bindings import Binding
 from siddhi.spark.evolution import slot_of
+from siddhi.spark.feeding import require_fed
 from siddhi.spark.frames import frame_of
 from siddhi.spark.islands import Island, Layout
 from siddhi.spark.last_times import LastTimes
@@ -52,6 +53,7 @@ class Starter:
     bindings: Mapping[str, Binding]
     settings: Settings
     late: LatePolicy
+    max_clock_skew: str | None = None
 
     def start(
         self,
@@ -119,9 +121,18 @@ class Starter:
                 max(0.2, min(5.0, min(patience.values()) / 4)),
             ).start()
 
-    def finish(self, checkpoint: str, sinks: Mapping[str, Sink], tables: Mapping[str, bytes]) -> SparkQuery:
+    def finish(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink],
+        tables: Mapping[str, bytes],
+        *,
+        evolve: bool = False,
+        reopen: bool = False,
+    ) -> SparkQuery:
         """See :meth:`siddhi.spark.SparkRuntime.finish`."""
-        first = self.start(checkpoint, sinks, tables, trigger={"availableNow": True})
+        now = {"availableNow": True}
+        first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen)
         first.await_termination()
         graces = self._graces()
         ends = {}
@@ -137,6 +148,7 @@ class Starter:
         query.await_termination()
         mark_closed(self.spark, checkpoint, "flush" if self.settings.flush else "hold")
         query.late_rows += first.late_rows
+        query.ahead_rows += first.ahead_rows
         for stream, n in first.written.items():
             query.written[stream] = query.written.get(stream, 0) + n
         return query
@@ -196,6 +208,7 @@ class Starter:
             last_clock=LAST_CLOCK,
             tables=tables,
             ranges=ranges,
+            max_ahead=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
         )
 
     def _manifest(self, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
@@ -233,6 +246,7 @@ class Starter:
             held = self.plan.streams[base].attributes
             if any(str(attribute.type) == "object" for attribute in held):
                 raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
+            require_fed(self.plan, self.layout, base, self.bindings)
         refuse_chains(self.plan, self.layout)
         found = plan_streaming(self.plan, self.layout, list(sinks))
         if not found.programs and len(self.bindings) > 1:
@@ -293,7 +307,7 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
 
 
 def _described(binding: Binding) -> list[str]:
-    return [binding.timestamp, binding.watermark or "", *binding.sequence]
+    return [binding.timestamp, binding.watermark or "", *binding.sequence, *binding.sources]
 
 
 def _logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:

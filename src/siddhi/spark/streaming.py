@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from siddhi.planner import Plan
 from siddhi.planner.nodes import QueryPlan
+from siddhi.spark.ahead import behind_clock
 from siddhi.spark.bindings import Binding, bound, event_timestamp
 from siddhi.spark.expressions import SPARK_TYPES
 from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch, attribute_column
@@ -99,6 +100,7 @@ class Streaming:
         run: identifies this run of the query.
         last_clock: from this watermark on (ms) time goes on until nothing waits for it.
         ranges: the shards of each island.
+        max_ahead: how far (ms) rows may be ahead of the clock; None: as far as they like.
     """
 
     plan: Plan
@@ -112,6 +114,7 @@ class Streaming:
     last_clock: int
     tables: Mapping[str, bytes]
     ranges: tuple[ShardRange, ...]
+    max_ahead: int | None = None
 
     def released(self, spark: SparkSession) -> DataFrame:
         """What the stateful operator puts out: see :data:`siddhi.spark.pack.RELEASED`."""
@@ -136,6 +139,11 @@ class Streaming:
             binding = self.bindings.get(stream)
             if binding is None:
                 continue
+            if self.max_ahead is not None:
+                time = event_timestamp(binding.frame, binding.timestamp)
+                app, late = self.plan.name, self.late
+                kept = behind_clock(binding.frame, time, self.max_ahead, stream=stream, app=app, late=late)
+                binding = replace(binding, frame=kept)
             frame = watermarked(spark, binding, self.punctuation.get(stream))
             attributes = self.plan.streams[stream].attributes
             found[stream] = bound(replace(binding, frame=frame), attributes, source=sources[stream], sequence=sequence)

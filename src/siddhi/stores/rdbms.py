@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.io.options import OptionHolder
@@ -18,6 +18,7 @@ from siddhi.stores.rdbms_copy import copier
 from siddhi.stores.rdbms_engine import make_engine, reachable
 from siddhi.stores.rdbms_schema import check_table, describe_table, make_table
 from siddhi.stores.rdbms_sql import SqlExpressions
+from siddhi.stores.rdbms_violation import Violation, violation_of
 from siddhi.stores.record_table import Parameters, Record, TableContext
 from siddhi.types import AttributeType
 
@@ -175,10 +176,12 @@ class RdbmsTable(QueryableRecordTable):
             try:
                 with connection.begin_nested():
                     self._execute(connection, statement, bound)
-            except IntegrityError:
+            except DBAPIError as error:
+                if violation_of(error) is Violation.OTHER:
+                    raise
                 # One of them gives two rows one key: the others are to be done.
                 for values, shown in zip(bound, parameters, strict=True):
-                    self._change(connection, statement, values, shown, refused)
+                    self._change(connection, statement, values, shown, sets, refused)
 
     def update_or_add(
         self,
@@ -190,25 +193,44 @@ class RdbmsTable(QueryableRecordTable):
     ) -> None:
         condition = condition or self._everything
         upsert = self._upsert(condition, sets)
+        if upsert is not None:
+            self._update_or_add_by_key(upsert, parameters, records)
+            return
         with self._refusing() as refused, self._transaction() as connection:
-            if upsert is not None:
-                brought = [
-                    self._row(record) | self._bound(values)
-                    for values, record in zip(parameters, records, strict=True)
-                    if not self._lacks_key(record, refused)
-                ]
-                self._execute(connection, upsert, brought)
-                return
             statement = self._update(condition, sets)
             missing = [
                 position
                 for position, values in enumerate(parameters)
-                if not self._change(connection, statement, self._bound(values), values, refused)
+                if not self._change(connection, statement, self._bound(values), values, sets, refused)
             ]
             if missing:
                 # Of several, a later one may change what an earlier one adds.
                 added = reduce(missing) if len(missing) > 1 else [records[missing[0]]]
                 self._add(connection, added, refused)
+
+    def _update_or_add_by_key(self, upsert: Any, parameters: Sequence[Parameters], records: Sequence[Record]) -> None:
+        with self._refusing() as refused:
+            brought = [
+                (record, self._row(record) | self._bound(values))
+                for values, record in zip(parameters, records, strict=True)
+                if not self._lacks_key(record, refused)
+            ]
+            try:
+                with self._transaction() as connection:
+                    self._execute(connection, upsert, [values for _, values in brought])
+            except DBAPIError as error:
+                if violation_of(error) is not Violation.TAKEN:
+                    raise
+                # Something else is unique, too: the others are to be done.
+                with self._transaction() as connection:
+                    for record, values in brought:
+                        try:
+                            with connection.begin_nested():
+                                connection.execute(upsert, values)
+                        except DBAPIError as one:
+                            if violation_of(one) is not Violation.TAKEN:
+                                raise
+                            refused.append((record, _reason(one)))
 
     def update_or_add_each(
         self,
@@ -218,13 +240,14 @@ class RdbmsTable(QueryableRecordTable):
         records: Sequence[Record],
     ) -> None:
         condition = condition or self._everything
-        if self._upsert(condition, sets) is not None:
-            self.update_or_add(condition, parameters, sets, records, lambda _: ())
+        upsert = self._upsert(condition, sets)
+        if upsert is not None:
+            self._update_or_add_by_key(upsert, parameters, records)
             return
         statement = self._update(condition, sets)
         with self._refusing() as refused, self._transaction() as connection:
             for values, record in zip(parameters, records, strict=True):
-                if not self._change(connection, statement, self._bound(values), values, refused):
+                if not self._change(connection, statement, self._bound(values), values, sets, refused):
                     self._add(connection, [record], refused)
 
     def _execute(self, connection: sa.Connection, statement: Any, bound: Sequence[dict[str, Any]]) -> None:
@@ -239,8 +262,22 @@ class RdbmsTable(QueryableRecordTable):
         try:
             with self._transaction() as connection:
                 connection.execute(self._insert, self._row(record))
-        except IntegrityError as error:
+        except DBAPIError as error:
+            if not self._is_taken(record, error):
+                raise
             refused.append((record, _reason(error)))
+
+    def _is_taken(self, record: Record, error: DBAPIError, connection: sa.Connection | None = None) -> bool:
+        """Whether a row could not be added because its key is taken; else the event has failed."""
+        violation = violation_of(error)
+        if violation is not Violation.UNTOLD or not self._context.primary_key:
+            return violation is Violation.TAKEN
+        if connection is None:
+            with self._transaction() as connection:
+                return self._is_taken(record, error, connection)
+        key = [self._columns[position] == record[position] for position in self._context.primary_key]
+        asked: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(self._table).where(*key).limit(1)
+        return connection.execute(asked).first() is not None
 
     def _add(self, connection: sa.Connection, records: Sequence[Record], refused: list[tuple[Record, str]]) -> None:
         whole = [record for record in records if not self._lacks_key(record, refused)]
@@ -256,8 +293,12 @@ class RdbmsTable(QueryableRecordTable):
                     self._copy(connection, records)
                 else:
                     connection.execute(self._insert, [self._row(record) for record in records])
-        except IntegrityError as error:
+        except DBAPIError as error:
+            if violation_of(error) in (Violation.OTHER, Violation.NULL):
+                raise
             if len(records) == 1:
+                if not self._is_taken(records[0], error, connection):
+                    raise
                 refused.append((records[0], _reason(error)))
             elif not self._add_new(connection, records, refused, _reason(error)):
                 # Not for its key, or of a database that tells no more: both halves are tried.
@@ -279,7 +320,11 @@ class RdbmsTable(QueryableRecordTable):
             with connection.begin_nested():
                 rows = connection.execute(self._insert_new, [self._row(record) for record in first.values()])
                 added = {id(first[tuple(row)]) for row in rows}
-        except (IntegrityError, KeyError):
+        except KeyError:
+            return False
+        except DBAPIError as error:
+            if violation_of(error) in (Violation.OTHER, Violation.NULL):
+                raise
             return False
         refused += [(record, why) for record in records if id(record) not in added]
         return True
@@ -290,6 +335,7 @@ class RdbmsTable(QueryableRecordTable):
         statement: sa.Update,
         values: dict[str, Any],
         shown: Parameters,
+        sets: Mapping[int, _Value],
         refused: list[tuple[Record, str]],
     ) -> bool:
         """Change rows for one event; whether any matched."""
@@ -297,9 +343,25 @@ class RdbmsTable(QueryableRecordTable):
             with connection.begin_nested():
                 changed: int = connection.execute(statement, values).rowcount
                 return changed > 0
-        except IntegrityError as error:
-            refused.append((tuple(shown.values()), _reason(error)))
+        except DBAPIError as error:
+            why = self._refusal(error, shown, sets)
+            if why is None:
+                raise
+            refused.append((tuple(shown.values()), why))
             return True
+
+    def _refusal(self, error: DBAPIError, shown: Parameters, sets: Mapping[int, _Value]) -> str | None:
+        """Why a change is not made, where that is for the primary key; None: the event has failed."""
+        violation = violation_of(error)
+        keys = [position for position in self._context.primary_key if position in sets]
+        if violation in (Violation.NULL, Violation.UNTOLD):
+            for position in keys:
+                source = sets[position].source
+                if isinstance(source, Parameter) and shown.get(source.name) is None:
+                    return f"its primary key {self._columns[position].name} is null"
+        if violation is Violation.TAKEN or (violation is Violation.UNTOLD and keys):
+            return _reason(error)
+        return None
 
     def _lacks_key(self, record: Record, refused: list[tuple[Record, str]]) -> bool:
         for position in self._context.primary_key:
@@ -409,4 +471,7 @@ def _output(value: Expression) -> int | None:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    return str(getattr(error, "orig", error))
+    given: Any = getattr(error, "orig", None) or error
+    if given.args and isinstance(given.args[0], dict):  # all that the server says, as pg8000 gives it
+        return str(given.args[0].get("M", given))
+    return str(given)

@@ -16,7 +16,7 @@ from siddhi.io.options import OptionHolder
 from siddhi.stores.rdbms_numbers import add_functions
 from siddhi.stores.rdbms_silence import TIME_LIMIT, SilenceLimit, seconds_of
 
-__all__ = ["driver_limits", "make_engine", "reachable"]
+__all__ = ["driver_limits", "make_engine", "reachable", "sqlstate_of"]
 
 _AWAY = ("08", "40", "53", "55", "57")
 """Classes of SQLSTATE: connection, transaction to be repeated, no resources, object in use, operator intervention."""
@@ -110,7 +110,7 @@ def reachable() -> Iterator[None]:
 
 
 def _says_away(error: DBAPIError) -> bool:
-    state = _sqlstate(error.orig)
+    state = sqlstate_of(error.orig)
     if state is not None:
         return state[:2] in _AWAY
     if not isinstance(error, (OperationalError, InterfaceError)):
@@ -120,7 +120,7 @@ def _says_away(error: DBAPIError) -> bool:
     return True
 
 
-def _sqlstate(error: BaseException | None) -> str | None:
+def sqlstate_of(error: BaseException | None) -> str | None:
     """The SQLSTATE that a driver gives with an error, in one of the ways that drivers do."""
     given: Any = getattr(error, "sqlstate", None) or getattr(error, "pgcode", None)
     if given is None and error is not None and error.args and isinstance(error.args[0], dict):

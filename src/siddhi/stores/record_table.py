@@ -52,7 +52,7 @@ class RecordTable(Connector):
     ``destroy`` when it is shut down. Conditions and values are compiled once, while it is created, before ``connect``.
     Everything below ``compile_value`` is called by one thread at a time, under the lock of the app, and may raise
     :class:`siddhi.errors.ConnectionUnavailableError`: then the store is connected again, in growing intervals, and the
-    call repeated until it succeeds. So a call that fails has changed nothing.
+    call repeated until it succeeds. So a call that fails has changed nothing, however many events it is for.
 
     ``condition`` is what :meth:`compile_condition` gave; None: every row matches. ``sets`` are positions of attributes
     with what :meth:`compile_value` gave for them; all of them read the row as it was before. Names of parameters are unique in a condition and its assignments.
@@ -125,6 +125,10 @@ class RecordTable(Connector):
         reduce: Callable[[Iterable[int]], Sequence[Record]],
     ) -> None:
         """Change the rows that match, for one event after the other; then add what those bring that matched none.
+
+        A store that has a method of its own is given all events of a chunk, and does all of it or nothing. This one, which
+        calls others, is asked for one event at a time; the app makes those calls for a chunk of several by itself, and
+        where one fails it goes on there.
 
         Args:
             condition: see the class.

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from siddhi import Event, SiddhiManager
-from siddhi.errors import CannotRestoreStateError, ConnectionUnavailableError, NotRunningError
+from siddhi.errors import CannotRestoreStateError, ConnectionUnavailableError, NotRunningError, SiddhiAppCreationError
 from siddhi.io import InMemoryBroker
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
 from tests.runtime.connectors.kit import Doors
@@ -128,8 +128,51 @@ def test_any_other_failure_ends_the_start(doors):
         runtime.start()
     assert not runtime.is_running
     assert doors.inner.calls[-2:] == ["disconnect", "destroy"]
-    with pytest.raises(NotRunningError):
-        runtime.start()
+    doors.inner.broken = None
+    with runtime:
+        assert doors.inner.calls[-2:] == ["init", "connect"]
+
+
+def test_a_new_source_connects_when_the_app_starts_again(doors, caplog):
+    with doors.running(APP) as runtime:
+        old = listener_of(runtime)
+        old.on_event(Event(1, ("a", 1)))
+    rows = collect(runtime, "S")
+    with runtime:
+        assert doors.inner.calls == ["init", "connect", "disconnect", "destroy", "init", "connect"]
+        listener_of(runtime).on_event(Event(2, ("a", 2)))
+        old.on_event(Event(3, ("a", 3)))  # of one that was told to disconnect, and does not
+    assert rows == [("a", 2)]
+    assert "the app is not running; dropped: Event" in caplog.text
+
+
+def test_an_app_whose_source_can_not_be_made_again_stays_shut_down(doors, monkeypatch):
+    with doors.running(APP) as runtime:
+        state = runtime.snapshot()
+
+    def fail(*given) -> None:
+        raise ValueError("no such door")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("tests.runtime.connectors.kit.DoorSource.init", fail)
+        for again in (runtime.start, runtime.debug, lambda: runtime.restore(state)):
+            with pytest.raises(SiddhiAppCreationError, match="no such door"):
+                again()
+    assert repr(runtime).endswith("(shut down)>")
+    assert runtime.snapshot() == state
+    with runtime:
+        assert doors.inner.calls[-2:] == ["init", "connect"]
+
+
+def test_attempts_to_connect_begin_anew_when_the_app_starts_again(doors):
+    doors.inner.down = True
+    with doors.running(APP) as runtime:
+        doors.time.run()
+    with runtime:
+        doors.inner.down = False
+        assert doors.time.run() == 1
+        assert runtime.statistics.connectors == {}
+    assert doors.time.pauses == [5, 10, 5]
 
 
 def test_sources_may_start_later_than_their_app(doors):

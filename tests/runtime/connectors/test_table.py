@@ -63,6 +63,31 @@ def test_a_store_is_made_when_the_app_is_created_and_connected_when_it_starts(he
     assert shelf.calls == ["init", "connect", "disconnect", "destroy"]
 
 
+def test_a_store_is_made_anew_when_the_app_starts_again(held):
+    manager, shelf = held
+    started = app(manager)
+    started.send("I", ("a", 1))
+    started.runtime.shutdown()
+    started.runtime.start()
+    started.send("I", ("b", 2))
+    assert started.rows() == [("a", 1), ("b", 2)]
+    started.runtime.shutdown()
+    lives = [
+        "init",
+        "connect",
+        "add",
+        "disconnect",
+        "destroy",
+        "init",
+        "connect",
+        "add",
+        "find",
+        "disconnect",
+        "destroy",
+    ]
+    assert shelf.calls == lives
+
+
 def test_rows_outlive_the_app_and_are_in_no_snapshot(held):
     manager, _ = held
     first = app(manager)

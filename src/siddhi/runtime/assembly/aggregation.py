@@ -26,7 +26,7 @@ from siddhi.query_api.definition import Duration
 from siddhi.query_api.expression import CompareOperator
 from siddhi.runtime.assembly.aggregation_store import BucketStore
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters
-from siddhi.runtime.assembly.expressions import ExpressionBuilder
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.stage import Stage
 from siddhi.runtime.assembly.types import layout_of
@@ -56,6 +56,7 @@ _FINISHES = {
     OutputKind.MEAN: FinishKind.MEAN,
     OutputKind.SIZE: FinishKind.SIZE,
     OutputKind.SPREAD: FinishKind.SPREAD,
+    OutputKind.COMPUTED: FinishKind.COMPUTED,
 }
 _GATED = (AttributeType.STRING, AttributeType.LONG, AttributeType.INT)
 _HOUR_MS = 3_600_000
@@ -160,6 +161,7 @@ class BuiltAggregation:
             for duration, table in zip(plan.durations, plan.tables, strict=True)
         ]
         in_memory = tables[0][1]
+        over_rows = self.site.builder({0: Cells(layout_of(plan.stored))})
         fold = Fold(
             in_memory.pool if isinstance(in_memory, Table) else EventPool(layout_of(plan.stored)),
             self.pool,
@@ -167,7 +169,15 @@ class BuiltAggregation:
                 (int(_FOLDS[base.kind]), None if base.argument is None else builder.build(base.argument), base.position)
                 for base in plan.base_values
             ],
-            [(int(_FINISHES[output.kind]), output.position, output.count) for output in plan.outputs],
+            [
+                (
+                    int(_FINISHES[output.kind]),
+                    output.position,
+                    output.count,
+                    None if output.expression is None else over_rows.build(output.expression),
+                )
+                for output in plan.outputs
+            ],
             -1 if plan.last is None else plan.last,
         )
         return Aggregation(

@@ -105,7 +105,6 @@ class Assembly:
         self.context = context = AppContext(plan.name)
         share_broker_lock(plan, context)  # before anything takes the lock for its own
         self.faults = FaultHandling(context, error_store)
-        self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
         self.junctions: dict[str, StreamJunction] = {}
         self.async_streams: dict[str, AsyncStream] = {}
         self._pools: dict[tuple[object, ...], EventPool] = {}
@@ -173,14 +172,10 @@ class Assembly:
             for table in self.plan.tables.values()
         }
 
-    def input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
-        """What sends into a stream from outside; the same one for every call."""
-        handler = self._input_handlers.get(stream)
-        if handler is None:
-            buffered = self.async_streams.get(stream)
-            handler = InputHandler(self.context, self.junctions[stream]) if buffered is None else buffered.input_handler
-            self._input_handlers[stream] = handler
-        return handler
+    def new_input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
+        """What sends into a stream from outside."""
+        buffered = self.async_streams.get(stream)
+        return InputHandler(self.context, self.junctions[stream]) if buffered is None else buffered.new_input_handler()
 
     def built_queries(self) -> dict[str, BuiltQuery]:
         """All queries, those of partitions as ``partition/query``."""
@@ -257,7 +252,8 @@ class Assembly:
             from siddhi.runtime.assembly.connectors import build_sink, build_source
 
         for stream in connected:
-            handler = self.input_handler(stream.id)
+            # Of their own: those of users go on with the app when it starts anew, its sources are left behind.
+            handler = self.new_input_handler(stream.id)
             junction = self.junctions[stream.id]
             sources[stream.id] = [
                 build_source(plan, number, stream, self.context, handler, self.faults, retries)

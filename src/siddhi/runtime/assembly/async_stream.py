@@ -34,7 +34,6 @@ class AsyncStream:
     Attributes:
         entry: where the app's own queries send.
         buffer: between the entries and ``junction``.
-        input_handler: where everybody else sends.
     """
 
     def __init__(self, context: AppContext, junction: StreamJunction, settings: AsyncSettings) -> None:
@@ -48,10 +47,12 @@ class AsyncStream:
         self.buffer = AsyncBuffer(context, junction, settings.buffer_size, settings.batch_size_max)
         self.entry = _entry(context, junction, AsyncEntry(self.buffer, False, None))
         lock = self._gate.lock
-        self.input_handler = AsyncInputHandler(
-            InputHandler(self._gate, _entry(self._gate, junction, AsyncEntry(self.buffer, True, lock))),
-            InputHandler(self._gate, _entry(self._gate, junction, AsyncEntry(self.buffer, False, lock))),
-        )
+        self._stamped = InputHandler(self._gate, _entry(self._gate, junction, AsyncEntry(self.buffer, True, lock)))
+        self._unstamped = InputHandler(self._gate, _entry(self._gate, junction, AsyncEntry(self.buffer, False, lock)))
+
+    def new_input_handler(self) -> AsyncInputHandler:
+        """A way in for everybody else."""
+        return AsyncInputHandler(self._stamped, self._unstamped)
 
     def start(self) -> None:
         """Take events and start the workers."""
@@ -120,6 +121,10 @@ class AsyncInputHandler:
     def __init__(self, stamped: InputHandler, unstamped: InputHandler) -> None:
         self._stamped = stamped
         self._unstamped = unstamped
+
+    def rebind(self, other: AsyncInputHandler) -> None:
+        """Send where another handler of a stream of these attributes sends."""
+        self._stamped, self._unstamped = other._stamped, other._unstamped
 
     @property
     def stream(self) -> str:

@@ -69,8 +69,9 @@ def build_store_output(
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
     name = _text(plan, table) if span is not None else ""  # texts of on-demand queries have no end
     if plan.action is Action.UPDATE_OR_INSERT:
-        pending = in_memory(table.pending(pool_of))
-        assert isinstance(pending, TableUpdateOrInsert)
+        keyed = in_memory(table.pending(pool_of))
+        assert isinstance(keyed, TableUpdateOrInsert)
+        pending = keyed.pending or keyed
         stage = StoreUpdateOrInsert(
             context,
             pending.pool,

@@ -107,8 +107,14 @@ def _build(
     )
     if plan.action is Action.UPDATE:
         return TableUpdate(context, pool, layout, built.search, assignments)
-    overwrites = _sets_everything(sets, table) and all(_is_output(built.key.get(p), p) for p in table.primary_key)
-    return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, overwrites)
+    by_own_key = all(_is_output(built.key.get(p), p) for p in table.primary_key)
+    overwrites = by_own_key and _sets_everything(sets, table)
+    pending: TableUpdateOrInsert | None = None
+    if table.primary_key and not overwrites and not (by_own_key and _leaves_key(needed, table)):
+        made = _build(plan, layout, site, tables.pending(plan.target), pool_of, span)
+        assert isinstance(made, TableUpdateOrInsert)
+        pending = made
+    return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, overwrites, pending)
 
 
 def _reads_time(condition: TypedExpression | None) -> bool:
@@ -134,6 +140,11 @@ def _value(set_: SetPlan, table: Table, builder: ExpressionBuilder, span: Span |
 def _sets_everything(sets: list[SetPlan], table: Table) -> bool:
     """Whether every attribute is set to the output's of its name."""
     return len(sets) == table.layout.width and all(_is_output(set_.value, set_.position) for set_ in sets)
+
+
+def _leaves_key(sets: list[SetPlan], table: Table) -> bool:
+    """Whether a row keeps its primary key."""
+    return all(set_.position not in table.primary_key for set_ in sets)
 
 
 def _is_output(value: TypedExpression | None, position: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
@@ -81,9 +81,22 @@ class Tables:
         """Of the rows of a table."""
         return self.stores[id_].pool if id_ in self.stores else self._tables[id_].pool
 
+    def pending(self, id_: str) -> Tables:
+        """A table of the attributes of one kept in memory, empty and without its key: for rows that are not added yet."""
+        plan, table = self._plans[id_], self._tables[id_]
+        made = Tables((), self._context, lambda _: table.pool)
+        # Looked up by the same attributes as the rows that are there, but it is no set of rows for that.
+        made._plans[id_] = replace(plan, primary_key=(), indexes=tuple({*plan.primary_key, *plan.indexes}))
+        made._tables[id_] = Table(self._context, id_, table.pool, table.layout, ())
+        return made
+
     def states(self) -> dict[str, TableState]:
         """What a snapshot saves, by table."""
         return {id_: TableState(table) for id_, table in self._tables.items()}
+
+    def keyed(self) -> list[Table]:
+        """The tables in memory that have a primary key."""
+        return [table for table in self._tables.values() if table.primary_key]
 
     def make_in(self, node: InTable, builder: ExpressionBuilder) -> Executor:
         """The executor of ``condition in table``; the condition sees what the builder sees, and the row."""

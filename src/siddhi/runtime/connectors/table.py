@@ -13,6 +13,7 @@ from siddhi.persistence.error_store import ErrorOccurrence
 from siddhi.runtime.connectors.connection import Connection
 from siddhi.runtime.connectors.retry import Backoff, RetryScheduler
 from siddhi.runtime.connectors.table_gather import WriteGather
+from siddhi.runtime.connectors.table_steps import UpdateOrAddSteps
 from siddhi.stores.record_table import Parameters, Record, RecordTable
 
 __all__ = ["StoreRuntime"]
@@ -23,6 +24,7 @@ _R = TypeVar("_R")
 
 Reduce = Callable[[Iterable[int]], Sequence[Record]]
 Run = Callable[[Sequence[Parameters], Sequence[Record]], None]
+Left = Callable[[], Sequence[int]]
 Save = Callable[[Exception, Sequence[Event], ErrorOccurrence, object], bool]
 
 
@@ -148,20 +150,23 @@ class StoreRuntime:
         change: str = "",
     ) -> None:
         """Change the rows that match; add what matched none."""
-        self._change(
-            lambda some, brought: self.store.update_or_add(
-                condition,
-                some,
-                sets,
-                brought,
-                # One by one, none comes before the row that is to be added.
-                reduce if len(brought) == len(records) else lambda positions: [brought[i] for i in positions],
-            ),
-            ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
-            values,
-            records,
-            change,
-        )
+        store, left = self.store, None
+        if len(records) > 1 and type(store).update_or_add is RecordTable.update_or_add:
+            # Of many calls, those that are done are not made again where one fails.
+            steps = UpdateOrAddSteps(store, condition, values, sets, records, reduce)
+            together, left = steps.run, steps.left
+        else:
+
+            def together() -> None:
+                store.update_or_add(condition, values, sets, records, reduce)
+
+        def run(some: Sequence[Parameters], brought: Sequence[Record]) -> None:
+            if len(brought) == len(records):
+                together()
+            else:  # one by one: none comes before the row that is to be added
+                store.update_or_add(condition, some, sets, brought, lambda positions: [brought[i] for i in positions])
+
+        self._change(run, ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD, values, records, change, left)
 
     def update_or_add_each(
         self,
@@ -213,24 +218,29 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
         change: str = "",
+        left: Left | None = None,
     ) -> None:
+        """Make a change as a whole, or what is left of it; None: all of it until all is done."""
         self._write_first()
         if self.gather is None or len(records) < 2:
             # Without a gather, streams handle what failed, and with it what came with it.
-            self._change_together(run, occurrence, values, records, change)
+            self._change_together(run, occurrence, values, records, change, left)
             return
         try:
-            self._change_together(run, occurrence, values, records, change, alone=False)
-        except ConnectionUnavailableError:
-            raise
+            self._change_together(run, occurrence, values, records, change, left, alone=False)
+        except ConnectionUnavailableError as error:
+            if left is None:
+                raise
+            for i in left():
+                self.gather.report(error, records[i])
         except Exception:
             logger.debug("%s: %d changes failed together", self._label, len(records), exc_info=True)
-            for i, record in enumerate(records):
+            for i in range(len(records)) if left is None else left():
                 try:
-                    self._change_together(run, occurrence, values[i : i + 1], [record], change)
+                    self._change_together(run, occurrence, values[i : i + 1], records[i : i + 1], change)
                 except Exception as error:
                     logger.debug("%s: a change failed", self._label, exc_info=True)
-                    self.gather.report(error, record)
+                    self.gather.report(error, records[i])
 
     def _change_together(
         self,
@@ -239,6 +249,7 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
         change: str,
+        left: Left | None = None,
         *,
         alone: bool = True,
     ) -> None:
@@ -249,7 +260,7 @@ class StoreRuntime:
                 done = True
             else:
                 done = self._done_or_saved(
-                    self._save, lambda: run(values, records), occurrence, values, records, change, alone=alone
+                    self._save, lambda: run(values, records), occurrence, values, records, change, left, alone=alone
                 )
         finally:
             if not done and self.on_failure is not None:
@@ -263,6 +274,7 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
         change: str,
+        left: Left | None,
         *,
         alone: bool,
     ) -> bool:
@@ -279,8 +291,9 @@ class StoreRuntime:
                 raise
             if self._replaying:
                 raise
-            events = [Event(-1, record) for record in records]
-            payload = {"change": change, "values": [dict(one) for one in values]} if values else None
+            undone = range(len(records)) if left is None else left()
+            events = [Event(-1, records[i]) for i in undone]
+            payload = {"change": change, "values": [dict(values[i]) for i in undone]} if values else None
             if not save(error, events, occurrence, payload):
                 raise
             return False

@@ -1,0 +1,110 @@
+"""Incremental aggregators of users: what an aggregation keeps of the events of a bucket, and what readers make of it.
+
+    @extension.incremental_aggregator("my:spread", args=((INT, LONG, DOUBLE),), returns=lambda types, _: types[0])
+    def spread(x):
+        lowest = BaseAttribute(f"AGG_MIN_{x.name}", x.type, "min", x.name)
+        highest = BaseAttribute(f"AGG_MAX_{x.name}", x.type, "max", x.name)
+        return IncrementalAttributeAggregator((lowest, highest), final=f"{highest.name} - {lowest.name}")
+
+Nothing of it runs per event: it says once, when an app is created, which expressions the compiled core is to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
+
+from siddhi.errors import ExtensionError
+from siddhi.extension.declaring import ArgumentSpec, check_signature, described, parameters, register, split
+from siddhi.extension.metadata import IncrementalAggregatorMetadata, Overload, Repeat, ReturnRule
+from siddhi.extension.registry import Registry
+from siddhi.query_api.expression import Expression
+from siddhi.types import AttributeType
+
+__all__ = ["BaseAggregator", "BaseAttribute", "IncrementalAttributeAggregator", "incremental_aggregator"]
+
+_F = TypeVar("_F", bound=Callable[..., "IncrementalAttributeAggregator"])
+
+BaseAggregator = Literal["count", "latest", "max", "min", "sum"]
+"""How the values of two events, or of two buckets, become one. All but ``count`` and ``latest`` pass null over."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseAttribute:
+    """One value that the rows of an aggregation keep.
+
+    Attributes:
+        name: of the attribute, as the tables of the aggregation have it. Aggregators that give one name share what is kept;
+            it must be the same.
+        type: of it: ``count`` is a long, ``sum`` a long of int and long and a double of float and double, anything else
+            what its initial value is.
+        aggregator: how values are merged.
+        initial: what one event gives: SiddhiQL over the attributes that the aggregator is called with, as text or as an
+            object; None for ``count``, where it is 1.
+    """
+
+    name: str
+    type: AttributeType
+    aggregator: BaseAggregator
+    initial: str | Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IncrementalAttributeAggregator:
+    """What an incremental aggregator is made of.
+
+    Attributes:
+        base: the attributes that are kept.
+        final: what readers get: SiddhiQL over the names of the base attributes, as text or as an object.
+    """
+
+    base: Sequence[BaseAttribute]
+    final: str | Expression
+
+
+def incremental_aggregator(
+    name: str,
+    *,
+    args: Sequence[ArgumentSpec] = (),
+    returns: ReturnRule,
+    description: str | None = None,
+    example: str = "",
+    registry: Registry | None = None,
+) -> Callable[[_F], _F]:
+    """Declare an incremental aggregator, used as ``define aggregation A from S select name(x) as y ...``.
+
+    The function is called with a :class:`siddhi.query_api.Attribute` (name and type) for each argument, and returns an
+    :class:`IncrementalAttributeAggregator`. A ValueError it raises refuses the app; a second argument is its hint.
+
+    Args:
+        name: ``namespace:name`` or ``name``; that of the kind, ``incrementalAggregator:name``, is left out in apps.
+        args: types of the arguments, which are attributes.
+        returns: type of the final expression.
+        description: for the reference page; the function's docstring where there is none.
+        example: for the reference page.
+        registry: that knows it; that of the process where there is none.
+
+    Raises:
+        ExtensionError: name, arguments or signature are wrong, or the name is taken.
+    """
+
+    def declare(implementation: _F) -> _F:
+        formals = parameters(name, args, implementation)
+        for formal in formals:
+            if not formal.dynamic or formal.event_only:
+                raise ExtensionError(f"'{name}': argument '{formal.name}' can be an attribute only")
+        check_signature(name, implementation, len(args), Repeat.NO)
+        namespace, plain = split(name)
+        metadata = IncrementalAggregatorMetadata(
+            name=plain,
+            namespace=None if namespace == IncrementalAggregatorMetadata.default_namespace else namespace,
+            overloads=(Overload(tuple(replace(formal, attribute_only=True) for formal in formals)),),
+            returns=returns,
+            implementation=implementation,
+            description=described(description, implementation),
+            example=example,
+        )
+        return register(metadata, implementation, registry)
+
+    return declare

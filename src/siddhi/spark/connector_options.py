@@ -1,0 +1,79 @@
+"""Options that Spark's readers and writers know, so that a misspelt one is refused: Spark itself passes over it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from siddhi.errors import did_you_mean
+
+__all__ = ["KAFKA_REFUSED", "unknown_option"]
+
+_FILES = (
+    "pathGlobFilter recursiveFileLookup modifiedBefore modifiedAfter ignoreCorruptFiles ignoreMissingFiles basePath "
+    "maxFilesPerTrigger maxBytesPerTrigger latestFirst maxFileAge fileNameOnly maxCachedFiles discardCachedInputRatio "
+    "cleanSource sourceArchiveDir"
+)
+_TEXT = "encoding charset lineSep multiLine mode locale timeZone dateFormat timestampFormat timestampNTZFormat"
+_CSV_READ = (
+    "sep delimiter quote escape charToEscapeQuoteEscaping comment header ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace "
+    "nullValue emptyValue maxColumns maxCharsPerColumn unescapedQuoteHandling"
+)
+_CSV_WRITE = (
+    "sep delimiter quote quoteAll escape escapeQuotes charToEscapeQuoteEscaping header ignoreLeadingWhiteSpace "
+    "ignoreTrailingWhiteSpace nullValue emptyValue"
+)
+_JSON_READ = (
+    "allowComments allowUnquotedFieldNames allowSingleQuotes allowNumericLeadingZeros allowNonNumericNumbers "
+    "allowBackslashEscapingAnyCharacter allowUnquotedControlChars"
+)
+_WRITE = "compression encoding lineSep timeZone dateFormat timestampFormat timestampNTZFormat maxRecordsPerFile"
+_KAFKA_READ = (
+    "startingOffsets endingOffsets startingTimestamp endingTimestamp startingOffsetsByTimestamp endingOffsetsByTimestamp "
+    "startingOffsetsByTimestampStrategy failOnDataLoss maxOffsetsPerTrigger minOffsetsPerTrigger maxTriggerDelay minPartitions "
+    "maxRecordsPerPartition groupIdPrefix kafkaConsumer.pollTimeoutMs fetchOffset.numRetries fetchOffset.retryIntervalMs mode"
+)
+_KNOWN: Mapping[tuple[str, str, str], str] = {
+    ("source", "file", "csv"): f"{_FILES} {_TEXT} {_CSV_READ}",
+    ("source", "file", "json"): f"{_FILES} {_TEXT} {_JSON_READ}",
+    ("source", "file", "parquet"): f"{_FILES} mergeSchema datetimeRebaseMode int96RebaseMode",
+    ("source", "file", "orc"): f"{_FILES} mergeSchema",
+    ("sink", "file", "csv"): f"{_WRITE} {_CSV_WRITE}",
+    ("sink", "file", "json"): f"{_WRITE} ignoreNullFields",
+    ("sink", "file", "parquet"): "compression maxRecordsPerFile",
+    ("sink", "file", "orc"): "compression maxRecordsPerFile",
+    ("source", "kafka", ""): _KAFKA_READ,
+    ("sink", "kafka", ""): "includeHeaders",
+    ("source", "rate", ""): "rowsPerSecond rampUpTime numPartitions",
+    ("sink", "log", ""): "",
+}
+_PREFIXES = {"file": ("parquet.", "orc.", "fs.", "dfs."), "kafka": ("kafka.",)}
+KAFKA_REFUSED = (
+    "kafka.auto.offset.reset",
+    "kafka.enable.auto.commit",
+    "kafka.interceptor.classes",
+    "kafka.key.deserializer",
+    "kafka.key.serializer",
+    "kafka.value.deserializer",
+    "kafka.value.serializer",
+)
+"""Settings of Kafka that Spark keeps to itself."""
+
+
+def unknown_option(direction: str, type_: str, format_: str, name: str, own: tuple[str, ...]) -> str | None:
+    """What to write instead of an option that a source or sink does not know; None where it does.
+
+    Args:
+        direction: ``source`` or ``sink``.
+        type_: ``file``, ``kafka``, ``rate`` or ``log``.
+        format_: of a file.
+        name: of the option.
+        own: options that are this package's, not Spark's.
+    """
+    known = [*own, *_KNOWN[direction, type_, format_ if type_ == "file" else ""].split()]
+    lowered = name.lower()
+    if lowered in [other.lower() for other in known] or lowered.startswith(_PREFIXES.get(type_, ("\0",))):
+        return None
+    close = did_you_mean(name, known).removeprefix("; ")
+    if type_ == "kafka" and not close:
+        return f"settings of Kafka begin with kafka., as kafka.{name}; others: {', '.join(known)}"
+    return close or f"known: {', '.join(known)}"
