@@ -61,6 +61,13 @@ def test_tumbling_windows_with_a_start(spark, end):
     )
 
 
+def test_whole_numbers_lose_digits_in_single_precision(spark):
+    app = f"""{TRADES} from Trades select convert(convert(n, 'float'), 'int') as a, convert(volume, 'float') / 3.0f as b,
+        convert(convert(n, 'float'), 'double') as c, n / 3.0f as d insert into Singles;"""
+    rows = [("Trades", 1000 + i, ("x", 1.0, 2**53 + i, 16777217 + i)) for i in range(5)]
+    assert_parity(app, rows, spark, prefer=["native"])
+
+
 def test_the_first_period_ends_later_where_the_start_lies_behind_the_first_event(spark):
     native(
         f"""{TRADES}

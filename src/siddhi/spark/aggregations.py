@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.query_api.definition import Duration
 from siddhi.spark.expressions import SPARK_TYPES, Lowering
-from siddhi.spark.frames import SEQUENCE, TIME, Branch, attribute_column
-from siddhi.spark.native import carried, filtered, lowering_over, total
+from siddhi.spark.frames import TIME, Base, Branch, attribute_column
+from siddhi.spark.native import filtered, lowering_over, total
 
 __all__ = ["aggregated", "duration_of"]
 
@@ -44,17 +44,19 @@ def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duratio
     """
     width = len(aggregation.input.attributes)
     lowered = []
+    sequence = max(branch.base.sequence for branch in branches)
+    paths = sorted({branch.path for branch in branches})
     for branch in branches:
         kept = filtered(branch, (*aggregation.input.before, *aggregation.input.after))
-        lowered.append(
-            kept.rows(*(column.alias(f"c{n}") for n, column in enumerate(kept.columns)), *carried(kept.base))
-        )
+        passed = F.lit(paths.index(branch.path)).alias("place")
+        columns = (column.alias(f"c{n}") for n, column in enumerate(kept.columns))
+        lowered.append(kept.rows(*columns, *kept.base.order(sequence), passed))
     rows = lowered[0]
     for other in lowered[1:]:
         rows = rows.unionByName(other)
     lower = lowering_over([attribute_column(n) for n in range(width)])
     time = F.col(TIME) if aggregation.by is None else lower(aggregation.by)
-    order = [time, F.col(TIME), *(F.col(f"{SEQUENCE}{n}") for n in range(branches[0].base.sequence))]
+    order = [time, *Base(rows, None, sequence).order(sequence), F.col("place")]
     keys = [lower(key).alias(f"g{n}") for n, key in enumerate(aggregation.group_by)]
     bases = [
         _base(base, lower(base.argument) if base.argument is not None else None, order).alias(f"v{base.position}")

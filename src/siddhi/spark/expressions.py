@@ -247,7 +247,15 @@ def _convert(value: Column, source: AttributeType, target: AttributeType) -> Col
         return _wrap_int(value)
     if target in (_INT, _LONG) and source in (_FLOAT, _DOUBLE):
         return _saturated(value, target)
-    return value.cast(SPARK_TYPES[target])
+    return _widened(value, source, target)
+
+
+def _widened(value: Column, source: AttributeType, target: AttributeType) -> Column:
+    wide = value.cast(SPARK_TYPES[target])
+    if target is _FLOAT and source in (_INT, _LONG):
+        # Catalyst takes a cast to single precision that is cast on to double for one to double; behind a sum it does not.
+        return wide + F.lit(0.0).cast("float")
+    return wide
 
 
 def _saturated(value: Column, target: AttributeType) -> Column:
@@ -287,7 +295,7 @@ def _parsed(text: Column, target: AttributeType) -> Column:
 _RULES: dict[type[TypedExpression], Callable[[Lowering, Any], Column]] = {
     Const: _constant,
     Attr: _in_scope,
-    Widen: lambda lower, node: lower(node.operand).cast(SPARK_TYPES[node.type]),
+    Widen: lambda lower, node: _widened(lower(node.operand), node.operand.type, node.type),
     Arithmetic: _arithmetic,
     Comparison: _comparison,
     And: lambda lower, node: keeps(lower(node.left)) & keeps(lower(node.right)),

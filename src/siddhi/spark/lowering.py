@@ -193,16 +193,17 @@ class BatchLowering:
         slots = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
         order = [F.col(TIME), F.col(SOURCE), *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)), F.col("place")]
         carried = None
+        placed = any(shape.marked is not None for shape in program.outputs)
         sent = [F.col("shard"), F.col(TIME)]
         head = ["out int", f"{TIME} bigint", f"{SEQUENCE}0 bigint"]
-        if island.ordered:
+        if placed:
             head[2:] = [f"{SOURCE} int", *(f"{SEQUENCE}{n} bigint" for n in range(self._sequence))]
             own = self._own_sequence + self._ordered.index(island)
             carried = CarriedOrder(self._sequence, own, len(self._plan.streams) + number)
         schema = ", ".join([*head, *slots])
         if program.timed:
             sent += [self._clock(F.min).cast("bigint").alias("first"), self._clock(F.max).cast("bigint").alias("last")]
-        if island.ordered:
+        if placed:
             sent += order[1:]
         sent += door
         if island.stateless:
@@ -219,7 +220,7 @@ class BatchLowering:
                     sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}", carried), schema
                 )
             )
-        if self._sequence > 1 and not island.ordered:
+        if self._sequence > 1 and not placed:
             out = out.select("*", *(F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}") for n in range(1, self._sequence)))
         return out
 
