@@ -247,6 +247,9 @@ def _convert(value: Column, source: AttributeType, target: AttributeType) -> Col
         return _wrap_int(value)
     if target in (_INT, _LONG) and source in (_FLOAT, _DOUBLE):
         return _saturated(value, target)
+    if target is _FLOAT and source in (_INT, _LONG):
+        # Spark leaves the cast to float out where another one to double follows; a sum it does not.
+        return value.cast("float") + F.lit(0.0).cast("float")
     return value.cast(SPARK_TYPES[target])
 
 
