@@ -176,3 +176,16 @@ def test_aggregators_of_extensions_are_part_of_the_group_by(spark):
             assert differences(want, got) is None, per
     python = SparkRuntime(app.replace("native:spread(price)", "native:halves(price)"), spark)
     assert "aggregation Bars: the function 'native:half'" in python.explain()
+
+
+def test_a_whole_number_is_rounded_to_a_float_before_it_goes_on(spark):
+    app = (
+        "define stream S (b int, m long); from S select convert(convert(m, 'float'), 'long') as l,"
+        " convert(convert(m, 'float'), 'double') as d, convert(convert(b, 'float'), 'double') as e insert into O;"
+    )
+    rows = [
+        ("S", 1000, (2**31 - 65, -9223372034707292162)),
+        ("S", 2000, (16777217, 2**53 + 1)),
+        ("S", 3000, (None, None)),
+    ]
+    assert_parity(app, rows, spark, prefer=["native"])
