@@ -87,9 +87,8 @@ cdef class Fold:
 
     cdef EventC* computed(self, EventC* event, FrameC* frame) except NULL:
         """The computed values in a record of their own, the caller's. May run Python, so it comes first."""
-        cdef int i, status
+        cdef int i
         cdef FoldC* fold
-        cdef PyObject* value
         cdef EventC* out = acquire(self.pool)
         memset(out.body, 0, 8 * self.pool.layout.words)
         try:
@@ -97,18 +96,7 @@ cdef class Fold:
                 fold = &self.folds[i]
                 if not fold.computed:
                     continue
-                if fold.code == STRING or fold.code == OBJECT:
-                    status = fold.x.fn(fold.x, event, frame, &value)
-                    if status != NULL_VALUE:
-                        Py_INCREF(<object> value)
-                        out.body[fold.cell] = <uint64_t> value
-                elif fold.code == BOOL:
-                    status = fold.x.fn(fold.x, event, frame, NULL)
-                    (<CellC*> &out.body[fold.cell]).i = status == TRUE
-                else:
-                    status = fold.x.fn(fold.x, event, frame, &out.body[fold.cell])
-                if status == NULL_VALUE:
-                    out.body[fold.word] |= fold.bit
+                compute(fold.x, fold.code, event, frame, out, fold.cell, fold.word, fold.bit)
         except BaseException:
             release(self.pool, out)
             raise
@@ -267,7 +255,7 @@ cdef class Fold:
             cell = <CellC*> &out.body[finish.cell]
             if finish.kind == COMPUTED:
                 try:
-                    compute(finish, row, frame, out)
+                    compute(finish.x, finish.code, row, frame, out, finish.cell, finish.word, finish.bit)
                 except BaseException:
                     release(self.answers, out)
                     raise
@@ -292,22 +280,23 @@ cdef class Fold:
         return out
 
 
-cdef int compute(const FinishC* finish, EventC* row, FrameC* frame, EventC* out) except -1:
-    """Write the value of an expression over a row into an answer."""
+cdef int compute(const ExecC* x, int code, EventC* event, FrameC* frame, EventC* out, int cell, int word,
+                 uint64_t bit) except -1:
+    """Write the value of an expression over an event or a row into a cell of another one."""
     cdef PyObject* value
     cdef int status
-    if finish.code == STRING or finish.code == OBJECT:
-        status = finish.x.fn(finish.x, row, frame, &value)
+    if code == STRING or code == OBJECT:
+        status = x.fn(x, event, frame, &value)
         if status != NULL_VALUE:
             Py_INCREF(<object> value)
-            out.body[finish.cell] = <uint64_t> value
-    elif finish.code == BOOL:
-        status = finish.x.fn(finish.x, row, frame, NULL)
-        (<CellC*> &out.body[finish.cell]).i = status == TRUE
+            out.body[cell] = <uint64_t> value
+    elif code == BOOL:
+        status = x.fn(x, event, frame, NULL)
+        (<CellC*> &out.body[cell]).i = status == TRUE
     else:
-        status = finish.x.fn(finish.x, row, frame, &out.body[finish.cell])
+        status = x.fn(x, event, frame, &out.body[cell])
     if status == NULL_VALUE:
-        out.body[finish.word] |= finish.bit
+        out.body[word] |= bit
     return 0
 
 
