@@ -93,8 +93,9 @@ def _columns(
 
 def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
     """The columns of the door for rows of one input."""
+    nothing = F.lit(None)  # once: each column is a call to the JVM
     if number == TICK:
-        return [F.lit(TICK).cast("int"), *(F.lit(None).cast(SPARK_TYPES[AttributeType(k)]) for k in program.kinds[1:])]
+        return [F.lit(TICK).cast("int"), *(nothing.cast(SPARK_TYPES[AttributeType(k)]) for k in program.kinds[1:])]
     stream, slots = program.inputs[number]
     attributes = plan.streams[stream].attributes
     filled: dict[int, Column] = {
@@ -103,7 +104,7 @@ def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> li
     }
     if program.door == DOOR:
         filled[0] = F.lit(number).cast("int")
-    return [filled.get(n, F.lit(None)).cast(SPARK_TYPES[AttributeType(kind)]) for n, kind in enumerate(program.kinds)]
+    return [filled.get(n, nothing).cast(SPARK_TYPES[AttributeType(kind)]) for n, kind in enumerate(program.kinds)]
 
 
 def spread_columns(

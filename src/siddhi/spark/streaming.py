@@ -249,6 +249,7 @@ class Streaming:
         island, program = self.streaming.islands[at], self.streaming.programs[at]
         door, shard = spread_columns(island, program, self.plan, number, branch, self.shards)
         filled = dict(zip(columns, door, strict=True))
+        nothing = F.lit(None)  # once: each column is a call to the JVM
         first = self.ranges[at].first
         if not self._spreads:
             assert shard is not None
@@ -261,7 +262,7 @@ class Streaming:
             target,
             F.lit(at).alias("island"),
             F.lit(place).alias("place"),
-            *(filled.get(n, F.lit(None)).cast(SPARK_TYPES[slot]).alias(f"d{n}") for n, slot in enumerate(slots)),
+            *(filled.get(n, nothing).cast(SPARK_TYPES[slot]).alias(f"d{n}") for n, slot in enumerate(slots)),
         ]
 
 
