@@ -7,8 +7,8 @@ from functools import cache
 from siddhi.errors import SiddhiAppError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.islands import cut
-from siddhi.spark.refusals import refuse
+from siddhi.spark.layout.islands import cut
+from siddhi.spark.layout.refusals import refuse
 from siddhi.spark.testing import Row, oracle
 from tests.conformance.play import CASES, Case, load_cases
 

@@ -24,19 +24,19 @@ from pyspark.sql import functions as F
 from siddhi.planner import Plan, plan
 from siddhi.query_api.definition import Attribute
 from siddhi.query_compiler import parse
-from siddhi.spark.batch import EndOfInput, sorted_rows
-from siddhi.spark.bindings import Binding, bound
-from siddhi.spark.expressions import SPARK_TYPES
-from siddhi.spark.frames import SEQUENCE, TIME, Base, Branch
-from siddhi.spark.island_rows import TICK
-from siddhi.spark.islands import cut
-from siddhi.spark.pack import RowLayout, packed, unpack_output, unpacked
-from siddhi.spark.program import IslandProgram, slots_of
-from siddhi.spark.query import new_run
-from siddhi.spark.shard import ARROW_TYPES
-from siddhi.spark.stateful import LATE, ShardRange
-from siddhi.spark.streaming import Streaming, StreamingPlan, plan_streaming, watermarked
+from siddhi.spark.catalyst.bindings import Binding, bound
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch
+from siddhi.spark.catalyst.island_rows import TICK
+from siddhi.spark.layout.islands import cut
+from siddhi.spark.streams.query import new_run
+from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, watermarked
 from siddhi.spark.testing import Row
+from siddhi.spark.workers.batch import EndOfInput, sorted_rows
+from siddhi.spark.workers.pack import RowLayout, packed, unpack_output, unpacked
+from siddhi.spark.workers.program import IslandProgram, slots_of
+from siddhi.spark.workers.shard import ARROW_TYPES
+from siddhi.spark.workers.stateful import LATE, ShardRange
 from siddhi.types import AttributeType
 
 __all__ = ["ManyApps", "OneApp"]

@@ -18,7 +18,7 @@ from .session import Session, log_to_stderr
 from .spark_binds import Bind, read_binds
 
 if TYPE_CHECKING:
-    from siddhi.spark.late import LatePolicy
+    from siddhi.spark.workers.late import LatePolicy
 
 _EPILOG = """\b
 Example:

@@ -70,8 +70,8 @@ def bind_all(runtime: SparkRuntime, spark: SparkSession, binds: list[Bind], *, s
     Raises:
         BadInput: files are not what their stream needs.
     """
-    from siddhi.spark.connector_options import unknown_option
-    from siddhi.spark.file_rows import Files, read_files
+    from siddhi.spark.connectors.file_rows import Files, read_files
+    from siddhi.spark.connectors.options import unknown_option
 
     for bind in binds:
         for name in bind.options:

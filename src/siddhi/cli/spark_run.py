@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from siddhi.spark import SparkRuntime
-    from siddhi.spark.late import LatePolicy
-    from siddhi.spark.query import Sink, SparkQuery
+    from siddhi.spark.streams.query import Sink, SparkQuery
+    from siddhi.spark.workers.late import LatePolicy
 
 __all__ = ["SparkRun", "run_on_spark"]
 
@@ -79,7 +79,7 @@ def run_on_spark(wanted: SparkRun) -> None:
         spark = local_session(wanted.master, settings={"spark.log.level": "OFF"})
     except SparkSetupError as error:
         raise click.UsageError(str(error)) from error
-    from siddhi.spark.query import BadRowError, run_errors
+    from siddhi.spark.failures import BadRowError, run_errors
 
     try:
         runtime = _runtime(SparkRuntime, text, spark, wanted)

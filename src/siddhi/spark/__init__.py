@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from siddhi.errors import SparkLoweringError, SparkRunError, SparkSetupError
 
 if TYPE_CHECKING:
-    from siddhi.spark.inspection import CheckpointState
-    from siddhi.spark.query import SparkQuery, run_errors
+    from siddhi.spark.checkpoints.inspection import CheckpointState
+    from siddhi.spark.connectors.sinks import FileSink, KafkaSink, MemorySink
+    from siddhi.spark.failures import run_errors
     from siddhi.spark.runtime import SparkRuntime
     from siddhi.spark.session import local_session
-    from siddhi.spark.sinks import FileSink, KafkaSink, MemorySink
+    from siddhi.spark.streams.query import SparkQuery
 
 __all__ = [
     "CheckpointState",
@@ -36,14 +37,14 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CheckpointState": "inspection",
-    "FileSink": "sinks",
-    "KafkaSink": "sinks",
-    "MemorySink": "sinks",
-    "SparkQuery": "query",
+    "CheckpointState": "checkpoints.inspection",
+    "FileSink": "connectors.sinks",
+    "KafkaSink": "connectors.sinks",
+    "MemorySink": "connectors.sinks",
+    "SparkQuery": "streams.query",
     "SparkRuntime": "runtime",
     "local_session": "session",
-    "run_errors": "query",
+    "run_errors": "failures",
 }
 
 

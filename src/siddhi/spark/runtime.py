@@ -16,10 +16,15 @@ from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan, plan
 from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
-from siddhi.spark.aggregation_reading import island_of, read_from_island
-from siddhi.spark.aggregations import aggregated, duration_of
-from siddhi.spark.bindings import Binding, check_columns, check_sequence, event_time, with_times
-from siddhi.spark.connectors import (
+from siddhi.spark.catalyst.aggregation_reading import island_of, read_from_island
+from siddhi.spark.catalyst.aggregations import aggregated, duration_of
+from siddhi.spark.catalyst.bindings import Binding, check_columns, check_sequence, event_time, with_times
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.frames import frame_of
+from siddhi.spark.catalyst.lowering import BatchLowering, Settings
+from siddhi.spark.checkpoints.inspection import CheckpointState
+from siddhi.spark.checkpoints.resharding import migrate
+from siddhi.spark.connectors.annotated import (
     Connector,
     connectors_of,
     foreign_of,
@@ -27,21 +32,17 @@ from siddhi.spark.connectors import (
     refuse_foreign,
     without_connectors,
 )
-from siddhi.spark.explain import explain_layout
-from siddhi.spark.expressions import SPARK_TYPES
-from siddhi.spark.feeding import is_fed, require_fed
-from siddhi.spark.frames import frame_of
-from siddhi.spark.inspection import CheckpointState
-from siddhi.spark.islands import Layout, cut
-from siddhi.spark.late import LATE_POLICIES, LatePolicy
-from siddhi.spark.lowering import BatchLowering, Settings
-from siddhi.spark.punctuation import interval_ms
-from siddhi.spark.query import Sink, SparkQuery, run_errors
-from siddhi.spark.refusals import refuse, require_batches, require_jvm, warnings_of
-from siddhi.spark.resharding import migrate
-from siddhi.spark.sinks import DeclaredSinks, declared_sinks
-from siddhi.spark.sources import declared_binding
-from siddhi.spark.starting import Starter
+from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks
+from siddhi.spark.connectors.sources import declared_binding
+from siddhi.spark.failures import run_errors
+from siddhi.spark.layout.explain import explain_layout
+from siddhi.spark.layout.feeding import is_fed, require_fed
+from siddhi.spark.layout.islands import Layout, cut
+from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
+from siddhi.spark.streams.punctuation import interval_ms
+from siddhi.spark.streams.query import Sink, SparkQuery
+from siddhi.spark.streams.starting import Starter
+from siddhi.spark.workers.late import LATE_POLICIES, LatePolicy
 
 __all__ = ["SparkRuntime"]
 

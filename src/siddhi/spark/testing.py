@@ -12,7 +12,7 @@ from siddhi import Event, SiddhiManager
 from siddhi.planner import plan
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan
 from siddhi.query_compiler import parse
-from siddhi.spark.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.types import AttributeType
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Streams as DataFrames, expressions and native steps as Catalyst plans."""

@@ -1,0 +1,72 @@
+"""Incremental aggregations that the engine runs, in batch: every shard is asked for its rows when its input has ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from siddhi.planner.aggregations_plan import AggregationPlan
+from siddhi.query_api.annotation import Annotation, Element
+from siddhi.query_api.app import AnyDefinition
+from siddhi.query_api.definition import AggregationDefinition, Duration
+from siddhi.query_compiler import parse, to_siddhiql
+from siddhi.spark.catalyst.lowering import BatchLowering
+from siddhi.spark.layout.islands import Island, Layout
+from siddhi.spark.workers.program import IslandProgram, OutputShape, slots_of
+
+__all__ = ["asking", "island_of", "read_from_island"]
+
+_ALL = "-9000000000000000000L, 9000000000000000000L"
+_LEFT_OUT = ("purge", "store", "partitionbyid")
+"""Annotations, in lower case, that take rows away from those who read, or keep them where other workers are too."""
+
+
+def island_of(layout: Layout, name: str) -> Island | None:
+    """The island that runs an aggregation; None where Catalyst does."""
+    return next((island for island in layout.islands if name in island.names), None)
+
+
+def read_from_island(
+    lowering: BatchLowering, island: Island, aggregation: AggregationPlan, duration: Duration
+) -> DataFrame:
+    """The rows that a reader of the aggregation sees, all of them; a group is in one shard, so nothing is to be merged."""
+    program = asking(lowering.program(island), aggregation, duration)
+    assert program.answer is not None
+    places = zip(program.answer.slots, aggregation.attributes, strict=True)
+    return lowering.run_island(island, program).select(*(F.col(f"c{place}").alias(a.name) for place, a in places))
+
+
+def asking(program: IslandProgram, aggregation: AggregationPlan, duration: Duration) -> IslandProgram:
+    """The program of an island that puts out nothing but the rows of an aggregation, at the end.
+
+    Args:
+        program: of the island that runs the aggregation.
+        aggregation: what is read.
+        duration: of the buckets.
+    """
+    types = tuple(attribute.type for attribute in aggregation.attributes)
+    slots, (places,) = slots_of([types])
+    return replace(
+        program,
+        text=_kept_whole(program.text),
+        outputs=(),
+        slots=tuple(map(str, slots)),
+        asked=f"from `{aggregation.id}` within {_ALL} per '{duration.name.lower()}' select *",
+        answer=OutputShape(aggregation.id, tuple(map(str, types)), places),
+    )
+
+
+def _kept_whole(text: str) -> str:
+    """An app whose aggregations keep all rows, in memory."""
+    app = parse(text)
+    kept: list[AnyDefinition] = []
+    for definition in app.definitions:
+        if isinstance(definition, AggregationDefinition):
+            annotations = tuple(a for a in definition.annotations if a.name.lower() not in _LEFT_OUT)
+            off = Annotation("purge", (Element("enable", "false"),))
+            kept.append(replace(definition, annotations=(*annotations, off)))
+        else:
+            kept.append(definition)
+    return to_siddhiql(replace(app, definitions=tuple(kept)))

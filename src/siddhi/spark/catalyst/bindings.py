@@ -1,0 +1,146 @@
+"""What a user's DataFrame must look like to be a stream or a table, and how it becomes a base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from siddhi.errors import did_you_mean
+from siddhi.query_api.definition import Attribute
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base
+from siddhi.types import AttributeType
+
+__all__ = ["Binding", "bound", "check_columns", "check_sequence", "event_time", "event_timestamp", "with_times"]
+
+_INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_ACCEPTED = {
+    AttributeType.INT: (T.ByteType, T.ShortType, T.IntegerType),
+    AttributeType.LONG: _INTEGRAL,
+    AttributeType.FLOAT: (T.FloatType,),
+    AttributeType.DOUBLE: (T.FloatType, T.DoubleType),
+    AttributeType.BOOL: (T.BooleanType,),
+    AttributeType.STRING: (T.StringType,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A stream's DataFrame. ``sequence``: columns that order rows of one ms; ``watermark``: grace for disorder; ``max_idle``:
+    how long it may be without rows before it holds nobody up any more; ``sources``: of which kind, where there are several."""
+
+    stream: str
+    frame: DataFrame
+    timestamp: str
+    watermark: str | None = None
+    sequence: tuple[str, ...] = ()
+    max_idle: str | None = None
+    sources: tuple[str, ...] = ()
+
+
+def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) -> None:
+    """Whether every attribute has a column of its type.
+
+    Raises:
+        ValueError: one has not; the message names all of them.
+    """
+    fields = {field.name: field.dataType for field in frame.schema.fields}
+    wrong = []
+    for attribute in attributes:
+        have = fields.get(attribute.name)
+        if attribute.type is AttributeType.OBJECT:
+            wrong.append(f"attribute '{attribute.name}' is of type object, which no column holds")
+        elif have is None:
+            wrong.append(f"there is no column '{attribute.name}'{did_you_mean(attribute.name, fields)}")
+        elif isinstance(have, T.StringType) and have != T.StringType():
+            wrong.append(f"column '{attribute.name}' compares by a collation ({have.simpleString()}), not exactly")
+        elif not isinstance(have, _ACCEPTED[attribute.type]):
+            want = SPARK_TYPES[attribute.type]
+            wrong.append(f"column '{attribute.name}' is {have.simpleString()} where the app says {want}")
+    if wrong:
+        raise ValueError(f"{what} can't be bound: {'; '.join(wrong)}")
+
+
+def check_sequence(what: str, frame: DataFrame, names: Sequence[str]) -> None:
+    """Whether rows of one ms can be ordered by these columns.
+
+    Raises:
+        ValueError: one is not there, or holds no whole numbers; the message names all of them.
+    """
+    fields = {field.name: field.dataType for field in frame.schema.fields}
+    wrong = []
+    for name in names:
+        if name not in fields:
+            wrong.append(f"there is no column '{name}' for sequence{did_you_mean(name, fields)}")
+        elif not isinstance(fields[name], _INTEGRAL):
+            kind = fields[name].simpleString()
+            wrong.append(f"column '{name}' of sequence is {kind}; rows of one ms are ordered by whole numbers")
+    if wrong:
+        raise ValueError(f"{what} can't be bound: {'; '.join(wrong)}")
+
+
+def with_times(frame: DataFrame, column: str, what: str) -> DataFrame:
+    """The frame, which fails at a row that has no event time, whoever asks for the time."""
+    if not frame.schema[column].nullable:
+        return frame
+    message = F.lit(f"{what}: a row has no event time in column '{column}'")
+    missing = F.col(f"`{column}`").isNull()
+    return frame.where(F.when(missing, F.raise_error(message).cast("boolean")).otherwise(F.lit(True)))
+
+
+def event_time(frame: DataFrame, column: str, what: str) -> Column:
+    """Event time in ms; a row without it fails the query.
+
+    Raises:
+        ValueError: the column is no time.
+    """
+    fields = {field.name: field for field in frame.schema.fields}
+    if column not in fields:
+        raise ValueError(f"{what} can't be bound: there is no column '{column}'{did_you_mean(column, fields)}")
+    kind, value = fields[column].dataType, F.col(f"`{column}`")
+    if isinstance(kind, T.TimestampType):
+        millis = F.unix_millis(value)
+    elif isinstance(kind, T.TimestampNTZType):
+        millis = F.unix_millis(value.cast("timestamp"))
+    elif isinstance(kind, _INTEGRAL):
+        millis = value.cast("bigint")
+    else:
+        raise ValueError(
+            f"{what} can't be bound: column '{column}' is {kind.simpleString()}; event time is a timestamp, or a bigint of ms"
+        )
+    if not fields[column].nullable:
+        return millis
+    message = F.lit(f"{what}: a row has no event time in column '{column}'")
+    return F.coalesce(millis, F.raise_error(message).cast("bigint"))
+
+
+def event_timestamp(frame: DataFrame, column: str) -> Column:
+    """Event time as Spark's timestamp, for a watermark."""
+    value = F.col(f"`{column}`")
+    if isinstance(frame.schema[column].dataType, _INTEGRAL):
+        return F.timestamp_millis(value.cast("bigint"))
+    return value.cast("timestamp")
+
+
+def bound(binding: Binding, attributes: Sequence[Attribute], *, source: int, sequence: int) -> Base:
+    """The base of a bound stream.
+
+    Args:
+        source: the place of the stream in the app.
+        sequence: how many columns order rows of one ms; what the binding has not is 0.
+    """
+    frame = binding.frame
+    columns = [F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(attributes)]
+    time = event_time(frame, binding.timestamp, f"stream '{binding.stream}'").alias(TIME)
+    if binding.sequence:
+        order = [F.col(f"`{name}`").cast("bigint") for name in binding.sequence]
+    else:
+        # Arbitrary, but the same at every retry, and in every engine that is given the rows in this order.
+        order = [F.xxhash64(*(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]) for a in attributes))]
+    order += [F.lit(0).cast("bigint")] * (sequence - len(order))
+    named = [column.alias(f"{SEQUENCE}{n}") for n, column in enumerate(order)]
+    return Base(frame.select(*columns, time, *named), source, sequence)

@@ -1,0 +1,306 @@
+"""Typed expressions as Catalyst columns that give Siddhi's results, whether the session is in ANSI mode or not.
+
+Nothing relies on Spark's coercion or its overflow rules: operands are cast, wrapping is computed, division by zero is made
+null before it happens. :mod:`siddhi.spark.layout.nativeness` says which expressions can be lowered.
+"""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from siddhi.planner.expressions import (
+    And,
+    Arithmetic,
+    Attr,
+    Call,
+    Comparison,
+    Const,
+    IsNull,
+    Not,
+    Or,
+    TypedExpression,
+    Widen,
+)
+from siddhi.query_api.expression import CompareOperator, MathOperator
+from siddhi.types import AttributeType
+
+__all__ = ["SPARK_TYPES", "Lowering", "keeps", "wrap_decimal"]
+
+_INT, _LONG, _FLOAT, _DOUBLE = AttributeType.INT, AttributeType.LONG, AttributeType.FLOAT, AttributeType.DOUBLE
+_BOOL, _STRING = AttributeType.BOOL, AttributeType.STRING
+
+SPARK_TYPES = {_INT: "int", _LONG: "bigint", _FLOAT: "float", _DOUBLE: "double", _BOOL: "boolean", _STRING: "string"}
+"""Spark's name of each type that can leave the engine."""
+
+_INSTANCE_TYPES = {
+    "instanceOfBoolean": _BOOL,
+    "instanceOfDouble": _DOUBLE,
+    "instanceOfFloat": _FLOAT,
+    "instanceOfInteger": _INT,
+    "instanceOfLong": _LONG,
+    "instanceOfString": _STRING,
+}
+
+
+class Lowering:
+    """Lowers the expressions of one place.
+
+    Args:
+        attribute: the column of an attribute.
+        timestamp: the column of the event's time in ms, for ``eventTimestamp()`` and the clock.
+    """
+
+    def __init__(self, attribute: Callable[[Attr], Column], timestamp: Column | None = None) -> None:
+        self._attribute = attribute
+        self._timestamp = timestamp
+
+    def __call__(self, expression: TypedExpression) -> Column:
+        """The column of an expression that :func:`siddhi.spark.layout.nativeness.why_not_native` lets through."""
+        return _RULES[type(expression)](self, expression)
+
+    def call(self, node: Call) -> Column:
+        """A function; null results of bool functions are false, as in the engine."""
+        column = self._call(node)
+        return keeps(column) if node.type is _BOOL else column
+
+    def _call(self, node: Call) -> Column:
+        name = node.function.native
+        arguments = node.arguments
+        if name == "convert":
+            return _convert(self(arguments[0]), arguments[0].type, node.type)
+        if name == "cast":
+            return self(arguments[0]).cast(SPARK_TYPES[node.type])
+        if name in _INSTANCE_TYPES:
+            if arguments[0].type is not _INSTANCE_TYPES[name]:
+                return F.lit(False)
+            return self(arguments[0]).isNotNull()
+        if name in ("eventTimestamp", "currentTimeMillis"):  # the clock is where the event is
+            assert self._timestamp is not None
+            return self._timestamp
+        columns = [self(argument) for argument in arguments]
+        if name == "ifThenElse":
+            return F.when(keeps(columns[0]), columns[1]).otherwise(columns[2])
+        if name in ("maximum", "minimum"):
+            if len(columns) == 1:
+                return columns[0]
+            return F.greatest(*columns) if name == "maximum" else F.least(*columns)
+        assert name in ("coalesce", "default"), name
+        return F.coalesce(*columns)
+
+
+def keeps(condition: Column) -> Column:
+    """A condition of two values: null counts as false."""
+    return F.coalesce(condition, F.lit(False))
+
+
+# --- numbers
+
+
+def _wrap_int(value: Column) -> Column:
+    """The low 32 bits of a long."""
+    return F.shiftright(F.shiftleft(value, 32), 32).cast("int")
+
+
+_TWO_63, _TWO_64 = "9223372036854775808", "18446744073709551616"
+
+
+def _decimal(text: str) -> Column:
+    return F.lit(text).cast("decimal(20,0)")
+
+
+def wrap_decimal(value: Column) -> Column:
+    """The low 64 bits of a decimal(38,0)."""
+    shifted = (value + _decimal(_TWO_63)).cast("decimal(38,0)")
+    return (F.pmod(shifted, _decimal(_TWO_64)).cast("decimal(38,0)") - _decimal(_TWO_63)).cast("bigint")
+
+
+def _quotient(left: Column, right: Column) -> Column:
+    return F.call_function("div", left, right)
+
+
+def _nullif_zero(value: Column, type_: AttributeType) -> Column:
+    return F.nullif(value, F.lit(0).cast(SPARK_TYPES[type_]))
+
+
+def _int_arithmetic(operator: MathOperator, left: Column, right: Column) -> Column:
+    if operator is MathOperator.MOD:
+        return left % _nullif_zero(right, _INT)
+    wide, other = left.cast("bigint"), right.cast("bigint")
+    if operator is MathOperator.ADD:
+        return _wrap_int(wide + other)
+    if operator is MathOperator.SUBTRACT:
+        return _wrap_int(wide - other)
+    if operator is MathOperator.MULTIPLY:
+        return _wrap_int(wide * other)
+    return _wrap_int(_quotient(wide, _nullif_zero(other, _LONG)))
+
+
+_TRY: dict[MathOperator, Callable[[Column, Column], Column]] = {
+    MathOperator.ADD: F.try_add,
+    MathOperator.SUBTRACT: F.try_subtract,
+    MathOperator.MULTIPLY: F.try_multiply,
+}
+_EXACTLY: dict[MathOperator, Callable[[Any, Any], Column]] = {
+    MathOperator.ADD: lambda a, b: a + b,
+    MathOperator.SUBTRACT: lambda a, b: a - b,
+    MathOperator.MULTIPLY: lambda a, b: a * b,
+}
+
+
+def _long_arithmetic(operator: MathOperator, left: Column, right: Column) -> Column:
+    if operator is MathOperator.MOD:
+        return left % _nullif_zero(right, _LONG)
+    if operator is MathOperator.DIVIDE:
+        # MIN / -1 is MIN: the one quotient that no long holds.
+        negated = F.coalesce(F.try_subtract(F.lit(0).cast("bigint"), left), left)
+        return F.when(right == F.lit(-1), negated).otherwise(_quotient(left, _nullif_zero(right, _LONG)))
+    tried = _TRY[operator](left, right)
+    # Null is an overflow, or a null operand; the product of two longs has at most 38 digits.
+    exact = _EXACTLY[operator](left.cast("decimal(20,0)"), right.cast("decimal(20,0)")).cast("decimal(38,0)")
+    return F.coalesce(tried, F.when(left.isNotNull() & right.isNotNull(), wrap_decimal(exact)))
+
+
+def _floating_arithmetic(operator: MathOperator, left: Column, right: Column, type_: AttributeType) -> Column:
+    if operator is MathOperator.ADD:
+        result = left + right
+    elif operator is MathOperator.SUBTRACT:
+        result = left - right
+    elif operator is MathOperator.MULTIPLY:
+        result = left * right
+    elif operator is MathOperator.DIVIDE:
+        result = left / _nullif_zero(right, type_)  # in double, which rounds a quotient of singles the same
+    else:
+        result = left % _nullif_zero(right, type_)
+    return result.cast(SPARK_TYPES[type_])
+
+
+def _arithmetic(lower: Lowering, node: Arithmetic) -> Column:
+    left, right = lower(node.left), lower(node.right)
+    if node.type is _INT:
+        return _int_arithmetic(node.operator, left, right)
+    if node.type is _LONG:
+        return _long_arithmetic(node.operator, left, right)
+    return _floating_arithmetic(node.operator, left, right, node.type)
+
+
+def _constant(_: Lowering, node: Const) -> Column:
+    if node.type is _LONG or node.type is _INT:
+        # Python's ints carry no width, and a literal of MIN can't be written as a positive number negated.
+        return F.lit(str(node.value)).cast(SPARK_TYPES[node.type])
+    return F.lit(node.value).cast(SPARK_TYPES[node.type])
+
+
+# --- conditions
+
+_COMPARE: dict[CompareOperator, Callable[[Column, Column], Column]] = {
+    CompareOperator.LESS: lambda a, b: a < b,
+    CompareOperator.LESS_EQUAL: lambda a, b: a <= b,
+    CompareOperator.GREATER: lambda a, b: a > b,
+    CompareOperator.GREATER_EQUAL: lambda a, b: a >= b,
+    CompareOperator.EQUAL: lambda a, b: a == b,
+    CompareOperator.NOT_EQUAL: lambda a, b: a != b,
+}
+
+
+def _comparison(lower: Lowering, node: Comparison) -> Column:
+    left, right = lower(node.left), lower(node.right)
+    compared = _COMPARE[node.operator](left, right)
+    differs = node.operator is CompareOperator.NOT_EQUAL
+    if node.operand_type in (_FLOAT, _DOUBLE):
+        # To Spark NaN equals itself and is greater than all numbers.
+        for operand, column in ((node.left, left), (node.right, right)):
+            if isinstance(operand, Const) and operand.value == operand.value:
+                continue
+            compared = (compared | F.isnan(column)) if differs else (compared & ~F.isnan(column))
+    return F.coalesce(compared, F.lit(differs))
+
+
+def _in_scope(lower: Lowering, node: Attr) -> Column:
+    return lower._attribute(node)
+
+
+# --- conversions
+
+
+def _convert(value: Column, source: AttributeType, target: AttributeType) -> Column:
+    if target is _BOOL:
+        if source is _STRING:
+            return keeps(value.rlike(r"\A[tT][rR][uU][eE]\z"))
+        return keeps(value) if source is _BOOL else keeps(value == F.lit(1).cast(SPARK_TYPES[source]))
+    if source is target:
+        return value
+    if target is _STRING:
+        if source is _BOOL:
+            return F.when(value.isNull(), F.lit(None)).when(value, F.lit("true")).otherwise(F.lit("false"))
+        return value.cast("string")
+    if source is _BOOL:
+        return F.when(value.isNull(), F.lit(None)).when(value, F.lit(1)).otherwise(F.lit(0)).cast(SPARK_TYPES[target])
+    if source is _STRING:
+        return _parsed(value, target)
+    if target is _INT and source is _LONG:
+        return _wrap_int(value)
+    if target in (_INT, _LONG) and source in (_FLOAT, _DOUBLE):
+        return _saturated(value, target)
+    return _widened(value, source, target)
+
+
+def _widened(value: Column, source: AttributeType, target: AttributeType) -> Column:
+    wide = value.cast(SPARK_TYPES[target])
+    if target is _FLOAT and source in (_INT, _LONG):
+        # Catalyst takes a cast to single precision that is cast on to double for one to double; behind a sum it does not.
+        return wide + F.lit(0.0).cast("float")
+    return wide
+
+
+def _saturated(value: Column, target: AttributeType) -> Column:
+    """A floating-point number as a whole one: towards zero, NaN is 0, what does not fit is the nearest that does."""
+    bits = 32 if target is _INT else 64
+    least, most = F.lit(-(2.0 ** (bits - 1))), F.lit(2.0 ** (bits - 1))
+    name = SPARK_TYPES[target]
+    double = value.cast("double")
+    return (
+        F.when(F.isnan(double), F.lit(0).cast(name))
+        .when(double >= most, F.lit(str(2 ** (bits - 1) - 1)).cast(name))
+        .when(double <= least, F.lit(str(-(2 ** (bits - 1)))).cast(name))
+        .otherwise(double.cast(name))
+    )
+
+
+@functools.cache
+def _digits() -> tuple[str, str]:
+    """The decimal digits of all scripts that Java reads, one UTF-16 unit each, and what they stand for."""
+    found = [
+        (chr(code), str(unicodedata.decimal(chr(code))))
+        for code in range(0x80, 0x10000)
+        if unicodedata.decimal(chr(code), None) is not None
+    ]
+    return "".join(digit for digit, _ in found), "".join(value for _, value in found)
+
+
+def _parsed(text: Column, target: AttributeType) -> Column:
+    """Text as a whole number: an optional sign and digits of any script, nothing else."""
+    name = SPARK_TYPES[target]
+    digits, values = _digits()
+    ascii_only = text.rlike(r"\A[+-]?[0-9]+\z")
+    plain = F.translate(text, digits, values)
+    return F.when(ascii_only, text.try_cast(name)).when(plain.rlike(r"\A[+-]?[0-9]+\z"), plain.try_cast(name))
+
+
+_RULES: dict[type[TypedExpression], Callable[[Lowering, Any], Column]] = {
+    Const: _constant,
+    Attr: _in_scope,
+    Widen: lambda lower, node: _widened(lower(node.operand), node.operand.type, node.type),
+    Arithmetic: _arithmetic,
+    Comparison: _comparison,
+    And: lambda lower, node: keeps(lower(node.left)) & keeps(lower(node.right)),
+    Or: lambda lower, node: keeps(lower(node.left)) | keeps(lower(node.right)),
+    Not: lambda lower, node: ~keeps(lower(node.operand)),
+    IsNull: lambda lower, node: lower(node.operand).isNull(),
+    Call: lambda lower, node: lower.call(node),
+}

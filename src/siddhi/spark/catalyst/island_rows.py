@@ -1,0 +1,148 @@
+"""The rows that go into an island: of all its inputs, with shard, order and the columns of its door; every base read once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from siddhi.planner import Plan
+from siddhi.planner.expressions import TypedExpression
+from siddhi.planner.key_expression import key_expression
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.frames import Base, Branch
+from siddhi.spark.catalyst.native import lowering_over
+from siddhi.spark.layout.islands import Island
+from siddhi.spark.workers.program import DOOR, IslandProgram
+from siddhi.types import AttributeType
+
+__all__ = ["TICK", "island_rows", "shard_of", "spread_columns"]
+
+_FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
+_ALL_SHARDS = -1
+TICK = -1
+"""The number of an input that is nothing but time."""
+
+
+def island_rows(
+    island: Island,
+    program: IslandProgram,
+    plan: Plan,
+    branches: Callable[[str], Sequence[Branch]],
+    sequence: int,
+    places: Mapping[str, int],
+    shards: int,
+    bound: Collection[str],
+) -> DataFrame:
+    """Columns shard, ``__t``, source, ``__seq0..n``, place, and ``d0..n`` of the door.
+
+    Args:
+        branches: the rows of a stream.
+        places: of the elements in the text, by name.
+        shards: how many there are.
+        bound: the streams that rows come from.
+    """
+    by_base: dict[int, list[tuple[int, Branch, tuple[int, ...]]]] = {}
+    bases: dict[int, Base] = {}
+    for number, (stream, _) in enumerate(program.inputs):
+        first = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
+        for branch in branches(stream):
+            bases[id(branch.base)] = branch.base
+            by_base.setdefault(id(branch.base), []).append((number, branch, (*branch.path, first)))
+    if program.ticks:
+        for stream in bound:
+            (branch,) = [branch for branch in branches(stream) if branch.path == ()]
+            bases[id(branch.base)] = branch.base
+            by_base.setdefault(id(branch.base), []).append((TICK, branch, ()))
+    paths = sorted({path for found in by_base.values() for _, _, path in found})
+    frames = []
+    for base_id, found in by_base.items():
+        base = bases[base_id]
+        made = [
+            _columns(island, program, plan, number, branch, paths.index(path), shards) for number, branch, path in found
+        ]
+        carried = base.order(sequence)
+        if len(found) == 1:
+            frame = found[0][1].rows(*carried, *made[0])
+        else:
+            # One pass: every row becomes as many as branches let it through.
+            options = [
+                F.struct(*columns) if branch.condition is None else F.when(branch.condition, F.struct(*columns))
+                for (_, branch, _), columns in zip(found, made, strict=True)
+            ]
+            frame = base.frame.select(*carried, F.inline(F.array_compact(F.array(*options))))
+        frames.append(frame)
+    rows = frames[0]
+    for frame in frames[1:]:
+        rows = rows.unionByName(frame)
+    if island.key is not None and any(keys is None for keys in island.key.streams.values()):
+        every = F.sequence(F.lit(0), F.lit(shards - 1))
+        spread = F.explode(F.when(F.col("shard") == F.lit(_ALL_SHARDS), every).otherwise(F.array(F.col("shard"))))
+        rows = rows.select(spread.alias("shard"), *(F.col(name) for name in rows.columns if name != "shard"))
+    return rows
+
+
+def _columns(
+    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, place: int, shards: int
+) -> list[Column]:
+    door = [column.alias(f"d{n}") for n, column in enumerate(_door(program, plan, number, branch))]
+    shard = F.lit(0) if number == TICK else _shard(island, plan, program.inputs[number][0], branch, shards)
+    return [shard.cast("int").alias("shard"), F.lit(place).alias("place"), *door]
+
+
+def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
+    """The columns of the door for rows of one input."""
+    nothing = F.lit(None)  # once: each column is a call to the JVM
+    if number == TICK:
+        return [F.lit(TICK).cast("int"), *(nothing.cast(SPARK_TYPES[AttributeType(k)]) for k in program.kinds[1:])]
+    stream, slots = program.inputs[number]
+    attributes = plan.streams[stream].attributes
+    filled: dict[int, Column] = {
+        slot: column.cast(SPARK_TYPES[attribute.type])
+        for slot, column, attribute in zip(slots, branch.columns, attributes, strict=True)
+    }
+    if program.door == DOOR:
+        filled[0] = F.lit(number).cast("int")
+    return [filled.get(n, nothing).cast(SPARK_TYPES[AttributeType(kind)]) for n, kind in enumerate(program.kinds)]
+
+
+def spread_columns(
+    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int
+) -> tuple[list[Column], Column | None]:
+    """The columns of the door for rows of one input, and the shard each row goes to; None: to all of them."""
+    door = _door(program, plan, number, branch)
+    if number == TICK:
+        return door, F.lit(0)
+    stream = program.inputs[number][0]
+    if island.key is not None and island.key.streams[stream] is None:
+        return door, None
+    return door, _shard(island, plan, stream, branch, shards).cast("int")
+
+
+def _shard(island: Island, plan: Plan, stream: str, branch: Branch, shards: int) -> Column:
+    if island.key is None:
+        return _any_shard(branch, shards) if island.stateless else F.lit(0)
+    keys = island.key.streams[stream]
+    if keys is None:
+        return F.lit(_ALL_SHARDS)
+    if not keys:
+        return _any_shard(branch, shards)
+    lower = lowering_over(branch.columns)
+    typed = [key_expression(plan, stream, key.text) for key in keys]
+    return shard_of([(lower(expression), expression) for expression in typed], shards)
+
+
+def _any_shard(branch: Branch, shards: int) -> Column:
+    """Spreads rows; the same row goes the same way at every retry."""
+    return F.pmod(F.xxhash64(*branch.columns), F.lit(shards).cast("bigint")).cast("int")
+
+
+def shard_of(keys: Sequence[tuple[Column, TypedExpression]], shards: int) -> Column:
+    """The shard of a key: what is equal, to a partition as text or to a comparison as value, has one shard."""
+    texts = []
+    for column, expression in keys:
+        # 0.0 and -0.0 are one group, though their texts differ; a sum with 0.0 is never -0.0.
+        value = column + F.lit(0.0).cast(SPARK_TYPES[expression.type]) if expression.type in _FLOATING else column
+        texts.append(value.cast("string"))
+    return F.pmod(F.xxhash64(*texts), F.lit(shards).cast("bigint")).cast("int")

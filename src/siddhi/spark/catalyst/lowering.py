@@ -1,0 +1,253 @@
+"""The layout of an app, over bound DataFrames, as DataFrames of its streams."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from siddhi.planner import Plan
+from siddhi.planner.nodes import QueryPlan
+from siddhi.spark.catalyst.bindings import Binding, bound
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.frames import SEQUENCE, SOURCE, TIME, Base, Branch, attribute_column
+from siddhi.spark.catalyst.island_rows import island_rows
+from siddhi.spark.catalyst.native import project, table_join, tumbling
+from siddhi.spark.layout.islands import Island, Layout, NativeStep
+from siddhi.spark.layout.native_forms import Form
+from siddhi.spark.layout.refusals import refuse_stored_aggregations
+from siddhi.spark.workers.batch import CarriedOrder, EndOfInput, sorted_rows, unsorted_rows
+from siddhi.spark.workers.program import IslandProgram, TableFeed, write_program
+from siddhi.types import AttributeType
+
+__all__ = ["BatchLowering", "Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an app is lowered; see :class:`siddhi.spark.SparkRuntime`."""
+
+    shards: int = 64
+    exact_floats: bool = False
+    prefer: str = "native"
+    flush: bool = False
+
+
+class BatchLowering:
+    """Lowers an app over DataFrames that end.
+
+    Args:
+        plan: of the app.
+        layout: of the plan.
+        bindings: by stream.
+        tables: DataFrames of tables that are only read, with the attributes' columns.
+        settings: how.
+        table_rows: the rows of a table as an Arrow stream.
+        wanted: the streams that somebody wants out of islands; others stay inside.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        layout: Layout,
+        bindings: Mapping[str, Binding],
+        tables: Mapping[str, DataFrame],
+        settings: Settings,
+        table_rows: Callable[[str], bytes],
+        wanted: Sequence[str],
+    ) -> None:
+        self._plan = plan
+        self._layout = layout
+        self._settings = settings
+        self._tables = tables
+        self._table_rows = table_rows
+        self._wanted = frozenset(wanted)
+        self._name = uuid.uuid4().hex
+        self._places = {execution.name: n for n, execution in enumerate(plan.executions)}
+        self._queries = {e.name: e for e in plan.executions if isinstance(e, QueryPlan)}
+        self._ordered = [island for island in layout.islands if island.ordered]
+        self._own_sequence = max((len(binding.sequence) for binding in bindings.values()), default=1) or 1
+        self._sequence = self._own_sequence + len(self._ordered)
+        sources = {stream: n for n, stream in enumerate(plan.streams)}
+        self._bound = {
+            name: bound(binding, plan.streams[name].attributes, source=sources[name], sequence=self._sequence)
+            for name, binding in bindings.items()
+        }
+        self._branches: dict[str, list[Branch]] = {}
+        self._island_bases: dict[int, Base] = {}
+        self._cached: list[DataFrame] = []
+        self.cache_islands = False
+
+    def branches(self, stream: str) -> list[Branch]:
+        """The rows of a stream; nothing where nobody fills it."""
+        if stream not in self._branches:
+            self._branches[stream] = self._made(stream)
+        return self._branches[stream]
+
+    def _into(self, island: Island) -> Callable[[str], list[Branch]]:
+        """The rows of a stream on their way into an island, which may add to the stream itself."""
+        return lambda stream: self._made(stream, island) if stream in island.produced else self.branches(stream)
+
+    def _made(self, stream: str, besides: Island | None = None) -> list[Branch]:
+        found: list[Branch] = []
+        for step in self._layout.steps:
+            if step is besides:
+                continue
+            if isinstance(step, Island) and stream in step.produced:
+                if stream in step.inputs:
+                    return self._from_island(step, stream)  # all of it went through the island
+                found += self._from_island(step, stream)
+            elif isinstance(step, NativeStep) and stream in step.element.writes:
+                found += self._native(step)
+        if stream in self._bound:
+            width = len(self._plan.streams[stream].attributes)
+            found.insert(0, Branch(self._bound[stream], tuple(attribute_column(n) for n in range(width))))
+        return found
+
+    def _native(self, step: NativeStep) -> list[Branch]:
+        query = self._queries[step.element.name]
+        place = self._places[query.name]
+        (source,) = step.element.reads
+        branches = self.branches(source)
+        if not branches:
+            return []
+        if step.native.form is Form.PROJECTION:
+            return [project(query, branch, place) for branch in branches]
+        if step.native.form is Form.TABLE_JOIN:
+            return [table_join(query, branch, place, self._table) for branch in branches]
+        end = None if self._settings.flush else self.last_time()
+        return [tumbling(query, branches, place, end=end)]
+
+    def _table(self, name: str) -> DataFrame:
+        attributes = self._plan.tables[name].attributes
+        frame = self._tables[name]
+        return frame.select(
+            *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(attributes))
+        )
+
+    # --- islands
+
+    def _from_island(self, island: Island, stream: str) -> list[Branch]:
+        number = self._layout.islands.index(island)
+        if number not in self._island_bases:
+            fed = any(self._into(island)(name) for name in island.inputs)
+            if not fed and not self.program(island).ticks:
+                return []  # nothing is bound that it reads
+            refuse_stored_aggregations(self._plan, [island])
+            frame = self.run_island(island, self.program(island))
+            if self.cache_islands:
+                frame = frame.persist()
+                self._cached.append(frame)
+            source = None if island.ordered else len(self._plan.streams) + number
+            self._island_bases[number] = Base(frame, source, self._sequence)
+        base = self._island_bases[number]
+        outputs = self.outputs_of(island)
+        if stream not in outputs:
+            return []
+        program = self.program(island)
+        shape = program.outputs[outputs.index(stream)]
+        condition = F.col("out") == F.lit(outputs.index(stream)) if len(outputs) > 1 else None
+        return [Branch(base, tuple(attribute_column(slot) for slot in shape.slots), condition)]
+
+    def outputs_of(self, island: Island) -> list[str]:
+        """What leaves the island: what somebody wants, or another step reads."""
+        read = {
+            stream
+            for step in self._layout.steps
+            if step is not island
+            for stream in (step.inputs if isinstance(step, Island) else step.element.reads)
+        }
+        return [
+            stream
+            for stream in island.produced
+            if stream in self._plan.streams
+            and (stream in self._wanted or stream in read)
+            and all(a.type is not AttributeType.OBJECT for a in self._plan.streams[stream].attributes)
+        ]
+
+    def program(self, island: Island) -> IslandProgram:
+        """What the island's workers are sent, without the rows of tables."""
+        return write_program(self._plan, island, self.outputs_of(island), ordered=island.ordered)
+
+    def run_island(self, island: Island, program: IslandProgram) -> DataFrame:
+        """What a program puts out that runs an island: the columns out, time, sequence, and those of the program's slots."""
+        number = self._layout.islands.index(island)
+        feeds = tuple(
+            TableFeed(stream, self._table_rows(name)) for name, stream in program.fills if name in self._tables
+        )
+        program = replace(program, tables=feeds)
+        rows = island_rows(
+            island,
+            program,
+            self._plan,
+            self._into(island),
+            self._sequence,
+            self._places,
+            self._settings.shards,
+            self._bound,
+        )
+        door = [F.col(f"d{n}") for n in range(len(program.columns))]
+        slots = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
+        order = [F.col(TIME), F.col(SOURCE), *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)), F.col("place")]
+        carried = None
+        placed = any(shape.marked is not None for shape in program.outputs)
+        sent = [F.col("shard"), F.col(TIME)]
+        head = ["out int", f"{TIME} bigint", f"{SEQUENCE}0 bigint"]
+        if placed:
+            head[2:] = [f"{SOURCE} int", *(f"{SEQUENCE}{n} bigint" for n in range(self._sequence))]
+            own = self._own_sequence + self._ordered.index(island)
+            carried = CarriedOrder(self._sequence, own, len(self._plan.streams) + number)
+        schema = ", ".join([*head, *slots])
+        if program.timed:
+            sent += [self._clock(F.min).cast("bigint").alias("first"), self._clock(F.max).cast("bigint").alias("last")]
+        if placed:
+            sent += order[1:]
+        sent += door
+        if island.stateless:
+            if any(element.reads_clock for element in island.elements):
+                rows = rows.sortWithinPartitions(F.col(TIME))  # so that the clock, which never goes back, is at the row
+            out = rows.select(*sent).mapInArrow(unsorted_rows(program, f"{self._name} {number}", carried), schema)
+        else:
+            partitions = 1 if island.is_single else self._partitions(rows)
+            out = (
+                rows.repartition(partitions, F.col("shard"))
+                .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order)
+                .select(*sent)
+                .mapInArrow(
+                    sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}", carried), schema
+                )
+            )
+        if self._sequence > 1 and not placed:
+            out = out.select("*", *(F.lit(0).cast("bigint").alias(f"{SEQUENCE}{n}") for n in range(1, self._sequence)))
+        return out
+
+    def _sort_prefix(self) -> Column:
+        """Shard and event time as one number: Spark's sort compares the rows themselves only where the first key is equal."""
+        bits = min(47, 62 - self._settings.shards.bit_length())
+        time = F.least(F.greatest(F.col(TIME), F.lit(0).cast("bigint")), F.lit((1 << bits) - 1))
+        return F.shiftleft(F.col("shard").cast("bigint"), bits) + time
+
+    def _partitions(self, rows: DataFrame) -> int:
+        conf = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"
+        return min(self._settings.shards, int(conf))
+
+    def _clock(self, pick: Callable[[Column], Column]) -> Column:
+        """The first or last event time of all bound streams, read when the query runs."""
+        times = [base.frame.select(TIME) for base in self._bound.values()]
+        union = times[0]
+        for other in times[1:]:
+            union = union.unionAll(other)
+        return union.agg(pick(F.col(TIME)).alias("clock")).scalar()
+
+    def last_time(self) -> Column:
+        """The last event time of all bound streams."""
+        return self._clock(F.max)
+
+    def release(self) -> None:
+        """Let go of what was cached."""
+        for frame in self._cached:
+            frame.unpersist()
+        self._cached.clear()

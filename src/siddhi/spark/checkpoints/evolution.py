@@ -1,0 +1,193 @@
+"""Whether the islands of an app fit the state of a checkpoint, and where each finds its own; needs no PySpark.
+
+The shards of an island are a range of keys of the stateful operator: a slot. An island keeps the slot in which elements of
+it that hold state were before; what is new gets a slot behind the others, and a slot that nobody wants is retired for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from siddhi.errors import SiddhiAppError
+from siddhi.planner import Plan
+from siddhi.planner.compatibility import can_restore, stateful_parts
+from siddhi.planner.fragments import Fragment, fragment
+from siddhi.spark.layout.islands import Island
+from siddhi.spark.layout.keys import IslandKey
+from siddhi.spark.workers.program import IslandProgram
+
+__all__ = ["Fit", "Slot", "fitted", "slot_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A range of shards and the island that runs there.
+
+    Attributes:
+        names: of its elements.
+        stateful: those of them that hold state.
+        first: its first shard.
+        shards: how many it has.
+        keys: per stream that comes in, the texts of its key; None: it goes to all shards.
+        door: the rows it takes: name and columns of the door, their types, and per stream those that are its attributes.
+        text: the app that its engines run.
+        fragment: the part of the app, as JSON.
+        earlier: fragments of earlier forms: a shard that had nothing to do since still has the state of one of them.
+        retired: nothing runs there any more.
+    """
+
+    names: list[str]
+    stateful: list[str]
+    first: int
+    shards: int
+    keys: dict[str, list[str] | None]
+    door: list[Any]
+    text: str
+    fragment: str
+    earlier: list[str]
+    retired: bool = False
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        """Fingerprints of the state that its shards may have."""
+        return frozenset(Fragment.from_json(text).fingerprint for text in (self.fragment, *self.earlier))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Slot:
+        """What was written as JSON."""
+        return cls(**{name: data[name] for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What became of the slots.
+
+    Attributes:
+        slots: those there were, in their places, and new ones.
+        places: by island, the number of its slot.
+        refused: what does not fit; clauses.
+        changed: what begins empty or is left behind; clauses.
+    """
+
+    slots: list[Slot]
+    places: list[int]
+    refused: list[str]
+    changed: list[str]
+
+
+def slot_of(plan: Plan, island: Island, program: IslandProgram, first: int, shards: int) -> Slot:
+    """The slot of an island that is new."""
+    return Slot(
+        names=list(island.names),
+        stateful=[element.name for element in island.elements if element.stateful],
+        first=first,
+        shards=shards,
+        keys=_keys(island.key),
+        door=[program.door, list(program.columns), list(program.kinds), [[s, list(at)] for s, at in program.inputs]],
+        text=program.text,
+        fragment=fragment(plan, island.names).to_json(),
+        earlier=[],
+    )
+
+
+def _keys(key: IslandKey | None) -> dict[str, list[str] | None]:
+    if key is None:
+        return {}
+    return {
+        stream: None if keys is None else [expression.text for expression in keys]
+        for stream, keys in sorted(key.streams.items())
+    }
+
+
+def fitted(before: Sequence[Slot], islands: Sequence[Slot]) -> Fit:
+    """Find the slot of every island.
+
+    Args:
+        before: the slots of a checkpoint.
+        islands: what runs now, as slots that are new.
+    """
+    slots = list(before)
+    places: list[int] = []
+    refused: list[str] = []
+    changed: list[str] = []
+    taken: dict[int, Slot] = {}
+    for island in islands:
+        found = [n for n, slot in enumerate(before) if not slot.retired and _meet(slot, island)]
+        if not island.stateful:
+            found = [n for n in found if n not in taken][:1]
+        if len(found) > 1:
+            apart = " and of ".join(_listed(before[n].stateful) for n in found)
+            refused.append(f"{_listed(island.stateful)} are one island, and the state of {apart} is kept apart")
+        elif found and found[0] in taken:
+            both = f"{_listed(taken[found[0]].stateful)} and {_listed(island.stateful)}"
+            refused.append(f"{both} are islands of their own, and their state is kept together")
+        if found:
+            place = found[0]
+            if not refused or place not in taken:
+                slots[place] = _joined(before[place], island, refused, changed)
+        else:
+            place = len(slots)
+            slots.append(replace(island, first=max((slot.first + slot.shards for slot in slots), default=0)))
+            changed += [f"'{name}' is new" for name in island.stateful]
+        taken[place] = island
+        places.append(place)
+    for number, slot in enumerate(before):
+        if number not in taken and not slot.retired:
+            slots[number] = replace(slot, retired=True)
+            changed += [f"'{name}' is gone, and its state is left behind" for name in slot.stateful]
+    return Fit(slots, places, refused, changed)
+
+
+def _meet(slot: Slot, island: Slot) -> bool:
+    if island.stateful:
+        return not set(slot.stateful).isdisjoint(island.stateful)
+    return not slot.stateful and slot.door == island.door  # rows wait in it, and nothing else
+
+
+def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) -> Slot:
+    """The slot with the island that runs there now."""
+    what = _listed(island.stateful or island.names)
+    common = slot.keys.keys() & island.keys.keys()
+    if any(slot.keys[stream] != island.keys[stream] for stream in common) or bool(slot.keys) != bool(island.keys):
+        refused.append(f"{what}: the key is {_shown(island.keys)}, and was {_shown(slot.keys)}")
+    if slot.door != island.door:
+        refused.append(f"{what}: rows that wait come from {_inputs(slot)}, and now from {_inputs(island)}")
+    if island.fragment == slot.fragment:
+        return replace(slot, names=island.names, text=island.text)
+    now = Fragment.from_json(island.fragment)
+    earlier = [slot.fragment, *(text for text in slot.earlier if text not in (slot.fragment, island.fragment))]
+    for text in earlier:
+        refused += [reason for reason in _reasons(Fragment.from_json(text), now) if reason not in refused]
+    changed += _differences(Fragment.from_json(slot.fragment), now) if not refused else ()
+    return replace(island, first=slot.first, shards=slot.shards, earlier=earlier)
+
+
+def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
+    try:
+        return can_restore(old, new)
+    except SiddhiAppError as error:  # an extension that is there no more
+        return (f"what it was can't be told: {error.message}",)
+
+
+def _differences(old: Fragment, new: Fragment) -> Iterator[str]:
+    before, now = stateful_parts(old), stateful_parts(new)
+    yield from (f"{name} is new" for name in now if name not in before)
+    yield from (f"{name} is gone, and its state is left behind" for name in before if name not in now)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _shown(keys: Mapping[str, Sequence[str] | None]) -> str:
+    told = [f"{stream} by {', '.join(texts)}" for stream, texts in keys.items() if texts]
+    return "; ".join(told) or "none"
+
+
+def _inputs(slot: Slot) -> str:
+    door, columns, kinds, inputs = slot.door
+    if [door] == [stream for stream, _ in inputs]:
+        return f"{door} ({', '.join(f'{name} {kind}' for name, kind in zip(columns, kinds, strict=True))})"
+    return ", ".join(stream for stream, _ in inputs)

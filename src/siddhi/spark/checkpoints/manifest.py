@@ -1,0 +1,204 @@
+"""What a checkpoint was written for: kept beside it, compared at every start."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from siddhi._version import __version__
+from siddhi.errors import SparkRunError
+from siddhi.spark import files
+from siddhi.spark._compat import spark_version
+from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted
+from siddhi.spark.workers.stateful import LAYOUT_VERSION
+
+__all__ = ["Manifest", "agreed", "mark_closed", "open_again", "read_manifest", "require_own", "write_manifest"]
+
+_FORMAT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything that state depends on.
+
+    Attributes:
+        app: its name, or "".
+        slots: of its islands, also of those that were.
+        sources: the streams that are read, in the order in which Spark knows them.
+        bindings: per stream, what its rows are like: time column, watermark, sequence.
+        shards: of an island.
+        partitions: of the stateful operator.
+        late: what happens to late rows.
+        first_batch: what sinks are told of Spark's batch 0.
+    """
+
+    app: str
+    slots: Sequence[Slot]
+    sources: list[str]
+    bindings: dict[str, list[str]]
+    shards: int
+    partitions: int
+    late: str
+    first_batch: int = 0
+    layout: int = LAYOUT_VERSION
+    format: int = _FORMAT
+    engine: str = __version__
+    spark: str = ""
+
+    def to_json(self) -> str:
+        """As text."""
+        return json.dumps(asdict(self), indent=1, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str, where: str) -> Manifest:
+        """What :meth:`to_json` wrote.
+
+        Raises:
+            SparkRunError: another version of this package wrote it, in a form that this one does not know.
+        """
+        data: dict[str, Any] = json.loads(text)
+        if data.get("format") != _FORMAT or data.get("layout") != LAYOUT_VERSION:
+            raise SparkRunError(
+                f"checkpoint {where} was written by siddhi {data.get('engine')} in a form that {__version__} does not read "
+                f"(format {data.get('format')}, layout {data.get('layout')}): go on with that version, or take a new "
+                "checkpoint and the rows from the beginning"
+            )
+        data["slots"] = [Slot.from_json(slot) for slot in data["slots"]]
+        return cls(**{name: data[name] for name in cls.__slots__})
+
+
+_MUST_AGREE = {
+    "sources": "the streams read are",
+    "bindings": "the bindings (time, watermark, sequence) are",
+    "shards": "shards is",
+    "partitions": "spark.sql.shuffle.partitions of the checkpoint is",
+    "late": "late is",
+}
+
+
+def read_manifest(spark: SparkSession, checkpoint: str) -> Manifest | None:
+    """The manifest of a checkpoint; None where it is new.
+
+    Raises:
+        SparkRunError: somebody else wrote the checkpoint, or another version of this package.
+    """
+    name = _name(checkpoint)
+    if files.exists(spark, name):
+        return Manifest.from_json(files.read_text(spark, name), checkpoint)
+    if files.exists(spark, f"{checkpoint}/offsets"):
+        raise SparkRunError(f"checkpoint {checkpoint} was not written by siddhi: give a folder of its own")
+    return None
+
+
+def agreed(
+    spark: SparkSession, checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: bool
+) -> tuple[Manifest, list[int]]:
+    """Bring the manifest of a checkpoint up to what runs now, if its state fits that.
+
+    Args:
+        before: that of the checkpoint; None: it is new.
+        now: what is to run, its islands in slots that are new.
+        evolve: whether elements that hold state may come and go.
+
+    Returns:
+        The manifest, and by island the number of its slot.
+
+    Raises:
+        SparkRunError: it does not fit, or fits with ``evolve``; the message lists what differs.
+    """
+    now = replace(now, spark=".".join(map(str, spark_version())))
+    if before is None:
+        write_manifest(spark, checkpoint, now)
+        return now, list(range(len(now.slots)))
+    require_own(before, now.app, checkpoint)
+    differ = [
+        f"{told} {_short(getattr(now, key))}, and was {_short(getattr(before, key))}"
+        for key, told in _MUST_AGREE.items()
+        if getattr(before, key) != getattr(now, key)
+    ]
+    if bool(before.slots) != bool(now.slots):
+        differ.append("the app keeps state, and kept none" if now.slots else "the app keeps no state, and kept some")
+    fit = fitted(before.slots, now.slots)
+    if differ or fit.refused:
+        raise SparkRunError(
+            f"checkpoint {checkpoint} was written for another form of app '{now.app}': {'; '.join(differ + fit.refused)}. "
+            f"Start with the old app and options; or take a new checkpoint, with the rows from the beginning{_way_out(before, now)}"
+        )
+    if fit.changed and not evolve:
+        raise SparkRunError(
+            f"checkpoint {checkpoint} was written for another form of app '{now.app}': {'; '.join(fit.changed)}. "
+            f"{_what_fits(before, fit)}"
+        )
+    made = replace(now, slots=fit.slots, first_batch=before.first_batch)
+    if made.to_json() != before.to_json():
+        write_manifest(spark, checkpoint, made)
+    return made, fit.places
+
+
+def require_own(before: Manifest, app: str, checkpoint: str) -> None:
+    """See to it that a checkpoint belongs to the app of this name ("": it has none).
+
+    Raises:
+        SparkRunError: it is another app's.
+    """
+    if before.app != app:
+        raise SparkRunError(
+            f"checkpoint {checkpoint} belongs to {_called(before.app)}, and this is {_called(app)}: give each app a folder "
+            "of its own; an app that has been renamed goes on under its old name"
+        )
+
+
+def _called(app: str) -> str:
+    return f"app '{app}'" if app else "an app without name"
+
+
+def _what_fits(before: Manifest, fit: Fit) -> str:
+    then = [slot for slot in before.slots if slot.stateful and not slot.retired]
+    now = {(slot.first, name) for slot in fit.slots if not slot.retired for name in slot.stateful}
+    if any((slot.first, name) in now for slot in then for name in slot.stateful):
+        return "The rest of its state fits: start with evolve=True if that is meant"
+    return "None of its state fits: take a new checkpoint; with evolve=True all of it is left behind"
+
+
+def _way_out(before: Manifest, now: Manifest) -> str:
+    return " or the state that migrate() puts there" if before.shards != now.shards else ""
+
+
+def write_manifest(spark: SparkSession, checkpoint: str, manifest: Manifest) -> None:
+    """Write the manifest of a checkpoint."""
+    files.write_text(spark, _name(checkpoint), manifest.to_json())
+
+
+def _name(checkpoint: str) -> str:
+    return f"{checkpoint}/siddhi/manifest.json"
+
+
+def _short(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {' '.join(map(str, held))}" for key, held in sorted(value.items()))
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def mark_closed(spark: SparkSession, checkpoint: str, how: str) -> None:
+    """Note that the stream has ended, with 'hold' or 'flush'."""
+    files.write_text(spark, f"{checkpoint}/siddhi/closed", how)
+
+
+def open_again(spark: SparkSession, checkpoint: str, *, reopen: bool) -> None:
+    """See to it that a stream has not ended.
+
+    Raises:
+        SparkRunError: it has, and is not to go on, or can't.
+    """
+    name = f"{checkpoint}/siddhi/closed"
+    if not files.exists(spark, name):
+        return
+    held = files.read_text(spark, name) == "hold"
+    if not reopen or not held:
+        way = "start with reopen=True to go on" if held else "time has gone to its end there, so it can't go on"
+        raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream has ended; {way}")
+    files.delete(spark, name)

@@ -1,0 +1,1 @@
+"""Sources and sinks that Spark itself serves, by annotation or by name."""

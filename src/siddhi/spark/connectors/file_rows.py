@@ -1,0 +1,205 @@
+"""Rows of files. Columns go by their names; a file without them, or with text that is none of their values, is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from siddhi.errors import did_you_mean
+from siddhi.query_api.definition import Attribute
+from siddhi.spark.catalyst.bindings import check_columns
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.connectors.text_rows import BAD, EMPTY, EVENT_TIME, Text, typed_rows
+from siddhi.types import AttributeType
+
+__all__ = ["CSV_DIALECT", "Files", "option", "read_files"]
+
+CSV_DIALECT: Mapping[str, str] = {
+    "header": "true",
+    "quote": '"',
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+}
+"""CSV as the embedded engine reads and writes it: a header, quotes doubled, blanks kept."""
+_CSV_READ = {
+    **CSV_DIALECT,
+    "multiLine": "true",
+    "emptyValue": EMPTY,
+    "enforceSchema": "false",
+    "columnPruning": "false",
+}
+_SAMPLE_LINES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files of a stream.
+
+    Attributes:
+        stream: its name.
+        format: ``parquet``, ``csv``, ``json`` or ``orc``.
+        path: of a file or folder, or a pattern.
+        attributes: of the stream.
+        sequence: columns of whole numbers that order rows of one ms.
+        time: the column of event time, which may be a date and time as text; None: it is an attribute.
+        options: of Spark's reader, and ``mode``.
+    """
+
+    stream: str
+    format: str
+    path: str
+    attributes: Sequence[Attribute]
+    sequence: tuple[str, ...] = ()
+    time: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """What must be there."""
+        return list(
+            dict.fromkeys(
+                [*(a.name for a in self.attributes), *self.sequence, *(() if self.time is None else (self.time,))]
+            )
+        )
+
+
+def option(options: Mapping[str, str], name: str, default: str) -> str:
+    """An option of Spark's, which takes their names in any case."""
+    return next((value for key, value in options.items() if key.lower() == name.lower()), default)
+
+
+def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> tuple[DataFrame, str | None]:
+    """The rows of files, and their column of event time (None: that of :attr:`Files.time` is an attribute).
+
+    Raises:
+        ValueError: there are no such files, or they lack a column or have it of another type; the message names all.
+    """
+    if files.format in ("parquet", "orc"):
+        return _read_columns(spark, files, streaming=streaming), files.time
+    return _read_text(spark, files, streaming=streaming), None if files.time is None else EVENT_TIME
+
+
+def _opened(spark: SparkSession, files: Files, options: Mapping[str, str]) -> DataFrame | None:
+    """The files as Spark takes them by itself; None where there are none in the folder yet."""
+    try:
+        return spark.read.format(files.format).options(**options).load(files.path)
+    except AnalysisException as error:
+        if error.getCondition() == "UNABLE_TO_INFER_SCHEMA":
+            return None
+        raise ValueError(f"{files.path} can't be read: {str(error).splitlines()[0]}") from error
+
+
+def _require(files: Files, have: Sequence[str]) -> None:
+    missing = [name for name in files.columns if name not in have]
+    if missing:
+        told = "; ".join(f"there is no column '{name}'{did_you_mean(name, have)}" for name in missing)
+        raise ValueError(f"{files.path} can't be read as stream '{files.stream}': {told} (columns: {', '.join(have)})")
+
+
+# --- parquet, orc
+
+
+def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> DataFrame:
+    options = dict(files.options)
+    found = _opened(spark, files, options)
+    if found is None:
+        if files.time is not None:
+            raise ValueError(f"{files.path} holds no files yet, so the type of column '{files.time}' is not known")
+        schema = T.StructType([_declared(a) for a in files.attributes if a.type is not AttributeType.OBJECT])
+        held = schema.names
+        schema = T.StructType([*schema, *(T.StructField(n, T.LongType()) for n in files.sequence if n not in held)])
+    else:
+        if set(files.columns).difference(found.columns):  # this far, one file was asked
+            found = _merged(spark, files, options) or found
+        _require(files, found.columns)
+        check_columns(f"{files.path} as stream '{files.stream}'", found, files.attributes)
+        declared = {a.name: _declared(a) for a in files.attributes}
+        # Types as declared: another file may have the wider one.
+        schema = T.StructType([declared.get(name, found.schema[name]) for name in files.columns])
+    reader = spark.readStream if streaming else spark.read
+    return reader.format(files.format).options(**options).schema(schema).load(files.path)
+
+
+def _merged(spark: SparkSession, files: Files, options: Mapping[str, str]) -> DataFrame | None:
+    """The files with the columns of all of them."""
+    try:
+        return _opened(spark, files, {**options, "mergeSchema": "true"})
+    except (PySparkException, Py4JJavaError) as error:
+        why = re.search(r"\[CANNOT_MERGE\w*\] [^.\n]*", str(error))
+        if why is None:
+            raise
+        raise ValueError(f"{files.path} can't be read, as its files have other columns: {why.group()}") from error
+
+
+def _declared(attribute: Attribute) -> T.StructField:
+    return T.StructField(attribute.name, T.DataType.fromDDL(SPARK_TYPES[attribute.type]))
+
+
+# --- csv, json
+
+
+def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFrame:
+    mode = option(files.options, "mode", "FAILFAST")
+    options = {key: value for key, value in files.options.items() if key.lower() != "mode"}
+    if files.format == "csv":
+        given = {key.lower() for key in options}
+        options = {**{key: value for key, value in _CSV_READ.items() if key.lower() not in given}, **options}
+        columns = _columns_of_csv(spark, files, options)
+    else:
+        _look_at_keys(spark, files, options)
+        columns = files.columns
+    schema = T.StructType([T.StructField(name, T.StringType()) for name in [*columns, BAD]])
+    reader = (spark.readStream if streaming else spark.read).format(files.format).options(**options)
+    raw = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD).schema(schema).load(files.path)
+    text = Text(
+        f"stream '{files.stream}'",
+        F.col("_metadata.file_path"),
+        mode=mode,
+        time=files.time,
+        has_empty=option(options, "emptyValue", "") == EMPTY,
+    )
+    return typed_rows(raw, text, files.attributes, numbers=files.sequence)
+
+
+def _columns_of_csv(spark: SparkSession, files: Files, options: Mapping[str, str]) -> list[str]:
+    """The columns in their order: those of the header; without one, the attributes."""
+    names = [attribute.name for attribute in files.attributes]
+    if option(options, "header", "true").lower() != "true":
+        _require(files, names)
+        _opened(spark, files, options)
+        return names
+    found = _opened(spark, files, options)
+    if found is None:
+        return files.columns
+    _require(files, found.columns)
+    return list(found.columns)
+
+
+def _look_at_keys(spark: SparkSession, files: Files, options: Mapping[str, str]) -> None:
+    """Whether every column is in one of the first lines, as one that is misspelt would be null throughout."""
+    plain = {key.lower() for key in options}.isdisjoint({"multiline", "encoding", "charset", "linesep"})
+    try:
+        lines = spark.read.text(files.path, recursiveFileLookup=option(options, "recursiveFileLookup", "false"))
+    except AnalysisException as error:
+        raise ValueError(f"{files.path} can't be read: {str(error).splitlines()[0]}") from error
+    if not plain:
+        return
+    keys: dict[str, None] = {}
+    for row in lines.select("value").limit(_SAMPLE_LINES).collect():
+        try:
+            item = json.loads(row["value"])
+        except ValueError:
+            continue  # reading will tell
+        if isinstance(item, dict):
+            keys |= dict.fromkeys(item)
+    if keys:
+        _require(files, [*keys, *(name for name in lines.columns if name != "value")])

@@ -1,0 +1,194 @@
+"""Sinks of streams, and those that annotations of an app name."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from siddhi.spark import files
+from siddhi.spark.connectors.annotated import FILE_FORMATS, LOG_LEVELS, Connector
+from siddhi.spark.connectors.file_rows import CSV_DIALECT
+from siddhi.spark.connectors.kafka import kafka_options, require_kafka
+
+__all__ = [
+    "CountingSink",
+    "DeclaredSink",
+    "DeclaredSinks",
+    "FileSink",
+    "KafkaSink",
+    "LogSink",
+    "MemorySink",
+    "declared_sinks",
+]
+
+logger = logging.getLogger("siddhi")
+
+_DEFAULTS: Mapping[str, Mapping[str, str]] = {"csv": CSV_DIALECT, "json": {"ignoreNullFields": "false"}}
+"""What makes files that are read as what they were written from."""
+
+
+class CountingSink(ABC):
+    """A sink that says how many rows it took; those of others are counted for it."""
+
+    @abstractmethod
+    def __call__(self, frame: DataFrame, batch: int) -> int:
+        """Take the rows of a micro-batch; how many there are."""
+
+
+def _counted(frame: DataFrame) -> tuple[DataFrame, Observation]:
+    """The rows, which are counted as they are written."""
+    count = Observation()
+    return frame.observe(count, F.count(F.lit(1)).alias("rows")), count
+
+
+class FileSink(CountingSink):
+    """Writes every micro-batch to a folder of its own, ``batch=<number>``; one that comes again is written once.
+
+    CSV has a header and doubles quotes, JSON writes nulls, as the embedded engine does, unless the options say otherwise.
+
+    Args:
+        path: of the folder.
+        format: ``parquet``, ``csv``, ``json`` or ``orc``.
+        options: of Spark's writer.
+    """
+
+    def __init__(self, path: str, format: str = "parquet", options: Mapping[str, str] | None = None) -> None:  # noqa: A002
+        if format not in FILE_FORMATS:
+            raise ValueError(f"files are {', '.join(FILE_FORMATS)}, not {format!r}")
+        self.path = path
+        self.format = format
+        given = {name.lower() for name in options or {}}
+        defaults = {key: value for key, value in _DEFAULTS.get(format, {}).items() if key.lower() not in given}
+        self.options = {**defaults, **(options or {})}
+
+    def __call__(self, frame: DataFrame, batch: int) -> int:
+        """Write the rows of a micro-batch, under another name first."""
+        spark = frame.sparkSession
+        goal = f"{self.path}/batch={batch}"
+        if files.exists(spark, goal):
+            return int(frame.count())
+        fresh = f"{self.path}/_writing-{batch}-{uuid.uuid4().hex}"
+        rows, count = _counted(frame)
+        rows.write.format(self.format).options(**self.options).save(fresh)
+        files.move(spark, fresh, goal)
+        return int(count.get["rows"])
+
+    def write_all(self, frame: DataFrame) -> None:
+        """Write rows that end."""
+        frame.write.mode("overwrite").format(self.format).options(**self.options).save(self.path)
+
+
+class KafkaSink(CountingSink):
+    """Writes rows as JSON; at least once: a batch that comes again is written again.
+
+    Args:
+        options: of Spark's Kafka writer.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self.options = dict(options)
+
+    def __call__(self, frame: DataFrame, batch: int) -> int:
+        """Write the rows of a micro-batch."""
+        del batch
+        rows, count = _counted(frame)
+        self.write_all(rows)
+        return int(count.get["rows"])
+
+    def write_all(self, frame: DataFrame) -> None:
+        """Write rows that end."""
+        require_kafka(frame.sparkSession)
+        columns = [name for name in frame.columns if name != "_timestamp"]
+        rows = frame.select(F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns))).alias("value"))
+        rows.write.format("kafka").options(**self.options).save()
+
+
+class MemorySink(CountingSink):
+    """Keeps rows in this process, for tests; a batch that comes again is kept once."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[tuple[object, ...]]] = {}
+
+    def __call__(self, frame: DataFrame, batch: int) -> int:
+        """Keep the rows of a micro-batch."""
+        self.batches[batch] = [tuple(row) for row in frame.collect()]
+        return len(self.batches[batch])
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        """All rows, in the order of batches."""
+        return [row for batch in sorted(self.batches) for row in self.batches[batch]]
+
+
+class LogSink(CountingSink):
+    """Logs every row (logger ``siddhi``); with no level, none."""
+
+    def __init__(self, prefix: str, level: int | None = logging.INFO) -> None:
+        self.prefix = prefix
+        self.level = level
+
+    def __call__(self, frame: DataFrame, batch: int) -> int:
+        """Log the rows of a micro-batch."""
+        del batch
+        return self._log(frame)
+
+    def write_all(self, frame: DataFrame) -> None:
+        """Log rows that end."""
+        self._log(frame)
+
+    def _log(self, frame: DataFrame) -> int:
+        if self.level is None:
+            return int(frame.count())
+        taken = 0
+        for row in frame.toLocalIterator():
+            logger.log(self.level, "%s : %s", self.prefix, row.asDict())
+            taken += 1
+        return taken
+
+
+DeclaredSink = FileSink | KafkaSink | LogSink
+
+
+class DeclaredSinks(CountingSink):
+    """All sinks that the app names for a stream; where one fails, the batch comes again to all."""
+
+    def __init__(self, sinks: Sequence[DeclaredSink]) -> None:
+        self.sinks = list(sinks)
+
+    def __call__(self, frame: DataFrame, batch: int) -> int:
+        """Give each the rows of a micro-batch."""
+        return max(sink(frame, batch) for sink in self.sinks)
+
+    def write_all(self, frame: DataFrame) -> None:
+        """Give each rows that end."""
+        for sink in self.sinks:
+            sink.write_all(frame)
+
+
+def declared_sinks(app: str, connectors: Sequence[Connector]) -> dict[str, DeclaredSinks]:
+    """The sinks of an app's annotations, by stream.
+
+    Args:
+        app: its name.
+        connectors: of the app.
+    """
+    found: dict[str, list[DeclaredSink]] = {}
+    for connector in connectors:
+        if connector.direction == "sink":
+            found.setdefault(connector.stream, []).append(_declared(app, connector))
+    return {stream: DeclaredSinks(sinks) for stream, sinks in found.items()}
+
+
+def _declared(app: str, connector: Connector) -> DeclaredSink:
+    options = connector.options
+    if connector.type == "file":
+        return FileSink(options["file.uri"], connector.format, connector.extra())
+    if connector.type == "kafka":
+        return KafkaSink(kafka_options(connector))
+    level = LOG_LEVELS[options.get("priority", "INFO").upper()]
+    return LogSink(options.get("prefix", f"{app} : {connector.stream}"), level)

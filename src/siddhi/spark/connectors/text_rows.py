@@ -1,0 +1,110 @@
+"""Text as values of attributes: what is not what its attribute says is refused with its column and place, never null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from siddhi.query_api.definition import Attribute
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.types import AttributeType
+
+__all__ = ["BAD", "EMPTY", "EVENT_TIME", "Text", "typed_rows"]
+
+BAD = "__unreadable"
+"""The column in which Spark puts a record that it can't read."""
+EMPTY = "\ue000"
+"""What Spark's reader of CSV puts where ``""`` stands, which is not null."""
+EVENT_TIME = "__event_time"
+"""Event time in ms, where it is none of the attributes."""
+_IN_WORDS = {
+    AttributeType.INT: "an int (-2147483648 to 2147483647)",
+    AttributeType.LONG: "a long",
+    AttributeType.FLOAT: "a float",
+    AttributeType.DOUBLE: "a double",
+    AttributeType.BOOL: "a bool (true or false)",
+}
+_TIME_IN_WORDS = "a time (milliseconds since 1970, or ISO 8601 such as 2013-03-04T05:17:00Z)"
+_JAVA_ONLY = r"[0-9.][dDfF]\s*$|[xX]"
+"""Numbers that only Java reads: ``1f``, ``0x1p3``."""
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Where text comes from, and what happens to what can't be read.
+
+    Attributes:
+        what: the stream, as messages call it.
+        place: of a row: the file, or the message.
+        mode: ``FAILFAST`` fails the query, ``DROPMALFORMED`` drops the row, ``PERMISSIVE`` makes the value null.
+        time: a column of event time that is none of the attributes.
+        has_empty: whether :data:`EMPTY` stands for the empty string.
+    """
+
+    what: str
+    place: Column
+    mode: str = "FAILFAST"
+    time: str | None = None
+    has_empty: bool = False
+
+
+def typed_rows(
+    raw: DataFrame,
+    text: Text,
+    attributes: Sequence[Attribute],
+    *,
+    numbers: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> DataFrame:
+    """Rows of strings as rows of a stream.
+
+    Args:
+        raw: a column of strings per attribute, and :data:`BAD`.
+        numbers: further columns of whole numbers.
+        keep: further columns, as they are.
+    """
+    wanted = dict.fromkeys(numbers, AttributeType.LONG)
+    wanted |= {a.name: a.type for a in attributes if a.type is not AttributeType.OBJECT}  # those are refused at bind
+    values, problems = [], [F.when(F.col(BAD).isNotNull(), _said(None, F.col(BAD), "a record of these columns"))]
+    for name, kind in wanted.items():
+        cell = F.col(f"`{name}`")
+        if kind is AttributeType.STRING:
+            value = F.when(cell == EMPTY, F.lit("")).otherwise(cell) if text.has_empty else cell
+        else:
+            value = _parsed(cell, kind)
+            problems.append(F.when(cell.isNotNull() & value.isNull(), _said(name, cell, _IN_WORDS[kind])))
+        values.append(value.alias(name))
+    if text.time is not None:
+        cell = F.col(f"`{text.time}`")
+        instant = F.coalesce(cell.try_cast("bigint"), F.unix_millis(F.try_to_timestamp(cell)))
+        missing = F.lit(f", column '{text.time}': a row has no event time")
+        problems.append(F.when(cell.isNull(), missing).when(instant.isNull(), _said(text.time, cell, _TIME_IN_WORDS)))
+        values.append(instant.alias(EVENT_TIME))
+    problem, mode = F.coalesce(*problems), text.mode.upper()
+    if mode == "FAILFAST":
+        message = F.concat(F.lit(f"{text.what}: "), text.place, problem)
+        raw = raw.where(F.when(problem.isNull(), F.lit(True)).otherwise(F.raise_error(message).cast("boolean")))
+    elif mode == "DROPMALFORMED":
+        raw = raw.where(problem.isNull())
+    return raw.select(*values, *(F.col(f"`{name}`") for name in keep))
+
+
+def _parsed(cell: Column, kind: AttributeType) -> Column:
+    if kind is AttributeType.BOOL:
+        known = ("true", "True", "TRUE", "false", "False", "FALSE")
+        return F.when(F.trim(cell).isin(*known), F.trim(cell).try_cast("boolean"))
+    value = cell.try_cast(SPARK_TYPES[kind])
+    if kind in (AttributeType.FLOAT, AttributeType.DOUBLE):
+        return F.when(~cell.rlike(_JAVA_ONLY), value)
+    return value
+
+
+def _said(column: str | None, cell: Column, expected: str) -> Column:
+    """``, column 'price': 'x' is not a double``."""
+    shown = F.when(F.length(cell) > _SHOWN, F.concat(F.substring(cell, 1, _SHOWN - 3), F.lit("..."))).otherwise(cell)
+    before = ": '" if column is None else f", column '{column}': '"
+    return F.concat(F.lit(before), F.regexp_replace(shown, EMPTY, ""), F.lit(f"' is not {expected}"))

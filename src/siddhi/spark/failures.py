@@ -1,0 +1,57 @@
+"""Errors of an app or its input out of those of Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from siddhi.errors import SparkRunError
+
+__all__ = ["BadRowError", "run_error", "run_errors"]
+
+_MESSAGE = re.compile(r"SparkRunError: (.*)")
+_BAD_ROW = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
+_BAD_HEADER = re.compile(r"CSV header does not conform|Number of column in CSV header is not equal")
+_CSV_FILE = re.compile(r"CSV file: (\S+)")
+
+
+class BadRowError(SparkRunError):
+    """What was read is not what its stream needs: a value, a record, an event time."""
+
+
+def run_error(error: BaseException) -> SparkRunError | None:
+    """The error of the app or its input inside one of Spark's, Siddhi's message first; None where it holds none."""
+    text = _told(error)
+    if found := _MESSAGE.search(text):
+        return SparkRunError(found.group(1))
+    if found := _BAD_ROW.search(text):
+        return BadRowError(found.group(1))
+    if _BAD_HEADER.search(text):
+        file = _CSV_FILE.search(text)
+        return BadRowError(
+            f"{file.group(1) if file else 'a file'}: its header names other columns than that of the first file; files of one "
+            "source have the same columns in the same order"
+        )
+    return None
+
+
+def _told(error: BaseException) -> str:
+    """All that Spark says: of a stream, the reason is in what caused the error."""
+    return f"{error}\n{getattr(error, '_stackTrace', None) or ''}"
+
+
+@contextmanager
+def run_errors() -> Iterator[None]:
+    """Raise the app's error in place of one of Spark's that holds it: for actions of your own on an output's DataFrame.
+
+    Raises:
+        SparkRunError: an error of the app is what Spark failed with; Spark's is its cause.
+    """
+    try:
+        yield
+    except Exception as error:
+        ours = run_error(error)
+        if ours is None or isinstance(error, SparkRunError):
+            raise
+        raise ours from error

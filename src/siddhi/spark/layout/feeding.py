@@ -1,0 +1,51 @@
+"""From which streams of an app a stream comes, over everything in between."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from siddhi.planner import Plan
+from siddhi.spark.layout.islands import Layout
+
+__all__ = ["is_fed", "require_fed", "sources_above"]
+
+
+def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[str] = ()) -> list[str]:
+    """The streams that a stream comes from and that no query fills, in text order; with those that are bound.
+
+    A stream that is bound or that the clock fills is one of them itself, whatever queries add to it.
+    """
+    elements = [element for island in layout.islands for element in island.elements]
+    elements += [step.element for step in layout.native_steps]
+    found: set[str] = set()
+    met: set[str] = set()
+    pending = [stream]
+    while pending:
+        name = pending.pop().removeprefix("!")
+        if name in met:
+            continue
+        met.add(name)
+        producers = [element for element in elements if name in element.writes or f"!{name}" in element.writes]
+        if name in bound or name in plan.triggers or not producers:
+            found.add(name)
+        pending += [read for element in producers for read in element.reads]
+    return [name for name in plan.streams if name in found]
+
+
+def is_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str]) -> bool:
+    """Whether rows of bound streams, or the clock that they move, can make rows of a stream."""
+    return any(name in bound or name in plan.triggers for name in sources_above(plan, layout, stream, bound=bound))
+
+
+def require_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str]) -> None:
+    """See to it that a stream can have rows.
+
+    Raises:
+        ValueError: nothing is bound to a stream it comes from.
+    """
+    if is_fed(plan, layout, stream, bound):
+        return
+    above = sources_above(plan, layout, stream)
+    if above == [stream]:
+        raise ValueError(f"stream '{stream}' is not bound, and no query fills it")
+    raise ValueError(f"nothing is bound that '{stream}' comes from: bind {' or '.join(above)}")

@@ -1,0 +1,43 @@
+"""What the session is set to while a query of ours is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+__all__ = ["STATE_STORE", "query_settings", "with_settings"]
+
+STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+"""The state store that stateful operators written in Python need."""
+_NO_LIMIT = str((1 << 31) - 1)
+
+
+@contextmanager
+def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """The session with other settings until the block ends; a query keeps those it was started with."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
+
+
+def query_settings(partitions: int) -> dict[str, str]:
+    """What a query is started with; ``partitions``: of the stateful operator."""
+    return {
+        "spark.sql.streaming.stateStore.providerClass": STATE_STORE,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        "spark.sql.shuffle.partitions": str(partitions),
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+        "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,  # else every row is asked how large the batch is by now
+        "spark.sql.streaming.multipleWatermarkPolicy": "min",
+        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # what is kept for the sinks is compressed already
+    }

@@ -1,0 +1,323 @@
+"""Starting and ending the query of an app over streams."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, SparkSetupError, did_you_mean
+from siddhi.planner import Plan
+from siddhi.spark import files
+from siddhi.spark.catalyst.bindings import Binding
+from siddhi.spark.catalyst.frames import frame_of
+from siddhi.spark.catalyst.lowering import Settings
+from siddhi.spark.checkpoints.evolution import slot_of
+from siddhi.spark.checkpoints.manifest import Manifest, agreed, mark_closed, open_again, read_manifest
+from siddhi.spark.layout.feeding import require_fed
+from siddhi.spark.layout.islands import Island, Layout
+from siddhi.spark.layout.refusals import refuse_stored_aggregations
+from siddhi.spark.query_settings import STATE_STORE
+from siddhi.spark.streams.last_times import LastTimes
+from siddhi.spark.streams.punctuation import (
+    LAST_CLOCK,
+    IdleInputs,
+    IdleWatch,
+    interval_ms,
+    last_mark,
+    make_folders,
+    reported,
+    write_mark,
+)
+from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
+from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
+from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
+from siddhi.spark.workers.late import LatePolicy
+from siddhi.spark.workers.stateful import ShardRange
+
+__all__ = ["Starter"]
+
+_FAR = 253_370_764_800_000
+"""9999-01-01 in ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """Starts queries of an app."""
+
+    spark: SparkSession
+    plan: Plan
+    layout: Layout
+    bindings: Mapping[str, Binding]
+    settings: Settings
+    late: LatePolicy
+    max_clock_skew: str | None = None
+
+    def start(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink],
+        tables: Mapping[str, bytes],
+        *,
+        trigger: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        evolve: bool = False,
+        reopen: bool = False,
+    ) -> SparkQuery:
+        """See :meth:`siddhi.spark.SparkRuntime.start`."""
+        streaming_plan = self._checked(sinks)
+        parallel = self.spark.sparkContext.defaultParallelism
+        before = read_manifest(self.spark, checkpoint)
+        partitions = min(parallel, self.settings.shards) if before is None else before.partitions
+        asked = self._manifest(streaming_plan, partitions)
+        manifest, places = agreed(self.spark, checkpoint, before, asked, evolve=evolve)
+        slots = [manifest.slots[place] for place in places]
+        ranges = tuple(ShardRange(slot.first, slot.accepted) for slot in slots)
+        open_again(self.spark, checkpoint, reopen=reopen)
+        punctuation = make_folders(self.spark, checkpoint, self.bindings)
+        # Of one stream, the last event time follows from the watermark, which Spark logs.
+        times = LastTimes(self.spark, checkpoint) if len(self.bindings) > 1 else None
+        if times is not None and before is not None:
+            self._remind(checkpoint, times)
+        streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
+        query = start_query(
+            self.spark,
+            streaming,
+            checkpoint,
+            sinks,
+            trigger=trigger or {},
+            partitions=partitions,
+            name=name,
+            times=times,
+            first_batch=manifest.first_batch,
+        )
+        if streaming_plan.programs:
+            self._watch(query, checkpoint)
+        return query
+
+    def _remind(self, checkpoint: str, times: LastTimes) -> None:
+        """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
+        for stream in self.bindings:
+            known = [times.times.get(stream), last_mark(self.spark, checkpoint, stream)]
+            latest = max((at for at in known if at is not None), default=None)
+            if latest is not None:
+                write_mark(self.spark, checkpoint, stream, latest)
+
+    def _watch(self, query: SparkQuery, checkpoint: str) -> None:
+        """Let streams that stand still hold nobody up."""
+        patience = {
+            stream: interval_ms(self.spark, binding.max_idle) / 1000
+            for stream, binding in self.bindings.items()
+            if binding.max_idle is not None
+        }
+        if patience:
+            IdleWatch(
+                IdleInputs(self._graces(), patience, time.monotonic()),
+                lambda: reported(query.query),
+                lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
+                lambda: query.is_active,
+                max(0.2, min(5.0, min(patience.values()) / 4)),
+            ).start()
+
+    def finish(
+        self,
+        checkpoint: str,
+        sinks: Mapping[str, Sink],
+        tables: Mapping[str, bytes],
+        *,
+        evolve: bool = False,
+        reopen: bool = False,
+    ) -> SparkQuery:
+        """See :meth:`siddhi.spark.SparkRuntime.finish`."""
+        now = {"availableNow": True}
+        first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen)
+        first.await_termination()
+        graces = self._graces()
+        ends = {}
+        if self.settings.flush:
+            ends = dict.fromkeys(self.bindings, _FAR)
+        else:
+            last = self._last_time(first, checkpoint, graces)
+            if last is not None:
+                ends = {stream: last + grace + 1 for stream, grace in graces.items()}
+        for stream, end in ends.items():
+            write_mark(self.spark, checkpoint, stream, end)
+        query = self.start(checkpoint, sinks, tables, trigger={"availableNow": True})
+        query.await_termination()
+        mark_closed(self.spark, checkpoint, "flush" if self.settings.flush else "hold")
+        query.late_rows += first.late_rows
+        query.ahead_rows += first.ahead_rows
+        for stream, n in first.written.items():
+            query.written[stream] = query.written.get(stream, 0) + n
+        return query
+
+    def output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
+        """A stream as a streaming DataFrame with ``_timestamp``; it keeps its state in the checkpoint of who starts it."""
+        base = stream.removesuffix("__late")
+        if self.late == "side" and base != stream:
+            steps = [step for step in self.layout.steps if not isinstance(step, Island) or base in step.inputs]
+        else:
+            steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
+        alone = replace(self, layout=replace(self.layout, steps=tuple(steps)))
+        self._checked([stream])
+        return alone._output(stream, tables)
+
+    def _output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
+        streaming_plan = self._checked([stream])
+        shards = self.settings.shards
+        ranges = tuple(ShardRange(n * shards) for n in range(len(streaming_plan.programs)))
+        streaming = self._lowered(streaming_plan, {}, tables, ranges)
+        if not streaming_plan.programs:
+            attributes = self.plan.streams[stream].attributes
+            frame = frame_of(
+                streaming.branches(streaming.bases(self.spark), stream), attributes, timestamp="_timestamp"
+            )
+            assert frame is not None
+            return frame
+        name = "spark.sql.streaming.stateStore.providerClass"
+        if self.spark.conf.get(name, None) != STATE_STORE:
+            raise SparkSetupError(
+                f"stream '{stream}' keeps state, which needs Spark's store on RocksDB: "
+                f"spark.conf.set('{name}', '{STATE_STORE}'), or call start(...), which does"
+            )
+        released = streaming.released(self.spark)
+        if stream.endswith("__late"):
+            late = late_rows_of(streaming, released, stream.removesuffix("__late"))
+            assert late is not None
+            return late
+        return rows_of(streaming, released, stream, numbers_of(streaming, stream))
+
+    def _lowered(
+        self,
+        streaming_plan: StreamingPlan,
+        punctuation: Mapping[str, str],
+        tables: Mapping[str, bytes],
+        ranges: tuple[ShardRange, ...],
+    ) -> Streaming:
+        return Streaming(
+            plan=self.plan,
+            layout=self.layout,
+            streaming=streaming_plan,
+            bindings=self.bindings,
+            punctuation=punctuation,
+            shards=self.settings.shards,
+            late=self.late,
+            run=new_run(),
+            last_clock=LAST_CLOCK,
+            tables=tables,
+            ranges=ranges,
+            max_ahead=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
+        )
+
+    def _manifest(self, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
+        shards = self.settings.shards
+        both = zip(streaming_plan.islands, streaming_plan.programs, strict=True)
+        return Manifest(
+            app=self.plan.name if self.plan.app.name is not None else "",
+            slots=[slot_of(self.plan, island, program, n * shards, shards) for n, (island, program) in enumerate(both)],
+            sources=sources_of(self.plan, self.layout, streaming_plan, self.bindings),
+            bindings={stream: _described(binding) for stream, binding in sorted(self.bindings.items())},
+            shards=shards,
+            partitions=partitions,
+            late=self.late,
+        )
+
+    def _checked(self, sinks: Collection[str]) -> StreamingPlan:
+        if not self.bindings:
+            raise ValueError("no stream is bound")
+        for binding in self.bindings.values():
+            if not binding.frame.isStreaming:
+                raise ValueError("the streams are bound to DataFrames that end: call output(...) or run()")
+            if binding.watermark is None:
+                raise ValueError(
+                    f"stream '{binding.stream}' has no watermark: bind it with watermark='10 seconds', the time that rows may "
+                    "be late"
+                )
+        if not sinks:
+            raise ValueError("no sinks: a stream without outputs does nothing")
+        made = {stream for island in self.layout.islands for stream in island.produced}
+        made |= {stream for step in self.layout.native_steps for stream in step.element.writes}
+        for stream in sinks:
+            base = stream.removesuffix("__late") if self.late == "side" else stream
+            if base not in (self.plan.streams if base != stream else made):
+                raise ValueError(f"no query fills stream '{stream}'{did_you_mean(stream, made)}")
+            held = self.plan.streams[base].attributes
+            if any(str(attribute.type) == "object" for attribute in held):
+                raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
+            require_fed(self.plan, self.layout, base, self.bindings)
+        refuse_chains(self.plan, self.layout)
+        refuse_stored_aggregations(self.plan, self.layout.islands)
+        found = plan_streaming(self.plan, self.layout, list(sinks))
+        if not found.programs and len(self.bindings) > 1:
+            found = plan_streaming(self.plan, self.layout, list(sinks), always=True)
+        return found
+
+    def punctuate(self, checkpoint: str, stream: str, clock: int) -> None:
+        """See :meth:`siddhi.spark.SparkRuntime.punctuate`."""
+        at = clock + self._graces()[stream]
+        if at >= LAST_CLOCK:
+            raise ValueError("a stream ends with finish(...), not with a time after the year 9000")
+        if read_manifest(self.spark, checkpoint) is None:
+            raise SparkRunError(f"there is no checkpoint {checkpoint}: start the app first")
+        open_again(self.spark, checkpoint, reopen=False)
+        write_mark(self.spark, checkpoint, stream, at)
+
+    def _graces(self) -> dict[str, int]:
+        return {
+            stream: interval_ms(self.spark, binding.watermark or "0 seconds")
+            for stream, binding in self.bindings.items()
+        }
+
+    def _last_time(self, query: SparkQuery, checkpoint: str, graces: Mapping[str, int]) -> int | None:
+        """The last event time of the whole input: of one source it follows from the watermark, which is in the log."""
+        watermark = _logged_watermark(self.spark, checkpoint)
+        if len(graces) == 1 and watermark:
+            return watermark + next(iter(graces.values()))
+        last = LastTimes(self.spark, checkpoint)
+        for _, times in reported(query.query):
+            last.note(times)
+        return max(last.times.values(), default=None)
+
+
+def refuse_chains(plan: Plan, layout: Layout) -> None:
+    """Islands of a stream stand side by side.
+
+    Raises:
+        SparkLoweringError: one reads what another puts out.
+    """
+    errors = []
+    for island in layout.islands:
+        for other in layout.islands:
+            shared = set(island.inputs).intersection(other.produced)
+            if other is not island and shared:
+                names = ", ".join(island.names)
+                errors.append(
+                    SiddhiAppCreationError(
+                        f"{names} read {', '.join(sorted(shared))}, which is made under another key",
+                        code="E405",
+                        span=island.elements[0].span,
+                        hint="give both the same key, or write the stream in between with an app of its own",
+                        source=plan.app.source,
+                        app=plan.app.name,
+                    )
+                )
+    if errors:
+        raise SparkLoweringError(errors)
+
+
+def _described(binding: Binding) -> list[str]:
+    return [binding.timestamp, binding.watermark or "", *binding.sequence, *binding.sources]
+
+
+def _logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
+    """The watermark of the last batch, out of Spark's log of offsets."""
+    numbers = [int(name) for name in files.names(spark, f"{checkpoint}/offsets") if name.isdigit()]
+    if not numbers:
+        return None
+    lines = files.read_text(spark, f"{checkpoint}/offsets/{max(numbers)}").splitlines()
+    watermark = json.loads(lines[1]).get("batchWatermarkMs", 0)
+    return int(watermark) or None

@@ -1,0 +1,307 @@
+"""What a worker is sent to run an island: the text of a small app, and how rows come in and go out. Plain data.
+
+All rows of an island come through one door. Where several streams come in, the door is a stream with columns for the
+attributes of all of them, and queries in front of the others deal its rows out, in the order in which they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from siddhi._version import __version__
+from siddhi.planner.elements import ElementKind
+from siddhi.planner.expressions import Call
+from siddhi.planner.flow import expressions_of, sources_of
+from siddhi.planner.fragments import fragment
+from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan, StreamPlan
+from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.planner.walk import walk
+from siddhi.query_api.annotation import find_annotation
+from siddhi.query_api.app import SiddhiApp
+from siddhi.query_api.selection import SnapshotRate, TimeRate
+from siddhi.query_compiler import parse, to_siddhiql
+from siddhi.spark.layout.islands import Island
+from siddhi.spark.workers.extension_modules import modules_of
+from siddhi.types import AttributeType
+
+__all__ = ["DOOR", "IslandProgram", "OutputShape", "TableFeed", "query_is_timed", "slots_of", "write_program"]
+
+DOOR = "SparkRows"
+_STREAM = "input"
+_MARKED = "SparkMarked"
+_LITERALS = {
+    AttributeType.INT: "0",
+    AttributeType.LONG: "0L",
+    AttributeType.FLOAT: "0.0f",
+    AttributeType.DOUBLE: "0.0",
+    AttributeType.BOOL: "false",
+    AttributeType.STRING: "''",
+}
+_WITHOUT_TIME = frozenset(
+    "length lengthBatch batch sort frequent lossyFrequent expression expressionBatch externalTime".split()
+)
+"""Windows that nothing but an event changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputShape:
+    """A stream that leaves the island; ``slots`` are the columns of the union its attributes go to.
+
+    ``marked``: the stream to collect instead, in which a row whose first column is true goes before what each row of the door
+    leads to, and the others are those that leave; so it is seen of which row each of them comes.
+    """
+
+    stream: str
+    types: tuple[str, ...]
+    slots: tuple[int, ...]
+    marked: str | None = None
+
+    @property
+    def collected(self) -> str:
+        """The stream whose rows are collected."""
+        return self.stream if self.marked is None else self.marked
+
+
+@dataclass(frozen=True, slots=True)
+class TableFeed:
+    """The rows of a table that is only read, and the stream they are sent into before anything else."""
+
+    stream: str
+    rows: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IslandProgram:
+    """An island as data.
+
+    Attributes:
+        app: name of the whole app, for messages.
+        names: of the elements it runs.
+        text: SiddhiQL.
+        door: the stream that takes the rows.
+        columns: names of the door's attributes; the columns of the rows in this order.
+        kinds: their types.
+        inputs: per stream from outside, the columns of its attributes.
+        outputs: what leaves.
+        slots: types of the columns of the union of all outputs.
+        fingerprint: of what decides whether state fits.
+        ticks: whether every event of the app moves its clock, not only those that come in; then rows whose first column
+            is -1 are nothing but time.
+        fills: tables that are only read, and the streams that fill them.
+        forgiven: streams whose events may fail: @OnError says what happens to them.
+        random: whether it makes UUIDs, which must be the same where its work is done again.
+        timed: whether time alone makes it put something out.
+        tables: rows of tables that are only read.
+        modules: what to import first, so that extensions are known.
+        asked: an on-demand query whose rows come out of every shard when its input has ended.
+        answer: what these rows are like.
+        version: of this package.
+    """
+
+    app: str
+    names: tuple[str, ...]
+    text: str
+    door: str
+    columns: tuple[str, ...]
+    kinds: tuple[str, ...]
+    inputs: tuple[tuple[str, tuple[int, ...]], ...]
+    outputs: tuple[OutputShape, ...]
+    slots: tuple[str, ...]
+    fingerprint: str
+    ticks: bool = False
+    fills: tuple[tuple[str, str], ...] = ()
+    forgiven: tuple[str, ...] = ()
+    random: bool = False
+    timed: bool = True
+    tables: tuple[TableFeed, ...] = ()
+    modules: tuple[str, ...] = ()
+    asked: str = ""
+    answer: OutputShape | None = None
+    version: str = __version__
+
+
+def slots_of(schemas: Iterable[Sequence[AttributeType]]) -> tuple[list[AttributeType], list[tuple[int, ...]]]:
+    """Columns for rows of several schemas, shared between attributes of one type; and the columns of each schema."""
+    slots: list[AttributeType] = []
+    places: list[tuple[int, ...]] = []
+    for schema in schemas:
+        taken: set[int] = set()
+        mine: list[int] = []
+        for type_ in schema:
+            at = next((n for n, slot in enumerate(slots) if slot is type_ and n not in taken), len(slots))
+            if at == len(slots):
+                slots.append(type_)
+            taken.add(at)
+            mine.append(at)
+        places.append(tuple(mine))
+    return slots, places
+
+
+def write_program(
+    plan: Plan, island: Island, outputs: Sequence[str], *, ordered: Collection[str] = ()
+) -> IslandProgram:
+    """The program of an island.
+
+    Args:
+        plan: of the app.
+        island: of its layout.
+        outputs: the streams that leave it.
+        ordered: those of them that tell of which rows they come.
+    """
+    cut = fragment(plan, island.names)
+    streams = list(island.inputs)
+    schemas = [tuple(a.type for a in plan.streams[name].attributes) for name in streams]
+    slots, places = slots_of(schemas)
+    lines: list[str] = []
+    dealt: list[str] = []
+    ticks = needs_ticks(plan, island)
+    if len(streams) == 1 and not ticks and not ordered:
+        door, columns = streams[0], tuple(a.name for a in plan.streams[streams[0]].attributes)
+        kinds = tuple(str(type_) for type_ in schemas[0])
+        places = [tuple(range(len(kinds)))]
+    else:
+        door, columns = DOOR, (_STREAM, *(f"c{n}" for n in range(len(slots))))
+        kinds = ("int", *(str(slot) for slot in slots))
+        lines.append(_door(slots))
+        marked = [name for name in outputs if name in ordered]
+        lines += [_marked_stream(plan, name, number) for number, name in enumerate(marked)]
+        dealt = [*_mark(plan, marked), *_deal(plan, streams, places)]
+        places = [tuple(place + 1 for place in mine) for mine in places]
+    marks = {name: f"{_MARKED}{n}" for n, name in enumerate(name for name in outputs if name in ordered)}
+    left = [plan.streams[name].attributes for name in outputs]
+    out_slots, out_places = slots_of([tuple(a.type for a in attributes) for attributes in left])
+    return IslandProgram(
+        app=plan.app.name or "the app",
+        names=island.names,
+        text=_joined(cut.text, [*lines, *dealt]),
+        door=door,
+        columns=columns,
+        kinds=kinds,
+        inputs=tuple(zip(streams, places, strict=True)),
+        outputs=tuple(
+            OutputShape(name, tuple(str(a.type) for a in attributes), mine, marks.get(name))
+            for name, attributes, mine in zip(outputs, left, out_places, strict=True)
+        ),
+        slots=tuple(str(slot) for slot in out_slots),
+        fingerprint=cut.fingerprint,
+        ticks=ticks,
+        random=_makes_uuids(plan, island),
+        timed=_is_timed(plan, island),
+        fills=tuple(cut.fills.items()),
+        modules=modules_of(cut.text),
+        forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
+    )
+
+
+def needs_ticks(plan: Plan, island: Island) -> bool:
+    """Whether something in the island begins with the first event of the app, whatever its stream."""
+    if any(element.kind is ElementKind.TRIGGER for element in island.elements):
+        return True
+    queries = [e for e in plan.executions if isinstance(e, QueryPlan) and e.name in island.names]
+    return island.is_single and any(_starts_alone(query) for query in queries)
+
+
+def _is_timed(plan: Plan, island: Island) -> bool:
+    """Whether time alone makes something come out."""
+    if any(element.kind is ElementKind.TRIGGER for element in island.elements):
+        return True
+    used = [plan.windows[element.name].window for element in island.elements if element.name in plan.windows]
+    if any(window.window.native not in _WITHOUT_TIME for window in used):
+        return True
+    executions = [execution for execution in plan.executions if execution.name in island.names]
+    return any(
+        query_is_timed(query)
+        for execution in executions
+        for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
+    ) or any(isinstance(execution, PartitionPlan) and execution.purge is not None for execution in executions)
+
+
+def _makes_uuids(plan: Plan, island: Island) -> bool:
+    return any(
+        isinstance(node, Call) and node.function.native == "UUID"
+        for execution in plan.executions
+        if execution.name in island.names
+        for query in ((execution,) if isinstance(execution, QueryPlan) else execution.queries)
+        for expression in expressions_of(query)
+        for node in walk(expression)
+    )
+
+
+def query_is_timed(query: QueryPlan) -> bool:
+    """Whether time alone makes something come out of a query, or go away in it."""
+    if isinstance(query.rate, (TimeRate, SnapshotRate)):
+        return True
+    if isinstance(query.input, PatternPlan):
+        return query.input.waits
+    windows = [source.window for source in sources_of(query)]
+    return any(window is not None and window.window.native not in _WITHOUT_TIME for window in windows)
+
+
+def _starts_alone(query: QueryPlan) -> bool:
+    if isinstance(query.rate, (TimeRate, SnapshotRate)):
+        return True
+    if not isinstance(query.input, PatternPlan):
+        return False
+    return any(query.input.slots[slot].for_ms is not None for slot in query.input.states[0].slots)
+
+
+def _forgives(stream: StreamPlan) -> bool:
+    """Whether the app says what happens to events that fail; without a word, they fail the query."""
+    if stream.on_error is not OnErrorAction.LOG:
+        return True
+    said = find_annotation(stream.annotations, "OnError")
+    return said is not None and (said.element("action") or "").lower() == "log"
+
+
+def _door(slots: Sequence[AttributeType]) -> str:
+    columns = ", ".join([f"{_STREAM} int", *(f"c{n} {slot}" for n, slot in enumerate(slots))])
+    return f"define stream {DOOR} ({columns});"
+
+
+def _deal(plan: Plan, streams: Sequence[str], places: Sequence[tuple[int, ...]]) -> list[str]:
+    lines = []
+    for number, (name, mine) in enumerate(zip(streams, places, strict=True)):
+        attributes = plan.streams[name].attributes
+        selected = ", ".join(f"c{place} as {_name(a.name)}" for place, a in zip(mine, attributes, strict=True))
+        lines.append(
+            f"@info(name = '{DOOR}-{number}') from {DOOR}[{_STREAM} == {number}] select {selected} insert into {_name(name)};"
+        )
+    return lines
+
+
+def _marked_stream(plan: Plan, stream: str, number: int) -> str:
+    attributes = plan.streams[stream].attributes
+    return (
+        f"define stream {_MARKED}{number} (mark bool, {', '.join(f'c{n} {a.type}' for n, a in enumerate(attributes))});"
+    )
+
+
+def _mark(plan: Plan, streams: Sequence[str]) -> list[str]:
+    """Queries that put a mark into a stream for each row of the door, before anything comes of the row, and what comes."""
+    lines = []
+    for number, stream in enumerate(streams):
+        attributes = plan.streams[stream].attributes
+        marks = ", ".join(["true as mark", *(f"{_LITERALS[a.type]} as c{n}" for n, a in enumerate(attributes))])
+        rows = ", ".join(["false as mark", *(f"{_name(a.name)} as c{n}" for n, a in enumerate(attributes))])
+        into = f"insert into {_MARKED}{number};"
+        lines.append(f"@info(name = '{_MARKED}-{number}') from {DOOR} select {marks} {into}")
+        lines.append(f"@info(name = '{_MARKED}-{number}-rows') from {_name(stream)} select {rows} {into}")
+    return lines
+
+
+def _joined(text: str, more: Sequence[str]) -> str:
+    """An app with more definitions and queries."""
+    if not more:
+        return text
+    app, added = parse(text), parse("\n".join(more))
+    whole = SiddhiApp(
+        annotations=app.annotations,
+        definitions=(*app.definitions, *added.definitions),
+        executions=(*app.executions, *added.executions),
+    )
+    return to_siddhiql(whole)
+
+
+def _name(name: str) -> str:
+    return f"`{name}`"

@@ -1,0 +1,196 @@
+"""One shard of an island at work: an engine that is given columns in the order of time and gives columns back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi._version import __version__
+from siddhi.errors import SiddhiAppError, SparkRunError
+from siddhi.spark.workers.extension_modules import import_modules
+from siddhi.spark.workers.program import IslandProgram, OutputShape
+
+__all__ = ["ARROW_TYPES", "Shard", "tagged"]
+
+ARROW_TYPES = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "bool": pa.bool_(),
+    "string": pa.string(),
+}
+_TIME = "__siddhi_time"
+_AT_ONCE = 50_000
+
+logger = logging.getLogger("siddhi")
+
+
+class Shard:
+    """An engine for one shard after the other; starting a new one costs less than building an engine.
+
+    Args:
+        program: of the island.
+    """
+
+    def __init__(self, program: IslandProgram) -> None:
+        if program.version != __version__:
+            raise SparkRunError(
+                f"the driver runs siddhi {program.version} and this worker siddhi {__version__}: install the same version on all"
+            )
+        import_modules(program.modules)
+        self.program = program
+        self._failure: tuple[str, Exception] | None = None
+        self.number = -1
+        self._runtime = self._build()
+        self._empty = self._runtime.snapshot()
+        self._handler = self._runtime.input_handler(program.door)
+        self._used = False
+
+    def _build(self) -> SiddhiAppRuntime:
+        runtime = SiddhiManager().create_siddhi_app_runtime(self.program.text)
+        runtime.collect(*(output.collected for output in self.program.outputs), timestamp=_TIME, chunk=None)
+        runtime.handle_exception_with(self._note)
+        runtime.start()
+        for table in self.program.tables:
+            with pa.ipc.open_stream(table.rows) as reader:
+                for batch in reader:
+                    runtime.input_handler(table.stream).send_batch(batch)  # without time, so that the clock stays
+        for name, _ in self.program.fills:
+            runtime._leave_out(
+                f"table '{name}'"
+            )  # read anew at every start, and too much to be written with each batch
+        return runtime
+
+    def open(self, number: int, clock: int) -> None:
+        """Begin a shard with nothing in it but tables that are only read.
+
+        Args:
+            number: of the shard.
+            clock: where its time begins, in ms.
+        """
+        if self._used:
+            self._runtime.restore(self._empty)
+        self.number = number
+        self._used = True
+        self._runtime.advance_clock(clock)
+
+    def seed(self, what: str) -> None:
+        """Name the work that comes next: where it is done again, UUIDs are the same again."""
+        if self.program.random:
+            self._runtime._seed_uuids(what.encode())
+
+    def send(self, rows: pa.RecordBatch, times: pa.Array) -> None:
+        """Rows of the door, in the order of time.
+
+        Raises:
+            SparkRunError: the app failed on one of them.
+        """
+        self._handler.send_batch(rows, timestamp=times)
+        self._raise()
+
+    def advance(self, clock: int) -> None:
+        """Move the clock on: timers due by then fire at their own time.
+
+        Raises:
+            SparkRunError: the app failed.
+        """
+        self._runtime.advance_clock(clock)
+        self._raise()
+
+    def advance_to_end(self) -> None:
+        """Fire timers until nothing waits for time.
+
+        Raises:
+            SparkRunError: the app failed.
+        """
+        self._runtime.advance_to_end()
+        self._raise()
+
+    @property
+    def next_due(self) -> int | None:
+        """When the next timer is due (ms), or None."""
+        return self._runtime.next_due
+
+    def drain(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """What came out since the last time: the number of the output, and its attributes followed by event time."""
+        found = self._runtime.drain()
+        for number, output in enumerate(self.program.outputs):
+            batch = found[output.collected]
+            if len(batch):
+                yield number, pa.record_batch(batch)
+
+    def answer(self, asked: str, shape: OutputShape) -> Iterator[pa.RecordBatch]:
+        """The rows of an on-demand query, its attributes followed by event time.
+
+        Raises:
+            SparkRunError: it failed.
+        """
+        try:
+            rows = [event.data for event in self._runtime.query(asked)]
+        except SiddhiAppError as error:
+            raise SparkRunError(f"{error.message} (app '{self.program.app}', shard {self.number})") from error
+        types = [ARROW_TYPES[kind] for kind in shape.types]
+        for start in range(0, len(rows), _AT_ONCE):
+            some = rows[start : start + _AT_ONCE]
+            columns = [pa.array(column, type_) for column, type_ in zip(zip(*some, strict=True), types, strict=True)]
+            columns.append(pa.array(np.full(len(some), self._runtime.now, np.int64)))
+            yield pa.RecordBatch.from_arrays(columns, names=[*(f"c{n}" for n in range(len(types))), _TIME])
+
+    def pieces(self) -> dict[bytes, bytes]:
+        """The state in pieces, called by what is in them; ``b""`` lists the others."""
+        return {name: data for name, data in self._runtime.snapshot_pieces().items() if data is not None}
+
+    def restore(self, number: int, pieces: Mapping[bytes, bytes]) -> None:
+        """Go on with a shard from its state.
+
+        Raises:
+            CannotRestoreStateError: it is damaged, or of another app.
+        """
+        self._runtime.restore_pieces(pieces)
+        self.number = number
+        self._used = True
+
+    def close(self) -> None:
+        """Stop the engine."""
+        self._runtime.shutdown()
+
+    def _note(self, error: Exception, origin: str, _: Sequence[object]) -> None:
+        if origin in self.program.forgiven:
+            logger.warning("app '%s', %s: %s: %s", self.program.app, origin, type(error).__name__, error)
+        elif self._failure is None:
+            self._failure = (origin, error)
+
+    def _raise(self) -> None:
+        if self._failure is None:
+            return
+        (origin, error), self._failure = self._failure, None
+        raise SparkRunError(
+            f"{type(error).__name__}: {error} (app '{self.program.app}', {origin}, shard {self.number}, "
+            f"event time {self._runtime.now})"
+        ) from error
+
+
+def tagged(
+    number: int, batch: pa.RecordBatch, output: OutputShape, slots: Sequence[str], sequence: int
+) -> pa.RecordBatch:
+    """Rows of an output in the schema of the union: which output, event time, running number, the slots."""
+    n = batch.num_rows
+    columns: list[pa.Array] = [
+        pa.array(np.full(n, number, np.int32)),
+        batch.column(batch.num_columns - 1),
+        pa.array(np.arange(sequence, sequence + n, dtype=np.int64)),
+    ]
+    places = {slot: position for position, slot in enumerate(output.slots)}
+    for slot, kind in enumerate(slots):
+        type_ = ARROW_TYPES[kind]
+        if slot in places:
+            column = batch.column(places[slot])
+            columns.append(column if column.type == type_ else column.cast(type_))
+        else:
+            columns.append(pa.nulls(n, type_))
+    return pa.RecordBatch.from_arrays(columns, names=["out", "__t", "__seq0", *(f"c{n}" for n in range(len(slots)))])

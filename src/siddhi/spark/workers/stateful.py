@@ -1,0 +1,214 @@
+"""The stateful operator of a stream: each key is a shard, which holds back rows until the watermark has passed them.
+
+Rows reach the engine in the order of time and only below the watermark, so what comes out is what an embedded engine puts
+out, whatever the micro-batches were. All work is done when a timer fires: one read and one write of state per shard and
+step of the watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from siddhi._version import __version__
+from siddhi.errors import CannotRestoreStateError, SparkRunError
+from siddhi.spark.workers.kept_state import KeptState
+from siddhi.spark.workers.pack import packed, unpacked
+from siddhi.spark.workers.program import IslandProgram
+from siddhi.spark.workers.shard import Shard
+from siddhi.spark.workers.waiting_rows import WaitingRows, new_token
+from siddhi.spark.workers.worker import Kept, spare_modules
+
+if TYPE_CHECKING:
+    from siddhi.spark.workers.late import LatePolicy
+
+__all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor", "ShardRange"]
+
+LAYOUT_VERSION = 3
+"""Of the state variables; a checkpoint with another one is refused."""
+LATE = 1 << 20
+"""``out`` of late rows: this and the number of the island."""
+_MOST_CACHED = 512
+_engines: Kept[KeptState] = Kept(_MOST_CACHED, lambda kept: kept.shard.close())
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRange:
+    """The shards of an island.
+
+    Attributes:
+        first: the number of the first one.
+        accepted: fingerprints of the forms of the island whose state they may have.
+    """
+
+    first: int
+    accepted: frozenset[str] = frozenset()
+
+
+class IslandProcessor(StatefulProcessor):
+    """Runs the islands of an app, ``shards`` keys for each.
+
+    Args:
+        programs: of the islands.
+        shards: how many there are for each.
+        ordering: how many columns of packed rows order them; the first is event time.
+        run: identifies the run of the query, for engines kept between batches.
+        late: what happens to rows that come behind the watermark.
+        last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
+        ranges: the shards of each island; without, one range behind the other. What is in none of them has been retired.
+    """
+
+    def __init__(
+        self,
+        programs: tuple[IslandProgram, ...],
+        shards: int,
+        ordering: int,
+        run: str,
+        late: LatePolicy,
+        last_clock: int,
+        ranges: Sequence[ShardRange] = (),
+    ) -> None:
+        self._programs = programs
+        self._shards = shards
+        self._ordering = ordering
+        self._run = self._query = self._checkpoint = run
+        self._late = late
+        self._last_clock = last_clock
+        self._ranges = tuple(ranges) or tuple(ShardRange(n * shards) for n in range(len(programs)))
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Declare the state."""
+        self._handle = handle
+        context = TaskContext.get()
+        if context is not None:  # a DataFrame may be started more than once
+            self._checkpoint = context.getLocalProperty("sql.streaming.queryId") or self._run
+            self._query = f"{self._run} {self._checkpoint}"
+        self._meta = handle.getValueState(
+            "meta", "format int, plan string, engine string, version bigint, clock bigint, token bigint"
+        )
+        self._engine = handle.getMapState("engine", "part string", "v int, blob binary")
+        pending = handle.getListState("pending", "ipc binary, min_t bigint, max_t bigint, n int")
+        timer = handle.getValueState("timer", "at bigint, token bigint")
+        self._waiting = WaitingRows(pending, timer, handle, self._ordering)
+        spare_modules()
+
+    def handleInputRows(
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: Any,
+    ) -> Iterator[pd.DataFrame]:
+        """Put rows aside until the watermark has passed them; late ones are handed on as such."""
+        watermark = timerValues.getCurrentWatermarkInMs()
+        shard = int(key[0])
+        late: list[pa.RecordBatch] = []
+        kept: list[tuple[bytes, pa.RecordBatch]] = []
+        for frame in rows:
+            for data in frame["rows"]:
+                batch = unpacked(data)
+                if watermark <= 0 or pc.min(batch.column(0)).as_py() >= watermark:
+                    kept.append((data, batch))
+                    continue
+                is_late = pc.less(batch.column(0), watermark)
+                late.append(batch.filter(is_late))
+                batch = batch.filter(pc.invert(is_late))
+                if batch.num_rows:
+                    kept.append((packed(batch), batch))
+        self._waiting.add(self._query, shard, kept)
+        for batch in late:
+            if self._late == "error":
+                raise SparkRunError(
+                    f"app '{self._programs[0].app}': {batch.num_rows} rows came behind the watermark {watermark}, "
+                    f"the first at {batch.column(0)[0].as_py()} (late='error')"
+                )
+            blob = packed(batch) if self._late == "side" else b""
+            yield _released(LATE + (self._island(shard) or 0), shard, batch.num_rows, blob)
+
+    def handleExpiredTimer(
+        self,
+        key: Any,
+        timerValues: Any,
+        expiredTimerInfo: Any,
+    ) -> Iterator[pd.DataFrame]:
+        """The watermark has moved: send what it has passed, in the order of time, and fire timers due by then."""
+        watermark = timerValues.getCurrentWatermarkInMs()
+        shard_number = int(key[0])
+        fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
+        island = self._island(shard_number)
+        if island is None:
+            self._retire(shard_number, fired)
+            return
+        program = self._programs[island]
+        ready, rest, token = self._waiting.split(self._query, shard_number, watermark)
+        kept, version = self._load(shard_number, island, watermark if ready is None else ready)
+        shard = kept.shard
+        shard.seed(f"{self._checkpoint} {shard_number} {version}")
+        if ready is not None:
+            columns = [ready.column(n) for n in range(self._ordering, ready.num_columns)]
+            shard.send(pa.RecordBatch.from_arrays(columns, names=list(program.columns)), ready.column(0))
+        if watermark >= self._last_clock:
+            shard.advance_to_end()
+        else:
+            shard.advance(watermark - 1)
+        for number, batch in shard.drain():
+            first = sum(len(p.outputs) for p in self._programs[:island])
+            yield _released(first + number, shard_number, batch.num_rows, packed(batch))
+        self._store(kept, shard_number, version + 1, watermark)
+        self._waiting.rearm(self._query, shard_number, rest, token, shard.next_due, fired)
+
+    def close(self) -> None:
+        """Nothing to close: engines are kept for the next batch."""
+
+    # --- state
+
+    def _island(self, shard: int) -> int | None:
+        """The number of the island of a shard; None where it has been retired."""
+        return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
+
+    def _retire(self, shard: int, fired: int | None) -> None:
+        """Forget a shard that nobody wants any more."""
+        self._meta.clear()
+        self._engine.clear()
+        self._waiting.clear(shard, fired)
+
+    def _load(self, number: int, island: int, first: pa.RecordBatch | int) -> tuple[KeptState, int]:
+        """The engine of a shard with its state, and the version of that; a new one begins with its first row."""
+        program = self._programs[island]
+        meta = self._meta.get()
+        if meta is None:
+            shard = Shard(program)
+            shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
+            return KeptState(shard), 0
+        format_, plan, engine, version, _, token = meta
+        known = plan == program.fingerprint or plan in self._ranges[island].accepted
+        if format_ != LAYOUT_VERSION or not known:
+            raise SparkRunError(
+                f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
+            )
+        cached = _engines.take(self._query, number, token)
+        if cached is not None:
+            return cached, version
+        kept = KeptState(Shard(program))
+        try:
+            kept.read(number, self._engine)
+        except CannotRestoreStateError as error:
+            raise SparkRunError(f"shard {number} of app '{program.app}': {error}") from error
+        return kept, version
+
+    def _store(self, kept: KeptState, number: int, version: int, watermark: int) -> None:
+        program, token = kept.shard.program, new_token()
+        kept.write(self._engine, version)
+        self._meta.update((LAYOUT_VERSION, program.fingerprint, __version__, version, watermark, token))
+        _engines.put(self._query, number, token, kept)
+
+
+def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
+    released: pd.DataFrame = pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
+    return released

@@ -1,0 +1,146 @@
+"""Incremental aggregations read in batch, by Catalyst and by engines: what readers of the embedded engine see."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi import SiddhiManager
+from siddhi.planner import plan
+from siddhi.query_api.definition import Duration
+from siddhi.query_compiler import parse
+from siddhi.spark.catalyst.aggregation_reading import asking, island_of
+from siddhi.spark.layout.islands import cut
+from siddhi.spark.testing import bind_rows, differences
+from siddhi.spark.workers.program import write_program
+
+START = 1_706_000_000_000
+STREAMS = (
+    "define stream S (a string, q int, d double, ts long); define stream U (a string, q int, d double);"
+    "@purge(enable = 'false')"
+)
+QUERY = "from S#window.length(3) select a, q, d insert into U;"
+JOIN = "from S join G on S.a == G.a within 0L, 4000000000000L per 'days' select S.a as a, G.total as total insert into Out;"
+EVERY = "aggregate every sec ... month;"
+
+
+def rows() -> list[tuple[str, int, tuple[object, ...]]]:
+    chosen = random.Random(7)
+    found, time = [], START
+    for _ in range(120):
+        time += chosen.choice([0, 1, 500, 90_000, 40_000_000])
+        values = (
+            chosen.choice(["x", "y", "z", None]),
+            chosen.choice([None, 1, 2]),
+            chosen.choice([None, 0.25, 0.5, 7.75]),
+            time - chosen.choice([0, 1000, 100_000]),
+        )
+        found.append(("S", time, values))
+    return found
+
+
+def read(app: str, per: str) -> list[tuple[object, ...]]:
+    embedded = SiddhiManager().create_siddhi_app_runtime(app)
+    embedded.enable_playback(True, timers="exact")
+    with embedded:
+        for stream, time, values in rows():
+            embedded.input_handler(stream).send(values, time)
+        return [event.data for event in embedded.query(f"from G within 0L, 4000000000000L per '{per}' select *")]
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:.* run on one shard")
+@pytest.mark.parametrize(
+    ("text", "options", "shown"),
+    [
+        (
+            f"select a, distinctCount(q) as values, distinctCount(d) as others, count() as n group by a {EVERY}",
+            {},
+            "native G: aggregation by bucket",
+        ),
+        (
+            f"select a, sum(d) as total, avg(q) as mean, distinctCount(q) as values, d as last group by a {EVERY}",
+            {"prefer": "engine"},
+            "island 1 on 5 shards",
+        ),
+        (
+            "select a, sum(d) as total, a as same group by a aggregate by ts every sec ... month;",
+            {"exact_floats": True},
+            "exact_floats: Spark adds in an order of its own",
+        ),
+        (f"select a, stdDev(d) as spread group by a {EVERY}", {}, "its base value 'deviation'"),
+        (f"select stdDev(d) as spread, max(q) as high {EVERY}", {}, "island 1 on one shard"),
+        (
+            f"select a, sum(q) as total group by a {EVERY} {JOIN}",
+            {},
+            "aggregation G: it shares what it uses",
+        ),
+    ],
+)
+def test_what_explain_says_runs_is_what_is_read(spark, text, options, shown):
+    from siddhi.spark import SparkRuntime
+
+    app = f"{STREAMS} define aggregation G from S {text}"
+    runtime = SparkRuntime(app, spark, shards=5, **options)
+    assert shown in runtime.explain()
+    bind_rows(runtime, spark, rows())
+    for per in ("seconds", "months"):
+        frame = runtime.aggregation("G", per=per)
+        want = read(app, per)
+        assert len(want) > 1
+        assert frame.columns[0] == "AGG_TIMESTAMP"
+        assert differences(want, [tuple(row) for row in frame.collect()]) is None, per
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:.* run on one shard")
+@pytest.mark.parametrize("prefer", ["native", "engine"])
+def test_an_aggregation_of_what_the_engine_puts_out(spark, prefer):
+    from siddhi.spark import SparkRuntime
+
+    app = f"{STREAMS} define aggregation G from U select a, max(d) as high group by a {EVERY} {QUERY}"
+    runtime = SparkRuntime(app, spark, shards=5, prefer=prefer)
+    bind_rows(runtime, spark, rows())
+    got = [tuple(row) for row in runtime.aggregation("G", per="hours").collect()]
+    assert differences(read(app, "hours"), got) is None
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:.* run on one shard")
+def test_nothing_to_read_and_nothing_bound(spark):
+    from siddhi.spark import SparkRuntime
+
+    app = f"{STREAMS} define aggregation G from U select a, stdDev(d) as spread group by a {EVERY} {QUERY}"
+    runtime = SparkRuntime(app, spark, shards=3)
+    none = spark.createDataFrame([], "a string, q int, d double, ts bigint, at bigint")
+    runtime.bind("S", none, timestamp="at")
+    assert runtime.aggregation("G", per="hours").collect() == []
+    other = SparkRuntime(f"define stream T (a string); {app}", spark, shards=3)
+    other.bind("T", none, timestamp="at")
+    with pytest.raises(ValueError, match="nothing is bound that 'U' comes from: bind S"):
+        other.aggregation("G", per="hours")
+
+
+def test_the_engines_of_readers_keep_all_rows_in_memory():
+    pytest.importorskip("sqlalchemy")
+    app = plan(
+        parse(
+            "define stream S (a string, d double); @purge(enable = 'true', interval = '1 min')"
+            "@store(type = 'rdbms', jdbc.url = 'sqlite:///:memory:')"
+            f"define aggregation G from S select a, stdDev(d) as spread group by a {EVERY}"
+        )
+    )
+    layout = cut(app)
+    island = island_of(layout, "G")
+    assert island is not None
+    assert island_of(layout, "S") is None
+    program = asking(write_program(app, island, []), app.aggregations["G"], Duration.DAYS)
+    assert "@store" not in program.text
+    assert "@purge(enable='false')" in program.text
+    assert program.text.count("@purge") == 1
+    assert program.asked.endswith("per 'days' select *")
+    assert program.answer is not None
+    assert program.answer.types == ("long", "string", "double")

@@ -1,0 +1,63 @@
+"""Streams that come from several places, circles and chains of queries; needs no Java."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.planner import plan
+from siddhi.query_compiler import parse
+from siddhi.spark.catalyst.bindings import Binding
+from siddhi.spark.catalyst.lowering import Settings
+from siddhi.spark.layout.islands import NativeStep, cut
+from siddhi.spark.streams.starting import Starter
+from siddhi.spark.streams.streaming import plan_streaming
+
+STREAMS = "define stream S (a int); define stream M (a int);"
+
+
+def laid_out(text: str, *, bound: set[str], streaming: bool = True):
+    made = plan(parse(STREAMS + text))
+    return made, cut(made, streaming=streaming, bound=bound)
+
+
+def test_an_island_takes_what_comes_from_outside_into_a_stream_that_it_fills():
+    made, layout = laid_out("from S select a insert into M; from M select a insert into O;", bound={"S", "M"})
+    (island,) = plan_streaming(made, layout, ["O"], always=True).islands
+    assert island.inputs == ("S", "M")
+    _, layout = laid_out("from S select a insert into M; from M select a insert into O;", bound={"S"})
+    (island,) = plan_streaming(made, layout, ["O"], always=True).islands
+    assert island.inputs == ("S",)
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_query_that_feeds_itself_needs_the_engine(streaming):
+    _, layout = laid_out("from S[a < 3] select a + 1 as a insert into S;", bound={"S"}, streaming=streaming)
+    (island,) = layout.islands
+    assert island.inputs == ("S",)
+    assert island.why == {"query_1": "it feeds itself"}
+    assert not any(isinstance(step, NativeStep) for step in layout.steps)
+
+
+def test_two_sources_of_native_queries_are_one_operator():
+    made, layout = laid_out("from S select a insert into O; from M select a insert into O;", bound={"S", "M"})
+    frame = SimpleNamespace(isStreaming=True)
+    bindings = {name: Binding(name, frame, "ts", "1 second") for name in ("S", "M")}
+    starter = Starter(None, made, layout, bindings, Settings(), "drop")
+    assert len(starter._checked({"O": None}).programs) == 1
+    made, layout = laid_out("from S select a insert into O;", bound={"S"})
+    starter = Starter(None, made, layout, {"S": bindings["S"]}, Settings(), "drop")
+    assert starter._checked({"O": None}).programs == ()
+
+
+def test_no_island_of_a_stream_reads_what_another_puts_out():
+    text = """from S select UUID() as id, a insert into F;
+    from M#window.length(3) select sum(a) as n insert into O; from F#window.length(2) select id, sum(a) as n insert into P;"""
+    _, layout = laid_out(text, bound={"S", "M"}, streaming=True)
+    (island,) = layout.islands
+    assert (island.names, island.inputs) == (("query_1", "query_2", "query_3"), ("S", "M"))
+    _, layout = laid_out(text, bound={"S", "M"}, streaming=False)
+    assert [one.inputs for one in layout.islands] == [("S",), ("M", "F")]

@@ -1,0 +1,184 @@
+"""Which changes of an app the state of a checkpoint outlives; needs no Java."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.errors import SparkRunError
+from siddhi.planner import plan
+from siddhi.query_compiler import parse
+from siddhi.spark.checkpoints.evolution import Slot, fitted, slot_of
+from siddhi.spark.checkpoints.manifest import Manifest, agreed
+from siddhi.spark.layout.islands import cut
+from siddhi.spark.testing import oracle
+from siddhi.spark.workers.program import write_program
+from siddhi.spark.workers.stateful import ShardRange
+from tests.spark.streams.without_jvm import FakeStream
+
+STREAMS = "define stream S (k string, v int); define stream T (k string, v int);"
+COUNT = "@info(name = 'count') from S select k, count() as n group by k insert into Counts;"
+SUM = "@info(name = 'sum') from S select k, sum(v) as total group by k insert into Sums;"
+LENGTH = "@info(name = 'length') from S#window.length(2) select sum(v) as total insert into Lengths;"
+OTHER = "@info(name = 'other') from S select v, count() as n group by v insert into Others;"
+
+
+def slots(*queries: str, bound=("S",)) -> list[Slot]:
+    planned = plan(parse("\n".join([STREAMS, *queries])))
+    islands = cut(planned, streaming=True, prefer="engine", bound=bound).islands
+    return [
+        slot_of(planned, island, write_program(planned, island, []), 10 * n, 10) for n, island in enumerate(islands)
+    ]
+
+
+def manifest(app: str, *queries: str) -> Manifest:
+    return Manifest(app, slots(*queries), ["S"], {"S": ["ts", "1 second"]}, 10, 2, "drop")
+
+
+@pytest.mark.parametrize("evolve", [False, True])
+@pytest.mark.parametrize(
+    ("before", "now", "told"),
+    [
+        ("Trades", "Orders", "belongs to app 'Trades', and this is app 'Orders': give each app a folder of its own"),
+        ("", "Orders", "belongs to an app without name, and this is app 'Orders'"),
+        ("Trades", "", "belongs to app 'Trades', and this is an app without name"),
+    ],
+)
+def test_a_checkpoint_is_that_of_one_app(before, now, told, evolve):
+    with pytest.raises(SparkRunError, match=told):
+        agreed(None, "there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
+
+
+def test_evolve_is_proposed_where_some_of_the_state_fits():
+    before = manifest("Trades", COUNT, LENGTH)
+    with pytest.raises(SparkRunError, match="The rest of its state fits: start with evolve=True"):
+        agreed(None, "there", before, manifest("Trades", COUNT, OTHER), evolve=False)
+    with pytest.raises(SparkRunError, match="None of its state fits: take a new checkpoint"):
+        agreed(None, "there", before, manifest("Trades", OTHER), evolve=False)
+
+
+def test_the_same_app_has_nothing_to_say():
+    before = slots(COUNT, LENGTH)
+    fit = fitted(before, slots(COUNT, LENGTH))
+    assert (fit.slots, fit.places, fit.refused, fit.changed) == (before, [0, 1], [], [])
+
+
+def test_a_new_query_joins_an_island():
+    before = slots(COUNT)
+    fit = fitted(before, slots(COUNT, SUM))
+    assert (fit.places, fit.refused, fit.changed) == ([0], [], ["query 'sum' is new"])
+    (slot,) = fit.slots
+    assert slot.earlier == [before[0].fragment]
+    assert len(slot.accepted) == 2
+
+
+def test_a_new_island_stands_behind_the_others_whatever_its_place():
+    fit = fitted(slots(COUNT, LENGTH), slots(LENGTH, COUNT, OTHER))
+    assert [fit.slots[place].stateful for place in fit.places] == [["length"], ["count"], ["other"]]
+    assert [fit.slots[place].first for place in fit.places] == [10, 0, 20]
+    assert (fit.refused, fit.changed) == ([], ["'other' is new"])
+
+
+def test_what_is_gone_leaves_its_place_for_good():
+    without = fitted(slots(COUNT, LENGTH), slots(LENGTH))
+    assert without.changed == ["'count' is gone, and its state is left behind"]
+    assert [slot.retired for slot in without.slots] == [True, False]
+    back = fitted(without.slots, slots(COUNT, LENGTH))
+    assert [back.slots[place].first for place in back.places] == [20, 10]
+
+
+def test_a_change_of_what_holds_state_is_refused():
+    fit = fitted(slots(COUNT, LENGTH), slots(COUNT, LENGTH.replace("length(2)", "length(3)")))
+    (told,) = fit.refused
+    assert told.startswith("query 'length' is not what it was: ")
+    assert "length(3)" in told
+
+
+def test_a_change_back_to_something_else_is_refused_although_it_was_gone_in_between():
+    gone = fitted(slots(COUNT, SUM), slots(COUNT))
+    assert (gone.refused, gone.changed) == ([], ["query 'sum' is gone, and its state is left behind"])
+    again = fitted(gone.slots, slots(COUNT, SUM.replace("sum(v)", "max(v)")))
+    assert any("query 'sum' is not what it was" in told for told in again.refused)
+
+
+def test_another_key_is_refused():
+    keyed = "@info(name = 'count') from S select v, count() as n group by v insert into Counts;"
+    fit = fitted(slots(COUNT), slots(keyed))
+    assert fit.refused[0] == "'count': the key is S by v, and was S by k"
+
+
+def test_other_rows_are_refused():
+    more = "@info(name = 'more') from T select k, count() as n group by k insert into More;"
+    fit = fitted(slots(COUNT), slots(COUNT, more, bound=("S", "T")))
+    assert fit.refused == ["'count', 'more': rows that wait come from S (k string, v int), and now from S, T"]
+    before = slots(COUNT)
+    now = [replace(slot, door=["S", ["k"], ["string"], [["S", [0]]]]) for slot in before]
+    assert fitted(before, now).refused == [
+        "'count': rows that wait come from S (k string, v int), and now from S (k string)"
+    ]
+
+
+def test_islands_that_become_one_are_refused():
+    joined = (
+        "@info(name = 'both') from S#window.length(2) join T#window.length(2) on S.k == T.k select S.k insert into B;"
+    )
+    fit = fitted(slots(COUNT, LENGTH), slots(COUNT, LENGTH, joined, bound=("S", "T")))
+    assert fit.refused
+    one = [replace(slots(COUNT)[0], stateful=["count", "length"])]
+    assert fitted(slots(COUNT, LENGTH), one).refused == [
+        "'count', 'length' are one island, and the state of 'count' and of 'length' is kept apart"
+    ]
+    assert fitted(one, slots(COUNT, LENGTH)).refused == [
+        "'count' and 'length' are islands of their own, and their state is kept together"
+    ]
+
+
+def test_a_slot_survives_being_written():
+    from dataclasses import asdict
+
+    (slot,) = slots(COUNT)
+    assert Slot.from_json(asdict(slot)) == slot
+
+
+def evolved(before: FakeStream, app: str) -> FakeStream:
+    """The stream gone on with another form of its app."""
+    old = slots_of(before)
+    now = FakeStream(app, bound={"S"}, shards=before.shards, grace=before.grace, forget=before.forget)
+    fit = fitted(old, slots_of(now))
+    assert fit.refused == []
+    now.ranges = [ShardRange(fit.slots[place].first, fit.slots[place].accepted) for place in fit.places]
+    now.handles, now.watermark, now.latest, now.found = before.handles, before.watermark, before.latest, before.found
+    return now
+
+
+def slots_of(stream: FakeStream) -> list[Slot]:
+    both = zip(stream.layout.islands, stream.programs)
+    return [
+        slot_of(stream.plan, island, program, n * stream.shards, stream.shards)
+        for n, (island, program) in enumerate(both)
+    ]
+
+
+@pytest.mark.parametrize("forget", [True, False])
+def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
+    rows = [(n, "S", 10_000 + n, (f"k{n % 7}", n)) for n in range(60)]
+    first = FakeStream(STREAMS + LENGTH + COUNT, bound={"S"}, shards=3, grace=5, forget=forget)
+    for start in (0, 15):
+        first.batch(rows[start : start + 15])
+    second = evolved(first, STREAMS + COUNT + SUM)
+    for start in (30, 45):
+        second.batch(rows[start : start + 15])
+    second.finish()
+    whole = oracle(STREAMS + COUNT, [row[1:] for row in rows], ["Counts"])["Counts"]
+    assert sorted(second.found["Counts"]) == sorted(whole)
+    # 5 ms were held back when the new query came, and it saw them.
+    later = oracle(STREAMS + SUM, [row[1:] for row in rows[24:]], ["Sums"])["Sums"]
+    assert sorted(second.found["Sums"]) == sorted(later)
+    retired = [handle for shard, handle in second.handles.items() if shard < 3]
+    assert retired
+    for handle in retired:
+        assert [value.held for value in handle.values.values()] == [None, None]
+        assert not any((handle.maps["engine"].held, handle.lists["pending"].held, handle.timers))

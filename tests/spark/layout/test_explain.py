@@ -1,0 +1,171 @@
+"""What runs where, as golden text; refusals with their place; needs no Java."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.errors import SparkLoweringError, SparkSetupError
+from siddhi.planner import plan
+from siddhi.query_compiler import parse
+from siddhi.spark import SparkRuntime
+from siddhi.spark.layout.islands import cut
+from siddhi.spark.layout.refusals import refuse_stored_aggregations
+from siddhi.types import AttributeType
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "spark"
+TRADES = "define stream Trades (ts long, symbol string, price double, n int);"
+APPS = {
+    "native": f"""@app:name('native') {TRADES} define table Names (symbol string, name string);
+        define aggregation Bars from Trades select symbol, sum(n) as n, avg(price) as mean group by symbol
+        aggregate by ts every sec ... day;
+        @info(name = 'dear') from Trades[price > 10.0] select symbol, price insert into Dear;
+        @info(name = 'named') from Dear as d join Names as m on d.symbol == m.symbol select m.name insert into Named;
+        @info(name = 'bars') from Trades#window.timeBatch(1 min, 0) select symbol, sum(price) as total
+        group by symbol insert into Minutes;""",
+    "islands": f"""@app:name('islands') @app:playback {TRADES} define stream News (ts long, symbol string, text string);
+        @info(name = 'dear') from Trades[price > 10.0] select symbol, price insert into Dear;
+        @info(name = 'rise') from every a=Dear -> b=News[symbol == a.symbol] within 1 min
+        select a.symbol as symbol, b.text as text insert into Rises;
+        partition with (symbol of Rises) begin
+            @info(name = 'counted') from Rises#window.length(3) select symbol, count() as n insert into Counted;
+        end;
+        @info(name = 'last') from Counted#window.length(5) select max(n) as most insert into Most;
+        @info(name = 'many') from Most[most > 2L] select most insert into Many;""",
+    "one_shard": f"""@app:name('one_shard') @app:playback {TRADES} define table Seen (symbol string);
+        @info(name = 'note') from Trades select symbol insert into Seen;
+        @info(name = 'ask') from Trades[not (Seen.symbol != symbol in Seen)] select symbol insert into First;""",
+}
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_explained(golden, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        runtime = SparkRuntime(APPS[name], None)
+        told = [runtime.explain(), runtime.explain(streaming=True)]
+    golden(GOLDEN / f"{name}.txt", "\n\n".join(told))
+
+
+def test_single_shards_are_warned_of_or_refused():
+    app = f"{TRADES}\n@info(name = 'last')\nfrom Trades#window.length(5) select max(n) as most insert into Most;"
+    with pytest.warns(UserWarning, match="last run on one shard"):
+        SparkRuntime(app, None)
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None, strict=True)
+    assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 3, 0)
+
+
+def test_purges_that_go_by_shards_are_warned_of_or_refused():
+    app = f"""{TRADES}
+@purge(enable = 'true', interval = '1 sec', idle.period = '1 min')
+partition with (symbol of Trades) begin @info(name = 'q') from Trades select count() as n insert into Counts; end;"""
+    with pytest.warns(
+        UserWarning, match="partition_0 purges idle keys at times counted from the first event of each shard"
+    ):
+        SparkRuntime(app, None)
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None, strict=True)
+    assert (caught.value.code, caught.value.line) == ("E410", 3)
+    SparkRuntime(app, None, strict=True, shards=1)
+
+
+def test_a_partition_by_ranges_is_one_shard():
+    app = (
+        f"{TRADES}\npartition with (price > 9.0 as 'dear' or price <= 9.0 as 'cheap' of Trades) begin\n"
+        "from Trades select symbol, count() as n insert into Counts; end;"
+    )
+    told = "a partition by ranges is one shard, as a row may be in several of them"
+    with pytest.warns(UserWarning, match=told):
+        runtime = SparkRuntime(app, None)
+    assert f"island 1 on one shard: {told}" in runtime.explain()
+    with pytest.raises(SparkLoweringError, match="partition by their name") as caught:
+        SparkRuntime(app, None, strict=True)
+    assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 2, 0)
+    keyed = app.replace("price > 9.0 as 'dear' or price <= 9.0 as 'cheap'", "ifThenElse(price > 9.0, 'dear', 'cheap')")
+    assert "island 1 on 64 shards" in SparkRuntime(keyed, None, strict=True).explain()
+
+
+def test_stored_aggregations_are_not_filled_by_workers():
+    pytest.importorskip("sqlalchemy")
+    app = plan(
+        parse(
+            f"{TRADES}\n@store(type = 'rdbms', url = 'sqlite://')\ndefine aggregation Bars from Trades"
+            " select symbol, stdDev(price) as spread group by symbol aggregate every sec ... day;"
+        )
+    )
+    with pytest.raises(SparkLoweringError, match="aggregation 'Bars' is kept by store 'rdbms'") as caught:
+        refuse_stored_aggregations(app, cut(app).islands)
+    assert (caught.value.code, caught.value.line) == ("E403", 3)
+    refuse_stored_aggregations(app, [])
+
+
+def test_all_refusals_at_once_each_with_its_place():
+    app = f"""{TRADES}
+define trigger Start at 'start';
+@OnError(action = 'store')
+define stream Odd (n int);
+from Trades#window.cron('*/5 * * * * ?') select n insert into Out;
+"""
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None)
+    assert [(one.code, one.line) for one in caught.value.refusals] == [("E401", 2), ("E402", 5), ("E406", 4)]
+    assert all(one.hint for one in caught.value.refusals)
+    assert "2 | define trigger Start at 'start';" in str(caught.value)
+
+
+def test_sources_say_what_they_lack():
+    app = """@source(type = 'file', @map(type = 'xml')) define stream A (ts long);
+@source(type = 'kafka', topic = 't', timestamp = 'at') define stream B (ts long);
+from A select ts insert into O;"""
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None)
+    assert [one.message for one in caught.value.refusals] == [
+        "the file source of 'A' has no file.uri",
+        "the file source of 'A' is mapped by 'xml'",
+        "the file source of 'A' does not say which attribute is the event time",
+        "the kafka source of 'B' has no bootstrap.servers",
+        "the kafka source of 'B': the stream has no attribute 'at'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shards": 0}, "shards must be at least 1, not 0"),
+        ({"prefer": "both"}, "prefer is 'native' or 'engine', not 'both'"),
+        ({"end_of_input": "stop"}, "end_of_input is 'hold' or 'flush', not 'stop'"),
+        ({"late": "keep"}, "late is 'drop', 'side' or 'error', not 'keep'"),
+    ],
+)
+def test_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
+
+
+def test_functions_that_give_something_else_each_time_are_told():
+    from siddhi.extension import function
+
+    @function("dice:throw", returns=AttributeType.INT, deterministic=False)
+    def throw() -> int:
+        return 4
+
+    app = "define stream S (a int); @info(name = 'thrown') from S select dice:throw() as n insert into O;"
+    with pytest.warns(UserWarning, match=r"^thrown calls dice:throw\(\), which is not deterministic"):
+        SparkRuntime(app, None)
+    with pytest.raises(SparkLoweringError, match=r"E410.*line 1"):
+        SparkRuntime(app, None, strict=True)
+
+
+def test_what_needs_micro_batches_or_this_process_is_refused_elsewhere():
+    connected = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    runtime = SparkRuntime("define stream S (a int); from S select a insert into O;", connected)
+    with pytest.raises(ValueError, match="trigger 'continuous' knows no micro-batches, in which engines run"):
+        runtime.start("checkpoint", {}, trigger={"continuous": "1 second"})
+    for call in (lambda: runtime.start("c", {}), lambda: runtime.state("c"), lambda: runtime.migrate("c", "d")):
+        with pytest.raises(SparkSetupError, match="does not run over Spark Connect yet"):
+            call()

@@ -1,0 +1,101 @@
+"""The table of separability on Spark, driven without a JVM: what has a key is spread by it and gives what one engine gives;
+what has none runs on one shard, and would be wrong on several. Then apps made of several rows of the table."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyspark")
+
+from siddhi.planner import plan
+from siddhi.query_compiler import parse
+from siddhi.spark.layout.islands import cut
+from siddhi.spark.testing import Row, differences, oracle
+from tests.planner.separability_kit import ANYTHING, COUPLED, SEPARATED, SINGLE, STREAMS, feed, timelines
+from tests.spark.streams.without_jvm import played
+
+WITHOUT_KEY_YET = "partition with (v > 0 as 'up'"  # a row of two ranges would be two rows
+KEYED = [*ANYTHING, *(text for text, _ in SEPARATED if not text.startswith(WITHOUT_KEY_YET))]
+COUPLES = [*(text for text, _ in SINGLE), *(text for text, _ in SEPARATED if text.startswith(WITHOUT_KEY_YET))]
+
+
+def islands(text: str):
+    return cut(plan(parse(STREAMS + feed(text))), streaming=True, prefer="engine", bound={"S", "R"}).islands
+
+
+def told(text: str, rows: list[Row], *, outputs: tuple[str, ...] = ("O",), **options) -> str | None:
+    """The first difference between the shards and one engine."""
+    want = oracle(text, rows, outputs)
+    stream = played(text, rows, **options)
+    found = [(name, differences(want[name], stream.found.get(name, []))) for name in outputs]
+    assert stream.late == 0
+    return next((f"{name}: {one}" for name, one in found if one is not None), None)
+
+
+@pytest.mark.parametrize("text", KEYED)
+def test_what_separates_is_spread(text: str) -> None:
+    assert not any(island.is_single for island in islands(text))
+
+
+@pytest.mark.parametrize("text", COUPLES)
+def test_what_does_not_separate_has_one_shard_and_a_reason(text: str) -> None:
+    (island,) = [island for island in islands(text) if island.is_single]
+    assert island.reason
+
+
+@pytest.mark.parametrize("text", [STREAMS + feed(text) for text in KEYED])
+@settings(max_examples=10)
+@given(rows=timelines().filter(bool), seed=st.integers(0, 99), shards=st.sampled_from([2, 3, 7]), forget=st.booleans())
+def test_shards_give_what_one_engine_gives(text: str, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
+    assert told(text, rows, seed=seed, shards=shards, forget=forget) is None
+
+
+@pytest.mark.parametrize("text", [STREAMS + feed(text) for text, _ in SINGLE])
+def test_forced_onto_shards_the_others_give_something_else(text: str) -> None:
+    assert told(text, COUPLED, seed=1, shards=3) is None
+    assert told(text, COUPLED, seed=1, shards=3, force="k") is not None
+
+
+# --- apps of several rows of the table
+
+ROWS = [feed(text) for text in (*ANYTHING, *(text for text, _ in SEPARATED), *(text for text, _ in SINGLE))]
+DEFINITION = re.compile(r"(?:@PrimaryKey\([^)]*\) )?define [^;]*;")
+ENDS = [
+    "from O{n} select * insert into P{n};",
+    "from O{n} select count() as n insert into P{n};",
+    "from O{n} select k, count() as n group by k insert into P{n};",
+    "from O{n}#window.length(2) select k insert all events into P{n};",
+]
+
+
+@st.composite
+def apps(draw: st.DrawFn) -> tuple[str, tuple[str, ...]]:
+    """Up to three rows of the table in one app, over the stream itself or behind a filter, some with a reader."""
+    definitions, queries, outputs = [STREAMS], ["from S[v < 3] select * insert into F;"], []
+    for n, text in enumerate(draw(st.lists(st.sampled_from(ROWS), min_size=1, max_size=3))):
+        named = re.sub(r"\b([OTW])\b", rf"\g<1>{n}", text).replace("'q'", f"'q{n}'")
+        definitions += DEFINITION.findall(named)
+        named = DEFINITION.sub("", named)
+        queries.append(re.sub(r"\bS\b", "F", named) if draw(st.booleans()) else named)
+        outputs.append(f"O{n}")
+        if draw(st.booleans()):
+            ends = ENDS if re.search(r"(\bk\b|\*)[^;]* insert [^;]*into O", text) else ENDS[:2]
+            queries.append(draw(st.sampled_from(ends)).format(n=n))
+            outputs.append(f"P{n}")
+    return "\n".join([*definitions, *queries]), tuple(outputs)
+
+
+@given(
+    app=apps(),
+    rows=timelines().filter(bool),
+    seed=st.integers(0, 99),
+    shards=st.sampled_from([1, 2, 5]),
+    forget=st.booleans(),
+)
+def test_apps_of_several_queries(app, rows: list[Row], seed: int, shards: int, forget: bool) -> None:
+    text, outputs = app
+    assert told(text, rows, outputs=outputs, seed=seed, shards=shards, forget=forget) is None

@@ -1,0 +1,122 @@
+"""What a worker keeps between tasks is only used for the very state that is in the store; needs no Java."""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+
+from siddhi.spark.workers.kept_state import KeptState
+from siddhi.spark.workers.pack import RowLayout, pack_rows, unpacked
+from siddhi.spark.workers.worker import Kept
+from tests.spark.streams.without_jvm import FakeStream, Listed
+
+APP = """define stream S (k string, v int);
+partition with (k of S) begin
+    from S#window.length(5) select k, count() as n, sum(v) as total insert into Out;
+end;"""
+
+
+def rows_of(first: int, n: int) -> list:
+    rng = random.Random(first)
+    return [(i, "S", 10_000 + i, (f"k{rng.randrange(20)}", i)) for i in range(first, first + n)]
+
+
+def test_kept_values_belong_to_one_state():
+    gone: list[str] = []
+    kept: Kept[str] = Kept(10, gone.append)
+    kept.put("query", 1, 77, "first")
+    assert kept.take("query", 2, 77) is None
+    assert kept.take("other query", 1, 77) is None
+    assert kept.take("query", 1, 77) == "first"
+    assert kept.take("query", 1, 77) is None, "who takes it may change it"
+    kept.put("query", 1, 77, "first")
+    assert kept.take("query", 1, 78) is None
+    assert gone == ["first"]
+    assert kept.take("query", 1, 77) is None
+
+
+def test_what_was_not_used_for_longest_is_let_go():
+    gone: list[str] = []
+    kept: Kept[str] = Kept(10, gone.append)
+    kept.put("query", 1, 1, "a", 4)
+    kept.put("query", 2, 2, "b", 4)
+    kept.put("query", 1, 3, "a again", 4)
+    assert gone == ["a"]
+    kept.put("query", 3, 4, "c", 4)
+    assert gone == ["a", "b"]
+    kept.put("query", 4, 5, "larger than all", 11)
+    assert gone == ["a", "b", "a again", "c", "larger than all"]
+
+
+@pytest.mark.parametrize("same_rows", [True, False])
+def test_an_attempt_that_failed_leaves_nothing_that_is_taken_for_the_state(same_rows):
+    once = FakeStream(APP, bound={"S"}, shards=3, grace=50, forget=True)
+    again = FakeStream(APP, bound={"S"}, shards=3, grace=50)
+    for batch in range(6):
+        rows = rows_of(batch * 200, 200)
+        once.batch(rows)
+        before = copy.deepcopy((again.handles, again.watermark, again.latest, again.found))
+        again.batch(rows if same_rows else rows_of(batch * 200, 130))  # its state never gets into the store
+        again.handles, again.watermark, again.latest, again.found = before
+        again.batch(rows)
+    once.finish()
+    again.finish()
+    assert again.found == once.found
+    assert len(once.found["Out"]) == 1200
+
+
+def test_a_worker_that_another_one_has_overtaken_reads_the_store():
+    once = FakeStream(APP, bound={"S"}, shards=1, grace=50, forget=True)
+    stream = FakeStream(APP, bound={"S"}, shards=1, grace=50)
+    here = stream.run
+    for batch in range(8):
+        rows = rows_of(batch * 100, 100)
+        once.batch(rows)
+        stream.run = here if batch % 3 else f"{here} elsewhere"  # another process has another cache
+        stream.batch(rows)
+    once.finish()
+    stream.finish()
+    assert stream.found == once.found
+
+
+def test_a_worker_that_goes_on_asks_the_store_for_tokens_only(monkeypatch):
+    stream = FakeStream(APP, bound={"S"}, shards=2, grace=50)
+    stream.batch(rows_of(0, 200))
+    monkeypatch.setattr(KeptState, "read", lambda *_: pytest.fail("the engine is there"))
+    monkeypatch.setattr(Listed, "get", lambda _: pytest.fail("the rows are there"))
+    for batch in range(1, 4):
+        stream.batch(rows_of(batch * 200, 200))
+    stream.finish()
+    assert len(stream.found["Out"]) == 800
+
+
+def test_what_all_rows_share_is_not_sent_but_is_in_the_parcels():
+    stream = FakeStream(APP, bound={"S"}, shards=2, grace=0)
+    (program,) = stream.programs
+    layout = RowLayout(doors=((0, 1),), order=(None, 3, None, 0), island=0)
+    batches = [
+        pa.RecordBatch.from_arrays(
+            [
+                pa.array(shards, pa.int32()),
+                pa.array(times),
+                pa.array(times),
+                pa.array(list("abc")),
+                pa.array([1, 2, 3]),
+            ],
+            names=["shard", "t", "s", "d0", "d1"],
+        )
+        for shards, times in (([70_000, 0, 70_000], [5, 6, 7]), ([0, 0, 1], [8, 9, 10]))
+    ]
+    (parcels,) = pack_rows((program,), layout)(iter(batches))
+    found = {shard: (n, unpacked(rows)) for shard, n, rows in zip(*(c.to_pylist() for c in parcels.columns))}
+    assert {shard: n for shard, (n, _) in found.items()} == {0: 3, 1: 1, 70_000: 2}
+    assert found[0][1].to_pydict() == {
+        "o0": [6, 8, 9], "o1": [3, 3, 3], "o2": [6, 8, 9], "o3": [0, 0, 0], "k": ["b", "a", "b"], "v": [2, 1, 2],
+    }  # fmt: skip
+    assert list(pack_rows((program,), layout)(iter([]))) == []
