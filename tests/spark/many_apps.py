@@ -86,7 +86,7 @@ class ManyApps:
             cut(made, streaming=True, prefer=prefer, bound=frozenset(fed)) for made, fed in zip(self._plans, self._fed)
         ]
         self._cut = [
-            plan_streaming(made, layout, list(app.outputs), always=True)
+            plan_streaming(made, layout, list(app.outputs), always=True, shards=shards)
             for made, layout, app in zip(self._plans, self._layouts, apps)
         ]
         self._whole = StreamingPlan(

@@ -266,14 +266,22 @@ cdef class RangePartitionReceiver(PartitionReceiver):
         conditions: their executors.
     """
 
-    cdef tuple labels
+    cdef tuple labels                  # those it looks for
     cdef tuple conditions
+    cdef tuple all                     # (label, condition)
 
     def __init__(self, AppContext app not None, PartitionKeys keys not None, tuple labels not None,
                  tuple conditions not None):
         PartitionReceiver.__init__(self, app, keys)
         self.labels = labels
         self.conditions = conditions
+        self.all = tuple(zip(labels, conditions))
+
+    def look_for(self, wanted not None):
+        """Process events under no other labels than those for which ``wanted(label)`` is true. No event may be at work."""
+        cdef list chosen = [one for one in self.all if wanted(one[0])]
+        self.labels = tuple([label for label, _ in chosen])
+        self.conditions = tuple([condition for _, condition in chosen])
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from siddhi.planner.expression_text import expression_text
 from siddhi.planner.expressions import Attr, TypedExpression
-from siddhi.planner.nodes import Plan, QueryPlan
+from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan, RangeKeyPlan
+from siddhi.planner.separation import KeyExpression
 from siddhi.query_compiler import parse
 
-__all__ = ["key_expression"]
+__all__ = ["key_expression", "range_conditions", "range_key"]
+
+
+def range_key(key: RangeKeyPlan) -> KeyExpression:
+    """The labels of a partition by ranges as a key."""
+    labels = tuple((label, expression_text(condition, {})) for label, condition in key.ranges)
+    return KeyExpression(" or ".join(f"{condition} as '{label}'" for label, condition in labels), labels=labels)
+
+
+def range_conditions(plan: Plan, stream: str, text: str) -> tuple[tuple[str, TypedExpression], ...]:
+    """Labels and conditions of the key ``text`` of a stream of the plan; nothing where it is no key by ranges."""
+    return next(
+        (
+            key.ranges
+            for execution in plan.executions
+            if isinstance(execution, PartitionPlan)
+            for key in execution.keys
+            if isinstance(key, RangeKeyPlan) and key.stream == stream and range_key(key).text == text
+        ),
+        (),
+    )
 
 
 def key_expression(plan: Plan, stream: str, text: str) -> TypedExpression:

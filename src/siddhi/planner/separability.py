@@ -16,6 +16,7 @@ from siddhi.planner.endless import endless_parts, endless_query
 from siddhi.planner.expression_text import expression_text
 from siddhi.planner.expressions import Attr, Call, TypedExpression
 from siddhi.planner.flow import expressions_of, sources_of
+from siddhi.planner.key_expression import range_key
 from siddhi.planner.nodes import (
     JoinPlan,
     NamedWindowPlan,
@@ -133,15 +134,16 @@ def _partition(plan: PartitionPlan) -> Separation:
     type_ = types.pop() if len(types) == 1 and not ranged else AttributeType.STRING
     if type_ not in KEY_TYPES:
         return inseparable(f"its key is a {type_}")
+    odd = next((str(other) for other in types if other not in KEY_TYPES), None)
+    if odd is not None:
+        return inseparable(f"its key is a {odd}, and meets others as text")
     for key in plan.keys:
         if isinstance(key, ValueKeyPlan):
             text = expression_text(key.expression, {})
             plain = key.expression.name if isinstance(key.expression, Attr) else None
             by.append((key.stream, KeyExpression(text, plain)))
         else:
-            labels = tuple((label, expression_text(condition, {})) for label, condition in key.ranges)
-            text = " or ".join(f"{condition} as '{label}'" for label, condition in labels)
-            by.append((key.stream, KeyExpression(text, labels=labels)))
+            by.append((key.stream, range_key(key)))
     return Separation((KeyPart(tuple(by), type_),))
 
 

@@ -147,6 +147,12 @@ class AppState:
         with self._assembly.context.lock:
             return self._assembly.partitions[partition].keys.retain(wanted)
 
+    def _look_for_ranges(self, wanted: Callable[[str], bool]) -> None:
+        """Let partitions by ranges process events under no other labels than the wanted ones; until it is shut down."""
+        with self._assembly.context.lock:
+            for partition in self._assembly.partitions.values():
+                partition.look_for(wanted)
+
     def _hold_state_of(self, assembly: Assembly) -> None:
         from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
 

@@ -30,7 +30,7 @@ def slots(*queries: str, bound=("S",)) -> list[Slot]:
     planned = plan(parse("\n".join([STREAMS, *queries])))
     islands = cut(planned, streaming=True, prefer="engine", bound=bound).islands
     return [
-        slot_of(planned, island, write_program(planned, island, []), 10 * n, 10) for n, island in enumerate(islands)
+        slot_of(planned, island, write_program(planned, island, [], shards=10), 10 * n, 10) for n, island in enumerate(islands)
     ]
 
 
@@ -108,6 +108,15 @@ def test_another_key_is_refused():
     keyed = "@info(name = 'count') from S select v, count() as n group by v insert into Counts;"
     fit = fitted(slots(COUNT), slots(keyed))
     assert fit.refused[0] == "'count': the key is S by v, and was S by k"
+
+
+def test_other_labels_or_conditions_are_another_key():
+    ranges = "partition with (v > 0 as 'up' or v < 2 as 'low' of S) begin from S select count() as n insert into C; end;"
+    for other in (ranges.replace("'up'", "'high'"), ranges.replace("v > 0", "v >= 0")):
+        told = fitted(slots(ranges), slots(other)).refused[0]
+        assert told.startswith("'partition_0': the key is S by v ")
+        assert told.endswith("and was S by v > 0 as 'up' or v < 2 as 'low'")
+    assert fitted(slots(ranges), slots(ranges)).refused == []
 
 
 def test_other_rows_are_refused():

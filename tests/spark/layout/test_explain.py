@@ -39,6 +39,14 @@ APPS = {
     "one_shard": f"""@app:name('one_shard') @app:playback {TRADES} define table Seen (symbol string);
         @info(name = 'note') from Trades select symbol insert into Seen;
         @info(name = 'ask') from Trades[not (Seen.symbol != symbol in Seen)] select symbol insert into First;""",
+    "ranges": f"""@app:name('ranges') @app:playback {TRADES} define stream News (ts long, symbol string);
+        partition with (price > 9.0 as 'dear' or n > 100 as 'many' of Trades, symbol of News) begin
+            @info(name = 'counted') from Trades select symbol, count() as n insert into Counts;
+            @info(name = 'heard') from News select symbol, count() as n insert into Heard;
+        end;
+        partition with (convert(price, 'string') == '1.0' as 'one' of Trades) begin
+            @info(name = 'ones') from Trades select count() as n insert into Ones;
+        end;""",
 }
 
 
@@ -72,22 +80,6 @@ partition with (symbol of Trades) begin @info(name = 'q') from Trades select cou
         SparkRuntime(app, None, strict=True)
     assert (caught.value.code, caught.value.line) == ("E410", 3)
     SparkRuntime(app, None, strict=True, shards=1)
-
-
-def test_a_partition_by_ranges_is_one_shard():
-    app = (
-        f"{TRADES}\npartition with (price > 9.0 as 'dear' or price <= 9.0 as 'cheap' of Trades) begin\n"
-        "from Trades select symbol, count() as n insert into Counts; end;"
-    )
-    told = "a partition by ranges is one shard, as a row may be in several of them"
-    with pytest.warns(UserWarning, match=told):
-        runtime = SparkRuntime(app, None)
-    assert f"island 1 on one shard: {told}" in runtime.explain()
-    with pytest.raises(SparkLoweringError, match="partition by their name") as caught:
-        SparkRuntime(app, None, strict=True)
-    assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 2, 0)
-    keyed = app.replace("price > 9.0 as 'dear' or price <= 9.0 as 'cheap'", "ifThenElse(price > 9.0, 'dear', 'cheap')")
-    assert "island 1 on 64 shards" in SparkRuntime(keyed, None, strict=True).explain()
 
 
 def test_stored_aggregations_are_not_filled_by_workers():

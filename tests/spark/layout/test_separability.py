@@ -18,9 +18,8 @@ from siddhi.spark.testing import Row, differences, oracle
 from tests.planner.separability_kit import ANYTHING, COUPLED, SEPARATED, SINGLE, STREAMS, feed, timelines
 from tests.spark.streams.without_jvm import played
 
-WITHOUT_KEY_YET = "partition with (v > 0 as 'up'"  # a row of two ranges would be two rows
-KEYED = [*ANYTHING, *(text for text, _ in SEPARATED if not text.startswith(WITHOUT_KEY_YET))]
-COUPLES = [*(text for text, _ in SINGLE), *(text for text, _ in SEPARATED if text.startswith(WITHOUT_KEY_YET))]
+KEYED = [*ANYTHING, *(text for text, _ in SEPARATED)]
+COUPLES = [text for text, _ in SINGLE]
 
 
 def islands(text: str):

@@ -7,10 +7,13 @@ import zlib
 
 import pyarrow as pa
 
+from siddhi import SiddhiManager
 from siddhi.planner import Plan, plan
 from siddhi.planner.separability import KeyExpression
 from siddhi.query_compiler import parse
+from siddhi.spark.checkpoints.stored import key_texts
 from siddhi.spark.layout.islands import cut
+from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.layout.keys import IslandKey
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import DOOR, write_program
@@ -110,11 +113,32 @@ class Clock:
         return self.watermark
 
 
+class Conditions:
+    """The labels that hold for an event, as an engine of their own says that has a query for each."""
+
+    def __init__(self, stream, key: KeyExpression):
+        schema = ", ".join(f"`{a.name}` {a.type}" for a in stream.attributes)
+        queries = [f"from S[{text}] select {n} as n insert into O;" for n, (_, text) in enumerate(key.labels)]
+        self._labels = [label for label, _ in key.labels]
+        self._runtime = SiddhiManager().create_siddhi_app_runtime(
+            f"@app:playback define stream S ({schema}); {' '.join(queries)}"
+        )
+        self._held: list[int] = []
+        self._runtime.add_callback("O", lambda events: self._held.extend(event.data[0] for event in events))
+        self._runtime.start()
+        self._send = self._runtime.input_handler("S").send
+
+    def holding(self, values, time) -> list[str]:
+        self._held.clear()
+        self._send(values, time)
+        return [self._labels[n] for n in self._held]
+
+
 class FakeStream:
     """An app over a stream: rows in micro-batches, a watermark that trails by ``grace``.
 
     ``forget``: engines are not kept between batches, so that every batch restores them from their state. ``force``: an
-    attribute by which islands are spread that have no key.
+    attribute by which islands are spread that have no key. ``by``: one by which those are spread that have labels.
     """
 
     def __init__(
@@ -127,6 +151,7 @@ class FakeStream:
         forget: bool = False,
         flush: bool = False,
         force: str | None = None,
+        by: str | None = None,
     ):
         self.plan: Plan = plan(parse(app))
         self.layout = cut(self.plan, streaming=True, prefer="engine", bound=bound)
@@ -135,7 +160,11 @@ class FakeStream:
                 key = KeyExpression(force, force)
                 island.key = IslandKey(dict.fromkeys(island.inputs, (key,)))
         self.shards, self.grace, self.forget, self.flush = shards, grace, forget, flush
-        self.programs = tuple(write_program(self.plan, i, self._leaving(i)) for i in self.layout.islands)
+        self.programs = tuple(write_program(self.plan, i, self._leaving(i), shards=shards) for i in self.layout.islands)
+        for island in self.layout.islands if by is not None else ():
+            if island.key is not None and island.key.labels:
+                island.key = IslandKey(dict.fromkeys(island.inputs, (KeyExpression(by, by),)))
+        self._ranges: dict[str, Conditions] = {}
         self.handles: dict[int, Handle] = {}
         self.watermark, self.latest, self.late = 0, 0, 0
         self.run = f"{id(self)}"
@@ -148,8 +177,8 @@ class FakeStream:
             if s in self.plan.streams and all(str(a.type) != "object" for a in self.plan.streams[s].attributes)
         ]  # fmt: skip
 
-    def shards_of(self, island, stream, values) -> list[int]:
-        """As Spark hashes, but by another hash; None where the key is no plain attribute."""
+    def shards_of(self, island, stream, values, time) -> list[int]:
+        """As Spark hashes; keys that are no plain attributes aside."""
         if island.is_single:
             return [0]
         keys = () if island.key is None else island.key.streams[stream]
@@ -158,13 +187,18 @@ class FakeStream:
         names = [a.name for a in self.plan.streams[stream].attributes]
         if not keys:
             return [zlib.crc32(repr(values).encode()) % self.shards]
+        if keys[0].labels:
+            if stream not in self._ranges:
+                self._ranges[stream] = Conditions(self.plan.streams[stream], keys[0])
+            labels = self._ranges[stream].holding(values, time)
+            return sorted({shard_of_key([label], self.shards) for label in labels})
         texts = []
         for key in keys:
             if key.attribute is None:
                 raise NotImplementedError(key.text)
             value = values[names.index(key.attribute)]
-            texts.append(str(value).lower() if isinstance(value, bool) else str(value))
-        return [zlib.crc32("|".join(texts).encode()) % self.shards]
+            texts += key_texts(value)
+        return [shard_of_key(texts, self.shards)]
 
     def batch(self, rows) -> None:
         """One micro-batch of (number, stream, time, values), then the one without data if the watermark moves."""
@@ -192,7 +226,7 @@ class FakeStream:
                         door[0] = place
                     for slot, value in zip(slots, values):
                         door[slot] = value
-                    for shard in self.shards_of(island, stream, values):
+                    for shard in self.shards_of(island, stream, values, time):
                         key = self.ranges[at].first + shard
                         per_shard.setdefault(key, []).append((time, places[stream], number, place, *door))
         for key, found in per_shard.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from siddhi._core.event import TypeCode
@@ -70,6 +70,12 @@ class BuiltPartition:
             self._receivers[stream] = receiver
             self.outer[stream].subscribe(receiver)
         return receiver
+
+    def look_for(self, wanted: Callable[[str], bool]) -> None:
+        """Process events under no other labels than the wanted ones."""
+        for receiver in self._receivers.values():
+            if isinstance(receiver, RangePartitionReceiver):
+                receiver.look_for(wanted)
 
     def _build_receiver(self, stream: str) -> PartitionReceiver:
         key = next((key for key in self.plan.keys if key.stream == stream), None)

@@ -9,18 +9,18 @@ from pyspark.sql import functions as F
 
 from siddhi.planner import Plan
 from siddhi.planner.expressions import TypedExpression
-from siddhi.planner.key_expression import key_expression
-from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.planner.key_expression import key_expression, range_conditions
+from siddhi.spark.catalyst.expressions import SPARK_TYPES, keeps
 from siddhi.spark.catalyst.frames import Base, Branch
 from siddhi.spark.catalyst.native import lowering_over
 from siddhi.spark.layout.islands import Island
+from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.workers.program import DOOR, IslandProgram
 from siddhi.types import AttributeType
 
-__all__ = ["TICK", "island_rows", "shard_of", "spread_columns"]
+__all__ = ["TICK", "door_columns", "island_rows", "shard_of", "shard_of_row", "shards_of_labels", "shards_of_row"]
 
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
-_ALL_SHARDS = -1
 TICK = -1
 """The number of an input that is nothing but time."""
 
@@ -76,22 +76,62 @@ def island_rows(
     rows = frames[0]
     for frame in frames[1:]:
         rows = rows.unionByName(frame)
-    if island.key is not None and any(keys is None for keys in island.key.streams.values()):
-        every = F.sequence(F.lit(0), F.lit(shards - 1))
-        spread = F.explode(F.when(F.col("shard") == F.lit(_ALL_SHARDS), every).otherwise(F.array(F.col("shard"))))
-        rows = rows.select(spread.alias("shard"), *(F.col(name) for name in rows.columns if name != "shard"))
+    if island.key is not None and island.key.spreads:
+        rows = rows.select(
+            F.explode(F.col("shards")).alias("shard"), *(F.col(name) for name in rows.columns if name != "shards")
+        )
     return rows
 
 
 def _columns(
     island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, place: int, shards: int
 ) -> list[Column]:
-    door = [column.alias(f"d{n}") for n, column in enumerate(_door(program, plan, number, branch))]
-    shard = F.lit(0) if number == TICK else _shard(island, plan, program.inputs[number][0], branch, shards)
-    return [shard.cast("int").alias("shard"), F.lit(place).alias("place"), *door]
+    door = [column.alias(f"d{n}") for n, column in enumerate(door_columns(program, plan, number, branch))]
+    if island.key is not None and island.key.spreads:
+        target = shards_of_row(island, program, plan, number, branch, shards, 0).alias("shards")
+    else:
+        target = _one_shard(island, program, plan, number, branch, shards).alias("shard")
+    return [target, F.lit(place).alias("place"), *door]
 
 
-def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
+def shards_of_row(
+    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
+) -> Column:
+    """The shards that rows of one input go to, as an array.
+
+    Args:
+        first: the first one of the island.
+    """
+    keys = () if number == TICK or island.key is None else island.key.streams[program.inputs[number][0]]
+    if keys is None:
+        return F.sequence(F.lit(first), F.lit(first + shards - 1))
+    if keys and keys[0].labels:
+        stream = program.inputs[number][0]
+        return shards_of_labels(range_conditions(plan, stream, keys[0].text), branch.columns, shards, first)
+    return F.array(shard_of_row(island, program, plan, number, branch, shards, first))
+
+
+def shard_of_row(
+    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int, first: int
+) -> Column:
+    """The shard that rows of one input go to, where it is one."""
+    shard = _one_shard(island, program, plan, number, branch, shards)
+    return shard + F.lit(first) if first else shard
+
+
+def shards_of_labels(
+    ranges: Sequence[tuple[str, TypedExpression]], columns: Sequence[Column], shards: int, first: int = 0
+) -> Column:
+    """The shards of the labels whose conditions hold, each once, as an array."""
+    lower = lowering_over(columns)
+    by_shard: dict[int, Column] = {}
+    for label, condition in ranges:
+        shard, holds = shard_of_key([label], shards), keeps(lower(condition))
+        by_shard[shard] = by_shard[shard] | holds if shard in by_shard else holds
+    return F.array_compact(F.array(*(F.when(holds, F.lit(first + shard)) for shard, holds in by_shard.items())))
+
+
+def door_columns(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> list[Column]:
     """The columns of the door for rows of one input."""
     nothing = F.lit(None)  # once: each column is a call to the JVM
     if number == TICK:
@@ -107,25 +147,14 @@ def _door(program: IslandProgram, plan: Plan, number: int, branch: Branch) -> li
     return [filled.get(n, nothing).cast(SPARK_TYPES[AttributeType(kind)]) for n, kind in enumerate(program.kinds)]
 
 
-def spread_columns(
-    island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int
-) -> tuple[list[Column], Column | None]:
-    """The columns of the door for rows of one input, and the shard each row goes to; None: to all of them."""
-    door = _door(program, plan, number, branch)
+def _one_shard(island: Island, program: IslandProgram, plan: Plan, number: int, branch: Branch, shards: int) -> Column:
     if number == TICK:
-        return door, F.lit(0)
-    stream = program.inputs[number][0]
-    if island.key is not None and island.key.streams[stream] is None:
-        return door, None
-    return door, _shard(island, plan, stream, branch, shards).cast("int")
-
-
-def _shard(island: Island, plan: Plan, stream: str, branch: Branch, shards: int) -> Column:
+        return F.lit(0)
     if island.key is None:
         return _any_shard(branch, shards) if island.stateless else F.lit(0)
+    stream = program.inputs[number][0]
     keys = island.key.streams[stream]
-    if keys is None:
-        return F.lit(_ALL_SHARDS)
+    assert keys is not None, "what goes to all shards has none of its own"
     if not keys:
         return _any_shard(branch, shards)
     lower = lowering_over(branch.columns)

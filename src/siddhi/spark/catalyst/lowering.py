@@ -170,7 +170,8 @@ class BatchLowering:
 
     def program(self, island: Island) -> IslandProgram:
         """What the island's workers are sent, without the rows of tables."""
-        return write_program(self._plan, island, self.outputs_of(island), ordered=island.ordered)
+        leaving, shards = self.outputs_of(island), self._settings.shards
+        return write_program(self._plan, island, leaving, ordered=island.ordered, shards=shards)
 
     def run_island(self, island: Island, program: IslandProgram) -> DataFrame:
         """What a program puts out that runs an island: the columns out, time, sequence, and those of the program's slots."""

@@ -18,10 +18,11 @@ from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi.planner import Plan
 from siddhi.planner.elements import ElementKind
 from siddhi.planner.fragments import Fragment
-from siddhi.planner.key_expression import key_expression
+from siddhi.planner.key_expression import key_expression, range_conditions
 from siddhi.planner.nodes import PartitionPlan, QueryPlan
 from siddhi.planner.separability import separability
-from siddhi.spark.catalyst.island_rows import shard_of
+from siddhi.spark.catalyst.frames import TIME
+from siddhi.spark.catalyst.island_rows import shard_of, shards_of_labels
 from siddhi.spark.catalyst.native import lowering_over
 from siddhi.spark.checkpoints.evolution import Slot
 from siddhi.spark.checkpoints.inspection import key_places, readable
@@ -189,39 +190,45 @@ class _RowsByChild:
             return {self._children[0]: list(pending)}
         rows = pa.Table.from_batches([unpacked(data) for data, *_ in pending]).combine_chunks().to_batches()[0]
         found: dict[int, list[tuple[bytes, int, int, int]]] = {}
-        places = pa.array(self._places(rows), pa.int32())
+        places = self._places(rows)
         for child in self._children:
-            # -1: to every shard, of which this one was one.
-            mine = rows.filter(pc.or_(pc.equal(places, child), pc.equal(places, -1)))
+            # None: to every shard, of which this one was one.
+            mine = rows.filter(pa.array([at is None or child in at for at in places], pa.bool_()))
             if mine.num_rows:
                 bounds = pc.min_max(mine.column(0)).as_py()
                 found[child] = [(packed(mine), bounds["min"], bounds["max"], mine.num_rows)]
         return found
 
-    def _places(self, rows: pa.RecordBatch) -> list[int]:
-        """The shard of each row; -1: all."""
+    def _places(self, rows: pa.RecordBatch) -> list[Sequence[int] | None]:
+        """The shards of each row; None: all."""
         door, columns, _, inputs = self._slot.door
-        found = [self._children[0]] * rows.num_rows
+        found: list[Sequence[int] | None] = [(self._children[0],)] * rows.num_rows
         at = rows.column(self._ordering).to_pylist() if door == DOOR else None
         for number, (stream, slots) in enumerate(inputs):
             mine = [n for n in range(rows.num_rows) if at is None or at[n] == number]
             texts = self._slot.keys[stream]
             if texts is None:
                 for n in mine:
-                    found[n] = -1
+                    found[n] = None
             elif texts and mine:
                 part = rows.take(pa.array(mine))
                 names = [f"c{n}" for n in range(len(slots))]
                 table = pa.table([part.column(self._ordering + slot) for slot in slots], names=names)
-                for n, shard in zip(mine, self._hashed(stream, texts, table), strict=True):
-                    found[n] = shard
+                times = part.column(0)  # which conditions may ask for
+                for n, shards in zip(mine, self._dealt(stream, texts, table.append_column(TIME, times)), strict=True):
+                    found[n] = shards
         del columns
         return found
 
-    def _hashed(self, stream: str, texts: Sequence[str], table: pa.Table) -> list[int]:
-        lower = lowering_over([F.col(f"`{name}`") for name in table.column_names])
-        typed = [key_expression(self._plan, stream, text) for text in texts]
-        shard = shard_of([(lower(expression), expression) for expression in typed], self._slot.shards)
+    def _dealt(self, stream: str, texts: Sequence[str], table: pa.Table) -> list[list[int]]:
+        columns = [F.col(f"`{name}`") for name in table.column_names[:-1]]
+        ranges = range_conditions(self._plan, stream, texts[0])
+        if ranges:
+            shards = shards_of_labels(ranges, columns, self._slot.shards)
+        else:
+            lower = lowering_over(columns)
+            typed = [key_expression(self._plan, stream, text) for text in texts]
+            shards = F.array(shard_of([(lower(expression), expression) for expression in typed], self._slot.shards))
         numbered = table.append_column("__n", pa.array(range(table.num_rows)))
         frame = self._spark.createDataFrame(numbered)
-        return [row["shard"] for row in frame.select("__n", shard.alias("shard")).orderBy("__n").collect()]
+        return [row["shards"] for row in frame.select("__n", shards.alias("shards")).orderBy("__n").collect()]

@@ -73,7 +73,8 @@ def _require_fit(plan: Plan, before: Manifest, active: list[Slot], prefer: str) 
     """Whether it is the checkpoint of this app, in this form."""
     layout = cut(plan, streaming=True, prefer=prefer, bound=frozenset(before.bindings))
     islands = [island for island in layout.islands if not island.stateless]
-    asked = [slot_of(plan, island, write_program(plan, island, []), 0, before.shards) for island in islands]
+    programs = [write_program(plan, island, [], shards=before.shards) for island in islands]
+    asked = [slot_of(plan, *both, 0, before.shards) for both in zip(islands, programs, strict=True)]
     fit = fitted([slot for slot in active if slot.stateful], asked)
     told = [*fit.refused, *fit.changed]
     if told:

@@ -6,8 +6,8 @@ several at a time, can't; neither can what meets, in who reads it, other things 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from siddhi.planner.separability import Element
 from siddhi.spark.layout.steps import Island, Step
@@ -28,6 +28,7 @@ class Whole:
         inside: streams that can't leave an engine: they have attributes of type object.
         careful: names of elements to which it matters when, in which order and in which chunks rows come.
         streaming: for input without end; then no island reads what another puts out.
+        ranged: why partitions by ranges, by name, can't be spread by their labels; clauses.
     """
 
     elements: tuple[Element, ...]
@@ -35,6 +36,7 @@ class Whole:
     inside: frozenset[str]
     careful: frozenset[str]
     streaming: bool
+    ranged: Mapping[str, str] = field(default_factory=dict)
 
     def careful_reader(self, element: Element) -> Element | None:
         """An element that reads what this one puts out, or what others make of it, and to which its order matters."""
@@ -132,7 +134,7 @@ def _bases(steps: Sequence[Step], stream: str, whole: Whole) -> set[_Base]:
 
 def _keeps_place(island: Island, stream: str) -> bool:
     """Whether what leaves an island comes of one event each, at once, in one shard."""
-    if island.key is not None and any(keys is None for keys in island.key.streams.values()):
+    if island.key is not None and island.key.spreads:
         return False
     writers = [element for element in island.elements if stream in element.writes]
     return all(element.at_once for element in writers) and not _comes_back(island, stream)

@@ -9,7 +9,7 @@ does, taking native steps in between along.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from siddhi.planner.elements import ElementKind
 from siddhi.planner.nodes import Plan, QueryPlan, SourceKind
@@ -18,10 +18,11 @@ from siddhi.spark.layout.edges import Whole, carried, inseparable_from, needs_or
 from siddhi.spark.layout.flow import groups_in_order
 from siddhi.spark.layout.keys import island_key
 from siddhi.spark.layout.native_forms import Form, Native, native_aggregation, native_query
+from siddhi.spark.layout.ranges import by_ranges, unspread_ranges
 from siddhi.spark.layout.steps import Island, Layout, NativeStep, Spread, Step
 from siddhi.types import AttributeType
 
-__all__ = ["Island", "Layout", "NativeStep", "Spread", "by_ranges", "cut", "stateless_island"]
+__all__ = ["Island", "Layout", "NativeStep", "Spread", "cut", "stateless_island"]
 
 
 def cut(
@@ -58,6 +59,7 @@ def cut(
     )
     careful = needs_order(elements, {name for name, form in forms.items() if _keeps_nothing(form)})
     whole = Whole(elements, frozenset(bound), inside, careful, streaming)
+    whole = replace(whole, ranged=dict(unspread_ranges(plan, whole)))
     for group in groups_in_order(plan, elements, written):
         alone = group[0] if len(group) == 1 else None
         form = None if alone is None else forms[alone.name]
@@ -231,22 +233,18 @@ def _island(elements: list[Element], why: dict[str, str], whole: Whole) -> Islan
         island.stateless = True
         return island
     island.key = island_key(kept, island.inputs)
+    ranged = None
+    if island.key is None or island.key.labels:
+        ranged = next((element for element in kept if element.name in whole.ranged), None)
+    if ranged is not None:
+        island.key = None
     if island.key is None:
         blamed = next((element for element in kept if element.keys == ()), None)
-        ranged = next((element for element in kept if by_ranges(element)), None)
         if blamed is not None:
             island.blame, island.reason = blamed, blamed.reason
         elif ranged is not None:
-            island.blame, island.reason = (
-                ranged,
-                "a partition by ranges is one shard, as a row may be in several of them",
-            )
+            island.blame, island.reason = ranged, whole.ranged[ranged.name]
         else:
-            island.blame = next(e for e in kept if e.keys is not None)
+            island.blame = next((e for e in kept if by_ranges(e)), None) or next(e for e in kept if e.keys is not None)
             island.reason = "its elements have no key in common"
     return island
-
-
-def by_ranges(element: Element) -> bool:
-    """Whether ranges are all that an element separates by."""
-    return bool(element.keys) and all(any(key.labels for _, key in part.by) for part in element.keys or ())

@@ -17,9 +17,21 @@ __all__ = ["IslandKey", "island_key"]
 @dataclass(frozen=True, slots=True)
 class IslandKey:
     """Per stream from outside the expressions of the key, in one order; None: its rows go to every shard; none at all: to
-    any, since only what keeps no state reads them."""
+    any, since only what keeps no state reads them. A row of a stream with labels goes to the shards of those that hold for it:
+    to several, or to none."""
 
     streams: Mapping[str, tuple[KeyExpression, ...] | None]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that are keys, each once."""
+        each = (key.labels for keys in self.streams.values() for key in keys or ())
+        return tuple(dict.fromkeys(label for labels in each for label, _ in labels))
+
+    @property
+    def spreads(self) -> bool:
+        """Whether a row may go to other than one shard."""
+        return bool(self.labels) or any(keys is None for keys in self.streams.values())
 
 
 class _Conflict(Exception):  # noqa: N818 - an answer, not an error
@@ -44,8 +56,12 @@ def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandK
         if assignment is not None and assignment not in found:
             found.append(assignment)
     for number, first in enumerate(found):
-        # Parts go together where they leave the same streams to all shards.
-        joined = [first, *(other for other in found[number + 1 :] if _replicated(other) == _replicated(first))]
+        # Parts go together where they leave the same streams to all shards; a label is a key by itself.
+        others = [] if _labelled(first) else found[number + 1 :]
+        joined = [
+            first,
+            *(other for other in others if _replicated(other) == _replicated(first) and not _labelled(other)),
+        ]
         keyed: dict[str, tuple[KeyExpression, ...] | None] = {
             stream: tuple(one for part in joined if (one := part.get(stream)) is not None) for stream in outside
         }
@@ -57,6 +73,10 @@ def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandK
 
 def _replicated(keys: Mapping[str, KeyExpression | None]) -> set[str]:
     return {stream for stream, key in keys.items() if key is None}
+
+
+def _labelled(keys: Mapping[str, KeyExpression | None]) -> bool:
+    return any(key is not None and key.labels for key in keys.values())
 
 
 def _assign(
@@ -101,10 +121,8 @@ class _Assignment:
             if self._found[stream] != key:
                 raise _Conflict
             return
-        if key is not None and key.labels:
-            raise _Conflict  # a row of several ranges would be several rows
-        if key is None and stream in self._produced:
-            raise _Conflict  # what a shard puts out would have to reach all
+        if stream in self._produced and (key is None or key.labels):
+            raise _Conflict  # what a shard puts out would have to reach others
         self._found[stream] = key
         for producer in self._elements:
             if stream in producer.writes:
@@ -130,7 +148,7 @@ class _Assignment:
             raise _Conflict
 
     def _refuse_copies_of_copies(self) -> None:
-        """A stream that goes to all shards must meet those only that know what to do with its copies."""
-        for element in self._elements:
-            if element.keys is None and any(self._found.get(stream, "") is None for stream in element.reads):
-                raise _Conflict
+        """A stream that goes to several shards must meet those only that know what to do with its copies."""
+        copied = {stream for stream, key in self._found.items() if key is None or key.labels}
+        if any(element.keys is None and not copied.isdisjoint(element.reads) for element in self._elements):
+            raise _Conflict

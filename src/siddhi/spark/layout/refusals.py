@@ -10,7 +10,8 @@ from siddhi.planner.flow import expressions_of
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan
 from siddhi.planner.walk import walk
 from siddhi.query_api.span import Span
-from siddhi.spark.layout.islands import Island, Layout, by_ranges
+from siddhi.spark.layout.islands import Island, Layout
+from siddhi.spark.layout.ranges import by_ranges
 
 __all__ = ["refuse", "refuse_stored_aggregations", "require_batches", "require_jvm", "warnings_of"]
 

@@ -251,9 +251,9 @@ class Starter:
             require_fed(self.plan, self.layout, base, self.bindings)
         refuse_chains(self.plan, self.layout)
         refuse_stored_aggregations(self.plan, self.layout.islands)
-        found = plan_streaming(self.plan, self.layout, list(sinks))
+        found = plan_streaming(self.plan, self.layout, list(sinks), shards=self.settings.shards)
         if not found.programs and len(self.bindings) > 1:
-            found = plan_streaming(self.plan, self.layout, list(sinks), always=True)
+            found = plan_streaming(self.plan, self.layout, list(sinks), always=True, shards=self.settings.shards)
         return found
 
     def punctuate(self, checkpoint: str, stream: str, clock: int) -> None:

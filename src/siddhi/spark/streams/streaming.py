@@ -13,7 +13,7 @@ from siddhi.planner.nodes import QueryPlan
 from siddhi.spark.catalyst.bindings import Binding, bound, event_timestamp
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column
-from siddhi.spark.catalyst.island_rows import TICK, spread_columns
+from siddhi.spark.catalyst.island_rows import TICK, door_columns, shard_of_row, shards_of_row
 from siddhi.spark.catalyst.native import project
 from siddhi.spark.layout.islands import Island, Layout, NativeStep, stateless_island
 from siddhi.spark.streams.ahead import behind_clock
@@ -45,7 +45,9 @@ class StreamingPlan:
     native: tuple[str, ...] = ()
 
 
-def plan_streaming(plan: Plan, layout: Layout, wanted: Sequence[str], *, always: bool = False) -> StreamingPlan:
+def plan_streaming(
+    plan: Plan, layout: Layout, wanted: Sequence[str], *, always: bool = False, shards: int | None = None
+) -> StreamingPlan:
     """The islands of a stream that puts out the wanted streams.
 
     Native steps in front of an island are expressions of its input; what else they fill goes, if anything in the app keeps
@@ -53,6 +55,7 @@ def plan_streaming(plan: Plan, layout: Layout, wanted: Sequence[str], *, always:
 
     Args:
         always: take that way although nothing keeps state.
+        shards: of an island; needed where labels of ranges are spread over them.
     """
     islands = list(layout.islands)
     native = [
@@ -75,7 +78,7 @@ def plan_streaming(plan: Plan, layout: Layout, wanted: Sequence[str], *, always:
     outputs: list[tuple[str, int, int]] = []
     for number, island in enumerate(islands):
         leaving = [stream for stream in island.produced if stream in wanted and stream in plan.streams]
-        programs.append(write_program(plan, island, leaving))
+        programs.append(write_program(plan, island, leaving, shards=shards))
         outputs += [(stream, number, n) for n, stream in enumerate(leaving)]
     return StreamingPlan(tuple(islands), tuple(programs), tuple(outputs))
 
@@ -231,11 +234,8 @@ class Streaming:
 
     @property
     def _spreads(self) -> bool:
-        """Whether there are rows that go to all shards of an island."""
-        return any(
-            island.key is not None and any(keys is None for keys in island.key.streams.values())
-            for island in self.streaming.islands
-        )
+        """Whether there are rows that go to other than one shard of an island."""
+        return any(island.key is not None and island.key.spreads for island in self.streaming.islands)
 
     def _fields(
         self,
@@ -247,19 +247,13 @@ class Streaming:
         slots: Sequence[AttributeType],
     ) -> list[Column]:
         island, program = self.streaming.islands[at], self.streaming.programs[at]
-        door, shard = spread_columns(island, program, self.plan, number, branch, self.shards)
+        door = door_columns(program, self.plan, number, branch)
         filled = dict(zip(columns, door, strict=True))
         nothing = F.lit(None)  # once: each column is a call to the JVM
+        name, targets = ("shards", shards_of_row) if self._spreads else ("shard", shard_of_row)
         first = self.ranges[at].first
-        if not self._spreads:
-            assert shard is not None
-            target = (shard + F.lit(first)).alias("shard")
-        elif shard is None:
-            target = F.sequence(F.lit(first), F.lit(first + self.shards - 1)).alias("shards")
-        else:
-            target = F.array(shard + F.lit(first)).alias("shards")
         return [
-            target,
+            targets(island, program, self.plan, number, branch, self.shards, first).alias(name),
             F.lit(at).alias("island"),
             F.lit(place).alias("place"),
             *(filled.get(n, nothing).cast(SPARK_TYPES[slot]).alias(f"d{n}") for n, slot in enumerate(slots)),

@@ -22,6 +22,7 @@ from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.layout.islands import Island
+from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.workers.extension_modules import modules_of
 from siddhi.types import AttributeType
 
@@ -96,6 +97,8 @@ class IslandProgram:
         modules: what to import first, so that extensions are known.
         asked: an on-demand query whose rows come out of every shard when its input has ended.
         answer: what these rows are like.
+        labels: of partitions by ranges, each with its shard, where its events are processed and nowhere else.
+        shards: how many there are, where that matters.
         version: of this package.
     """
 
@@ -118,6 +121,8 @@ class IslandProgram:
     modules: tuple[str, ...] = ()
     asked: str = ""
     answer: OutputShape | None = None
+    labels: tuple[tuple[str, int], ...] = ()
+    shards: int = 1
     version: str = __version__
 
 
@@ -139,7 +144,7 @@ def slots_of(schemas: Iterable[Sequence[AttributeType]]) -> tuple[list[Attribute
 
 
 def write_program(
-    plan: Plan, island: Island, outputs: Sequence[str], *, ordered: Collection[str] = ()
+    plan: Plan, island: Island, outputs: Sequence[str], *, ordered: Collection[str] = (), shards: int | None = None
 ) -> IslandProgram:
     """The program of an island.
 
@@ -148,7 +153,10 @@ def write_program(
         island: of its layout.
         outputs: the streams that leave it.
         ordered: those of them that tell of which rows they come.
+        shards: how many there are; needed where labels of ranges are spread over them.
     """
+    labels = () if island.key is None else island.key.labels
+    assert shards is not None or not labels, "labels belong to one of so many shards"
     cut = fragment(plan, island.names)
     streams = list(island.inputs)
     schemas = [tuple(a.type for a in plan.streams[name].attributes) for name in streams]
@@ -191,6 +199,8 @@ def write_program(
         fills=tuple(cut.fills.items()),
         modules=modules_of(cut.text),
         forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
+        labels=tuple((label, shard_of_key([label], shards or 1)) for label in labels),
+        shards=shards or 1,
     )
 
 

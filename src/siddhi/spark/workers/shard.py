@@ -75,9 +75,17 @@ class Shard:
         """
         if self._used:
             self._runtime.restore(self._empty)
+        self._take(number)
+        self._runtime.advance_clock(clock)
+
+    def _take(self, number: int) -> None:
         self.number = number
         self._used = True
-        self._runtime.advance_clock(clock)
+        if self.program.labels:
+            # The shards of an island are a range that begins at a multiple of their number.
+            place = number % self.program.shards
+            mine = {label for label, shard in self.program.labels if shard == place}
+            self._runtime._look_for_ranges(mine.__contains__)
 
     def seed(self, what: str) -> None:
         """Name the work that comes next: where it is done again, UUIDs are the same again."""
@@ -152,8 +160,7 @@ class Shard:
             CannotRestoreStateError: it is damaged, or of another app.
         """
         self._runtime.restore_pieces(pieces)
-        self.number = number
-        self._used = True
+        self._take(number)
 
     def close(self) -> None:
         """Stop the engine."""
