@@ -30,7 +30,8 @@ def slots(*queries: str, bound=("S",)) -> list[Slot]:
     planned = plan(parse("\n".join([STREAMS, *queries])))
     islands = cut(planned, streaming=True, prefer="engine", bound=bound).islands
     return [
-        slot_of(planned, island, write_program(planned, island, [], shards=10), 10 * n, 10) for n, island in enumerate(islands)
+        slot_of(planned, island, write_program(planned, island, [], shards=10), 10 * n, 10)
+        for n, island in enumerate(islands)
     ]
 
 
@@ -111,7 +112,9 @@ def test_another_key_is_refused():
 
 
 def test_other_labels_or_conditions_are_another_key():
-    ranges = "partition with (v > 0 as 'up' or v < 2 as 'low' of S) begin from S select count() as n insert into C; end;"
+    ranges = (
+        "partition with (v > 0 as 'up' or v < 2 as 'low' of S) begin from S select count() as n insert into C; end;"
+    )
     for other in (ranges.replace("'up'", "'high'"), ranges.replace("v > 0", "v >= 0")):
         told = fitted(slots(ranges), slots(other)).refused[0]
         assert told.startswith("'partition_0': the key is S by v ")

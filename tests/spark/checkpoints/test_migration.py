@@ -47,7 +47,7 @@ def test_half_of_a_stream_on_three_shards_and_half_on_six(spark, tmp_path):
     wider = started(spark, tmp_path, app, shards=6)
     with pytest.raises(ValueError, match=r"3 shards don't become 8: .* a multiple \(6, 9, 12 \.\.\.\)"):
         started(spark, tmp_path, app, shards=8).migrate(old, new)
-    with pytest.raises(SparkRunError, match="another form of the app: .*'last' is gone"):
+    with pytest.raises(SparkRunError, match=r"another form of the app: .*'last' is gone"):
         started(spark, tmp_path, APP, shards=6).migrate(old, new)
     wider.migrate(old, new, partitions=3)
     passed = [row for row in rows[:300] if row[0] < rows[299][0] - 1000]

@@ -18,7 +18,7 @@ from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.testing import Row, differences, oracle
 from siddhi.spark.workers.program import write_program
-from tests.spark.streams.without_jvm import played
+from tests.spark.streams.without_jvm import FakeStream, played
 
 STREAMS = (
     "@app:playback(timers = 'exact') define stream S (k string, v int, d double); define stream R (k string, v int);\n"
@@ -158,6 +158,14 @@ def test_what_keeps_nothing_must_not_see_a_row_in_several_shards() -> None:
     )
     (island,) = layout(text).islands
     assert (island.is_single, island.reason) == (True, "its elements have no key in common")
+
+
+def test_a_late_row_is_counted_once_however_many_shards_it_would_go_to() -> None:
+    stream = FakeStream(STREAMS + SPREAD["all keys"], bound={"S", "R"}, shards=64, grace=0)
+    stream.batch([(0, "S", 10_000, ("A", 1, 2.0)), (1, "R", 20_000, ("A", 1))])
+    late = [("S", ("A", 1, 2.0)), ("S", ("A", 1, 0.0)), ("R", ("A", 1)), ("S", ("A", 3, None))]
+    stream.batch([(n, name, 5_000, values) for n, (name, values) in enumerate(late, 2)])
+    assert stream.late == 4
 
 
 def test_a_label_is_at_home_in_one_shard() -> None:

@@ -16,7 +16,7 @@ from siddhi.spark.connectors.sinks import CountingSink
 from siddhi.spark.failures import run_errors
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.streams.last_times import LastTimes, ahead_of_batch, times_of_batch
-from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
+from siddhi.spark.streams.released import by_completeness, late_rows_of, numbers_of, rows_of
 from siddhi.spark.streams.streaming import Streaming
 from siddhi.spark.workers.stateful import LATE
 
@@ -195,7 +195,8 @@ def _first_islands(streaming: Streaming) -> set[int]:
     """The islands whose late rows are counted: a row that goes to several is late once."""
     seen: set[str] = set()
     found = set()
-    for number, island in enumerate(streaming.streaming.islands):
+    for number in by_completeness(streaming):
+        island = streaming.streaming.islands[number]
         if not seen.issuperset(island.inputs):
             found.add(number)
         seen.update(island.inputs)

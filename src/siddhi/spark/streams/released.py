@@ -14,7 +14,7 @@ from siddhi.spark.workers.program import OutputShape
 from siddhi.spark.workers.stateful import LATE
 from siddhi.types import AttributeType
 
-__all__ = ["late_rows_of", "numbers_of", "rows_of"]
+__all__ = ["by_completeness", "late_rows_of", "numbers_of", "rows_of"]
 
 
 def numbers_of(streaming: Streaming, stream: str) -> list[int]:
@@ -41,6 +41,12 @@ def rows_of(streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequen
     )
 
 
+def by_completeness(streaming: Streaming) -> list[int]:
+    """The numbers of the islands, those behind the others to which rows may not go for which no label holds."""
+    labels = [bool(program.labels) for program in streaming.streaming.programs]
+    return sorted(range(len(labels)), key=labels.__getitem__)
+
+
 def late_rows_of(
     streaming: Streaming, frame: DataFrame, stream: str, there: Collection[int] | None = None
 ) -> DataFrame | None:
@@ -52,9 +58,9 @@ def late_rows_of(
         stream: that is bound.
         there: the numbers of what the frame holds; None: not known.
     """
-    for number, (island, program) in enumerate(
-        zip(streaming.streaming.islands, streaming.streaming.programs, strict=True)
-    ):
+    islands, programs = streaming.streaming.islands, streaming.streaming.programs
+    for number in by_completeness(streaming):
+        island, program = islands[number], programs[number]
         if stream not in island.inputs or (there is not None and LATE + number not in there):
             continue
         at = [name for name, _ in program.inputs].index(stream)

@@ -221,7 +221,7 @@ class Streaming:
                 None,
                 next(iter(sources)) if len(sources) == 1 else None,
                 *(None for _ in range(self._sequence)),
-                0 if len(paths) == 1 else None,
+                0 if len(paths) == 1 and not self._spreads else None,
             ),
             island=0 if len(programs) == 1 else None,
         )
@@ -229,8 +229,11 @@ class Streaming:
         sent = ["island"] if layout.island is None else []
         sent += [name for name, value in zip(names, layout.order, strict=True) if value is None]
         sent += [f"d{n}" for n in range(len(slots))]
-        shard = F.explode(F.col("shards")).alias("shard") if self._spreads else F.col("shard")
-        return rows.select(shard, *sent), layout
+        if self._spreads:
+            # The first of a row's shards tells of it where it is late.
+            rows = rows.select("*", F.posexplode(F.col("shards")).alias("copy", "shard"))
+            rows = rows.withColumn("place", F.when(F.col("copy") > 0, F.col("place") + 1).otherwise(F.col("place")))
+        return rows.select("shard", *sent), layout
 
     @property
     def _spreads(self) -> bool:
@@ -255,7 +258,7 @@ class Streaming:
         return [
             targets(island, program, self.plan, number, branch, self.shards, first).alias(name),
             F.lit(at).alias("island"),
-            F.lit(place).alias("place"),
+            F.lit(2 * place).alias("place"),  # and one more for what is a copy
             *(filled.get(n, nothing).cast(SPARK_TYPES[slot]).alias(f"d{n}") for n, slot in enumerate(slots)),
         ]
 

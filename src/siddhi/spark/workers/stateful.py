@@ -58,7 +58,8 @@ class IslandProcessor(StatefulProcessor):
     Args:
         programs: of the islands.
         shards: how many there are for each.
-        ordering: how many columns of packed rows order them; the first is event time.
+        ordering: how many columns of packed rows order them; the first is event time, the last is even where a row is not the
+            copy of one that went to another shard.
         run: identifies the run of the query, for engines kept between batches.
         late: what happens to rows that come behind the watermark.
         last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
@@ -117,12 +118,12 @@ class IslandProcessor(StatefulProcessor):
                     kept.append((data, batch))
                     continue
                 is_late = pc.less(batch.column(0), watermark)
-                late.append(batch.filter(is_late))
+                late.append(_told_once(batch.filter(is_late), self._ordering - 1))
                 batch = batch.filter(pc.invert(is_late))
                 if batch.num_rows:
                     kept.append((packed(batch), batch))
         self._waiting.add(self._query, shard, kept)
-        for batch in late:
+        for batch in filter(len, late):
             if self._late == "error":
                 raise SparkRunError(
                     f"app '{self._programs[0].app}': {batch.num_rows} rows came behind the watermark {watermark}, "
@@ -207,6 +208,11 @@ class IslandProcessor(StatefulProcessor):
         kept.write(self._engine, version)
         self._meta.update((LAYOUT_VERSION, program.fingerprint, __version__, version, watermark, token))
         _engines.put(self._query, number, token, kept)
+
+
+def _told_once(rows: pa.RecordBatch, place: int) -> pa.RecordBatch:
+    """Rows without copies of what goes to other shards, too: their place is odd."""
+    return rows.filter(pc.equal(pc.bit_wise_and(rows.column(place), 1), 0))
 
 
 def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
