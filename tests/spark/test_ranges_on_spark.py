@@ -32,8 +32,9 @@ end;
 EVERY_LABEL = (
     STREAMS
     + """
-partition with (price > 500.0 as 'dear' or price < 700.0 as 'cheap' or n is null as 'none' of Trades) begin
-    @info(name = 'told') from Trades#window.length(2) join News#window.length(1) select n, v insert into Told;
+from Trades[price != 100.0 or n < 60] select n, price * 2.0 as price insert into Twice;
+partition with (price > 1000.0 as 'dear' or price < 1400.0 as 'cheap' or n is null as 'none' of Twice) begin
+    @info(name = 'told') from Twice#window.length(2) join News#window.length(1) select n, v insert into Told;
 end;
 """
 )

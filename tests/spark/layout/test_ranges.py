@@ -115,6 +115,10 @@ def test_spread_by_anything_else_they_give_something_else() -> None:
             r"the range 'one' has convert\(\) of a double to text",
         ),
         (
+            "partition with (UUID() of S) begin from S select k insert into O; end;",
+            r"the key of S has the function 'UUID'",
+        ),
+        (
             "partition with (v > 0 as 'up' of S, convert(v, 'string') of R, d of S2) begin from S select k insert into O; end;",
             "its key is a double, and meets others as text",
         ),

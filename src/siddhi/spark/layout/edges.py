@@ -28,7 +28,7 @@ class Whole:
         inside: streams that can't leave an engine: they have attributes of type object.
         careful: names of elements to which it matters when, in which order and in which chunks rows come.
         streaming: for input without end; then no island reads what another puts out.
-        ranged: why partitions by ranges, by name, can't be spread by their labels; clauses.
+        unspread: why partitions, by name, are not spread by their keys; clauses.
     """
 
     elements: tuple[Element, ...]
@@ -36,7 +36,7 @@ class Whole:
     inside: frozenset[str]
     careful: frozenset[str]
     streaming: bool
-    ranged: Mapping[str, str] = field(default_factory=dict)
+    unspread: Mapping[str, str] = field(default_factory=dict)
 
     def careful_reader(self, element: Element) -> Element | None:
         """An element that reads what this one puts out, or what others make of it, and to which its order matters."""

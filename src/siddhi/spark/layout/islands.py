@@ -18,7 +18,7 @@ from siddhi.spark.layout.edges import Whole, carried, inseparable_from, needs_or
 from siddhi.spark.layout.flow import groups_in_order
 from siddhi.spark.layout.keys import island_key
 from siddhi.spark.layout.native_forms import Form, Native, native_aggregation, native_query
-from siddhi.spark.layout.ranges import by_ranges, unspread_ranges
+from siddhi.spark.layout.ranges import by_ranges, unspread_partitions
 from siddhi.spark.layout.steps import Island, Layout, NativeStep, Spread, Step
 from siddhi.types import AttributeType
 
@@ -59,7 +59,7 @@ def cut(
     )
     careful = needs_order(elements, {name for name, form in forms.items() if _keeps_nothing(form)})
     whole = Whole(elements, frozenset(bound), inside, careful, streaming)
-    whole = replace(whole, ranged=dict(unspread_ranges(plan, whole)))
+    whole = replace(whole, unspread=dict(unspread_partitions(plan, whole)))
     for group in groups_in_order(plan, elements, written):
         alone = group[0] if len(group) == 1 else None
         form = None if alone is None else forms[alone.name]
@@ -232,18 +232,14 @@ def _island(elements: list[Element], why: dict[str, str], whole: Whole) -> Islan
     if not any(element.stateful for element in kept):
         island.stateless = True
         return island
-    island.key = island_key(kept, island.inputs)
-    ranged = None
-    if island.key is None or island.key.labels:
-        ranged = next((element for element in kept if element.name in whole.ranged), None)
-    if ranged is not None:
-        island.key = None
+    unspread = next((element for element in kept if element.name in whole.unspread), None)
+    island.key = island_key(kept, island.inputs) if unspread is None else None
     if island.key is None:
         blamed = next((element for element in kept if element.keys == ()), None)
         if blamed is not None:
             island.blame, island.reason = blamed, blamed.reason
-        elif ranged is not None:
-            island.blame, island.reason = ranged, whole.ranged[ranged.name]
+        elif unspread is not None:
+            island.blame, island.reason = unspread, whole.unspread[unspread.name]
         else:
             island.blame = next((e for e in kept if by_ranges(e)), None) or next(e for e in kept if e.keys is not None)
             island.reason = "its elements have no key in common"

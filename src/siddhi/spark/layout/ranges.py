@@ -1,4 +1,4 @@
-"""Partitions by ranges: a row goes to the shards of the labels that hold for it, where Spark can tell which these are."""
+"""Which partitions are not spread although they separate: Spark can't tell where a row belongs, or order would be lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from siddhi.planner.separability import Element
 from siddhi.spark.layout.edges import Whole
 from siddhi.spark.layout.nativeness import why_not_native
 
-__all__ = ["by_ranges", "unspread_ranges"]
+__all__ = ["by_ranges", "unspread_partitions"]
 
 
 def by_ranges(element: Element) -> bool:
@@ -18,14 +18,15 @@ def by_ranges(element: Element) -> bool:
     return bool(element.keys) and all(any(key.labels for _, key in part.by) for part in element.keys or ())
 
 
-def unspread_ranges(plan: Plan, whole: Whole) -> Iterator[tuple[str, str]]:
-    """The partitions that are not spread by their labels, and why; clauses."""
+def unspread_partitions(plan: Plan, whole: Whole) -> Iterator[tuple[str, str]]:
+    """The partitions that are not spread by their keys, and why; clauses."""
     elements = {element.name: element for element in whole.elements}
     for partition in plan.executions:
-        if not isinstance(partition, PartitionPlan) or not by_ranges(elements[partition.name]):
+        if not isinstance(partition, PartitionPlan):
             continue
+        element = elements[partition.name]
         foreign = _foreign(partition)
-        reader = whole.careful_reader(elements[partition.name])
+        reader = whole.careful_reader(element) if by_ranges(element) else None
         if foreign:
             yield partition.name, foreign
         elif reader is not None:
