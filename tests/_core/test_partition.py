@@ -62,6 +62,19 @@ def test_ranges_may_overlap_and_leave_gaps(values: list[int]) -> None:
     assert got == expected
 
 
+def test_of_ranges_it_may_be_told_to_look_for_some() -> None:
+    app = """define stream S (v int);
+    partition with (v >= 10 as 'high' or v > 15 as 'higher' or v < 0 as 'low' of S)
+    begin from S select v, count() as n insert into Out; end;"""
+    with running(app) as runtime:
+        got = collect(runtime, "Out")
+        for wanted in ({"higher", "low"}, {"high"}, set()):
+            runtime._look_for_ranges(wanted.__contains__)
+            for v in (20, 12, -1):
+                runtime.input_handler("S").send((v,))
+    assert got == [(20, 1), (-1, 1), (20, 1), (12, 2)]
+
+
 def test_runs_of_one_key_are_chunks() -> None:
     with running(f"{STREAM} partition with (k of S) begin from S select k, v insert into Out; end;") as runtime:
         chunks = collect_events(runtime, "Out")

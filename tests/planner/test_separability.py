@@ -205,3 +205,5 @@ def test_an_expression_or_several_types_may_be_the_key_of_a_partition() -> None:
     assert [(stream, key.text, key.attribute) for stream, key in part.by] == [("S", "v % 3", None), ("R", "k", "k")]
     by_double = elements("partition with (d of S) begin from S select v insert into O; end;")["partition_0"]
     assert by_double.reason == "its key is a double"
+    both = "partition with (d of S, k of R) begin from S select v insert into O; from R select k insert into P; end;"
+    assert elements(both)["partition_0"].reason == "its key is a double, and meets others as text"
