@@ -39,5 +39,6 @@ def query_settings(partitions: int) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
         "spark.sql.execution.arrow.maxBytesPerBatch": _NO_LIMIT,  # else every row is asked how large the batch is by now
         "spark.sql.streaming.multipleWatermarkPolicy": "min",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "true",  # what the watermark has passed is released in one
         "spark.sql.inMemoryColumnarStorage.compressed": "false",  # what is kept for the sinks is compressed already
     }
