@@ -371,7 +371,8 @@ class SparkRuntime:
             reopen: as for :meth:`start`.
 
         Raises:
-            SparkRunError: the app failed; the checkpoint stays open.
+            SparkRunError: the app failed; the checkpoint stays open. With ``'flush'`` time may have gone to its end by then, and
+                nothing but another ``finish`` can go on there.
         """
         require_jvm(self._spark, "finish")
         starter, found = self._starter(), self._sinks(sinks)

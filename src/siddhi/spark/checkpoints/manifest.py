@@ -16,9 +16,19 @@ from siddhi.spark._compat import spark_version
 from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
 
-__all__ = ["Manifest", "agreed", "mark_closed", "open_again", "read_manifest", "require_own", "write_manifest"]
+__all__ = [
+    "Manifest",
+    "agreed",
+    "mark_closed",
+    "mark_closing",
+    "open_again",
+    "read_manifest",
+    "require_own",
+    "write_manifest",
+]
 
 _FORMAT = 2
+_CLOSING = "closing: flush"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +198,17 @@ def mark_closed(spark: SparkSession, checkpoint: str, how: str) -> None:
     files.write_text(spark, f"{checkpoint}/siddhi/closed", how)
 
 
-def open_again(spark: SparkSession, checkpoint: str, *, reopen: bool) -> None:
+def mark_closing(spark: SparkSession, checkpoint: str) -> None:
+    """Note that time is about to go to its end: nothing but what ends the stream can go on from there."""
+    files.write_text(spark, f"{checkpoint}/siddhi/closed", _CLOSING)
+
+
+def open_again(spark: SparkSession, checkpoint: str, *, reopen: bool, closing: bool = False) -> None:
     """See to it that a stream has not ended.
+
+    Args:
+        reopen: whether it may go on where it has, if it can.
+        closing: whether it is to end, with 'flush': the one thing to do where that has begun.
 
     Raises:
         SparkRunError: it has, and is not to go on, or can't.
@@ -197,8 +216,17 @@ def open_again(spark: SparkSession, checkpoint: str, *, reopen: bool) -> None:
     name = f"{checkpoint}/siddhi/closed"
     if not files.exists(spark, name):
         return
-    held = files.read_text(spark, name) == "hold"
-    if not reopen or not held:
-        way = "start with reopen=True to go on" if held else "time has gone to its end there, so it can't go on"
+    how = files.read_text(spark, name)
+    if how == _CLOSING:
+        if closing:
+            return
+        raise SparkRunError(
+            f"checkpoint {checkpoint} is being closed: a finish with end_of_input='flush' failed after time had gone to its "
+            "end; call it again, nothing else can go on there"
+        )
+    if not reopen or how != "hold":
+        way = (
+            "start with reopen=True to go on" if how == "hold" else "time has gone to its end there, so it can't go on"
+        )
         raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream has ended; {way}")
     files.delete(spark, name)

@@ -12,11 +12,14 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from siddhi.spark import files
+from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.streams.ahead import AHEAD
+from siddhi.spark.streams.punctuation import marks_of
 
-__all__ = ["LastTimes", "ahead_of_batch", "times_of_batch"]
+__all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "times_of_batch"]
 
 logger = logging.getLogger("siddhi")
 
@@ -39,6 +42,29 @@ class LastTimes:
         if later:
             self.times.update(later)
             files.write_text(self._spark, self._name, json.dumps(self.times, sort_keys=True))
+
+
+def last_time_in_log(spark: SparkSession, checkpoint: str, stream: str, grace: int) -> int | None:
+    """The last event time of the one stream of a checkpoint that has no last times, or None.
+
+    The watermark trails it by the grace, if it was a row that moved that last. Where a mark did, nothing but the rows that
+    still wait matters: what the watermark has passed has been released.
+    """
+    batch, _ = committed(spark, checkpoint)
+    if batch is None:
+        return None
+    watermark = _logged_watermark(spark, checkpoint, batch)
+    if watermark > 0 and watermark + grace not in marks_of(spark, checkpoint, stream):
+        return watermark + grace
+    waiting = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
+    found: int | None = waiting.select(F.max("list_element.max_t").alias("at")).collect()[0]["at"]
+    return found
+
+
+def _logged_watermark(spark: SparkSession, checkpoint: str, batch: int) -> int:
+    """The watermark behind a batch that was committed (ms); 0: there is none yet."""
+    told = json.loads(files.read_text(spark, f"{checkpoint}/commits/{batch}").splitlines()[1])
+    return int(told.get("nextBatchWatermarkMs", 0))
 
 
 def times_of_batch(query: Any) -> dict[str, int | None]:

@@ -22,6 +22,7 @@ __all__ = [
     "interval_ms",
     "last_mark",
     "make_folders",
+    "marks_of",
     "reported",
     "write_mark",
 ]
@@ -53,9 +54,13 @@ def write_mark(spark: SparkSession, checkpoint: str, stream: str, at: int) -> No
 
 def last_mark(spark: SparkSession, checkpoint: str, stream: str) -> int | None:
     """The latest mark of a stream (ms), or None."""
+    return max(marks_of(spark, checkpoint, stream), default=None)
+
+
+def marks_of(spark: SparkSession, checkpoint: str, stream: str) -> set[int]:
+    """The marks of a stream (ms)."""
     marks = spark.read.schema("__at timestamp").parquet(folder_of(checkpoint, stream))
-    found: int | None = marks.select(F.unix_millis(F.max("__at")).alias("at")).collect()[0]["at"]
-    return found
+    return {row["at"] for row in marks.select(F.unix_millis("__at").alias("at")).collect()}
 
 
 def interval_ms(spark: SparkSession, text: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -12,17 +11,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, SparkSetupError, did_you_mean
 from siddhi.planner import Plan
-from siddhi.spark import files
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import Settings
 from siddhi.spark.checkpoints.evolution import slot_of
-from siddhi.spark.checkpoints.manifest import Manifest, agreed, mark_closed, open_again, read_manifest
+from siddhi.spark.checkpoints.manifest import Manifest, agreed, mark_closed, mark_closing, open_again, read_manifest
 from siddhi.spark.layout.feeding import require_fed
 from siddhi.spark.layout.islands import Island, Layout
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
-from siddhi.spark.streams.last_times import LastTimes
+from siddhi.spark.streams.last_times import LastTimes, last_time_in_log
 from siddhi.spark.streams.punctuation import (
     LAST_CLOCK,
     IdleInputs,
@@ -67,8 +65,9 @@ class Starter:
         name: str | None = None,
         evolve: bool = False,
         reopen: bool = False,
+        closing: bool = False,
     ) -> SparkQuery:
-        """See :meth:`siddhi.spark.SparkRuntime.start`."""
+        """See :meth:`siddhi.spark.SparkRuntime.start`; ``closing``: it is a part of an end with 'flush'."""
         streaming_plan = self._checked(sinks)
         parallel = self.spark.sparkContext.defaultParallelism
         before = read_manifest(self.spark, checkpoint)
@@ -77,11 +76,10 @@ class Starter:
         manifest, places = agreed(self.spark, checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
         ranges = tuple(ShardRange(slot.first, slot.accepted) for slot in slots)
-        open_again(self.spark, checkpoint, reopen=reopen)
+        open_again(self.spark, checkpoint, reopen=reopen, closing=closing)
         punctuation = make_folders(self.spark, checkpoint, self.bindings)
-        # Of one stream, the last event time follows from the watermark, which Spark logs.
-        times = LastTimes(self.spark, checkpoint) if len(self.bindings) > 1 else None
-        if times is not None and before is not None:
+        times = self._times(checkpoint) if streaming_plan.programs else None
+        if times is not None and before is not None and len(self.bindings) > 1:
             self._remind(checkpoint, times)
         streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
         query = start_query(
@@ -98,6 +96,14 @@ class Starter:
         if streaming_plan.programs:
             self._watch(query, checkpoint)
         return query
+
+    def _times(self, checkpoint: str) -> LastTimes:
+        """The last event times; of one stream that was begun before they were kept, what can be known of them."""
+        times, graces = LastTimes(self.spark, checkpoint), self._graces()
+        if not times.times and len(graces) == 1:
+            ((stream, grace),) = graces.items()
+            times.note({stream: last_time_in_log(self.spark, checkpoint, stream, grace)})
+        return times
 
     def _remind(self, checkpoint: str, times: LastTimes) -> None:
         """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
@@ -133,22 +139,23 @@ class Starter:
         reopen: bool = False,
     ) -> SparkQuery:
         """See :meth:`siddhi.spark.SparkRuntime.finish`."""
-        now = {"availableNow": True}
-        first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen)
+        now, flush = {"availableNow": True}, self.settings.flush
+        first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen, closing=flush)
         first.await_termination()
         graces = self._graces()
         ends = {}
-        if self.settings.flush:
+        if flush:
+            mark_closing(self.spark, checkpoint)
             ends = dict.fromkeys(self.bindings, _FAR)
         else:
-            last = self._last_time(first, checkpoint, graces)
+            last = self._last_time(first, checkpoint)
             if last is not None:
                 ends = {stream: last + grace + 1 for stream, grace in graces.items()}
         for stream, end in ends.items():
             write_mark(self.spark, checkpoint, stream, end)
-        query = self.start(checkpoint, sinks, tables, trigger={"availableNow": True})
+        query = self.start(checkpoint, sinks, tables, trigger=now, closing=flush)
         query.await_termination()
-        mark_closed(self.spark, checkpoint, "flush" if self.settings.flush else "hold")
+        mark_closed(self.spark, checkpoint, "flush" if flush else "hold")
         query.late_rows += first.late_rows
         query.ahead_rows += first.ahead_rows
         for stream, n in first.written.items():
@@ -272,11 +279,8 @@ class Starter:
             for stream, binding in self.bindings.items()
         }
 
-    def _last_time(self, query: SparkQuery, checkpoint: str, graces: Mapping[str, int]) -> int | None:
-        """The last event time of the whole input: of one source it follows from the watermark, which is in the log."""
-        watermark = _logged_watermark(self.spark, checkpoint)
-        if len(graces) == 1 and watermark:
-            return watermark + next(iter(graces.values()))
+    def _last_time(self, query: SparkQuery, checkpoint: str) -> int | None:
+        """The last event time of the whole input; None where it had no rows."""
         last = LastTimes(self.spark, checkpoint)
         for _, times in reported(query.query):
             last.note(times)
@@ -311,13 +315,3 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
 
 def _described(binding: Binding) -> list[str]:
     return [binding.timestamp, binding.watermark or "", *binding.sequence, *binding.sources]
-
-
-def _logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
-    """The watermark of the last batch, out of Spark's log of offsets."""
-    numbers = [int(name) for name in files.names(spark, f"{checkpoint}/offsets") if name.isdigit()]
-    if not numbers:
-        return None
-    lines = files.read_text(spark, f"{checkpoint}/offsets/{max(numbers)}").splitlines()
-    watermark = json.loads(lines[1]).get("batchWatermarkMs", 0)
-    return int(watermark) or None
