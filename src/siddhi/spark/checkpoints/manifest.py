@@ -96,9 +96,9 @@ def read_manifest(spark: SparkSession, checkpoint: str) -> Manifest | None:
     Raises:
         SparkRunError: somebody else wrote the checkpoint, or another version of this package.
     """
-    name = _name(checkpoint)
-    if files.exists(spark, name):
-        return Manifest.from_json(files.read_text(spark, name), checkpoint)
+    text = files.text_of(spark, _name(checkpoint))
+    if text is not None:
+        return Manifest.from_json(text, checkpoint)
     if files.exists(spark, f"{checkpoint}/offsets"):
         raise SparkRunError(f"checkpoint {checkpoint} was not written by siddhi: give a folder of its own")
     return None

@@ -7,7 +7,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.spark import files
@@ -65,10 +65,12 @@ class FileSink(CountingSink):
         given = {name.lower() for name in options or {}}
         defaults = {key: value for key, value in _DEFAULTS.get(format, {}).items() if key.lower() not in given}
         self.options = {**defaults, **(options or {})}
+        self._swept = False
 
     def __call__(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch, under another name first."""
         spark = frame.sparkSession
+        self._sweep(spark, batch)
         goal = f"{self.path}/batch={batch}"
         if files.exists(spark, goal):
             return int(frame.count())
@@ -77,6 +79,14 @@ class FileSink(CountingSink):
         rows.write.format(self.format).options(**self.options).save(fresh)
         files.move(spark, fresh, goal)
         return int(count.get["rows"])
+
+    def _sweep(self, spark: SparkSession, batch: int) -> None:
+        """Clear away what a killed process left of this batch, which is the first that comes again."""
+        if not self._swept:
+            for name in files.names(spark, self.path):
+                if name.startswith(f"_writing-{batch}-"):
+                    files.delete(spark, f"{self.path}/{name}")
+            self._swept = True
 
     def write_all(self, frame: DataFrame) -> None:
         """Write rows that end."""

@@ -31,8 +31,9 @@ class LastTimes:
         self._spark = spark
         self._name = f"{checkpoint}/siddhi/times.json"
         self.times: dict[str, int] = {}
-        if files.exists(spark, self._name):
-            self.times = {str(name): int(at) for name, at in json.loads(files.read_text(spark, self._name)).items()}
+        known = files.text_of(spark, self._name)
+        if known is not None:
+            self.times = {str(name): int(at) for name, at in json.loads(known).items()}
 
     def note(self, seen: Mapping[str, int | None]) -> None:
         """These came; written where one is later than what was known."""
