@@ -231,6 +231,13 @@ class SparkRuntime:
         late = self._late == "side" and stream.endswith("__late")
         self._require_stream(stream.removesuffix("__late") if late else stream)
         frame = self._starter().output(stream, self._streamed_tables())
+        idle = sorted(name for name, binding in self._bindings.items() if binding.max_idle is not None)
+        if idle:
+            warnings.warn(
+                f"max_idle of {', '.join(idle)} has no effect on an output that is started alone: nothing moves time for a stream "
+                "that stands still; start(checkpoint, sinks) does",
+                stacklevel=2,
+            )
         self._asked.add(stream)
         if len(self._asked) == 2:
             first, second = sorted(self._asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -28,12 +29,12 @@ def put(folder: Path, name: str, rows: list[tuple]) -> None:
     pq.write_table(pa.Table.from_arrays(columns, schema=types), folder / f"{name}.parquet")
 
 
-def bound(spark, folder: Path, app: str = APP, **options):
+def bound(spark, folder: Path, app: str = APP, max_idle: str | None = None, **options):
     from siddhi.spark import SparkRuntime
 
     runtime = SparkRuntime(app, spark, shards=2, **options)
     rows = spark.readStream.schema("ts bigint, k string, v int").parquet(str(folder))
-    runtime.bind("S", rows, timestamp="ts", watermark="10 seconds")
+    runtime.bind("S", rows, timestamp="ts", watermark="10 seconds", max_idle=max_idle)
     return runtime
 
 
@@ -50,7 +51,10 @@ def test_time_ends_at_the_last_event_whatever_moved_the_watermark(spark, tmp_pat
     runtime.start(checkpoint, {"Out": out}, trigger=NOW).await_termination()
     (tmp_path / "checkpoint" / "siddhi" / "times.json").unlink()  # as one that was begun before it was kept
     runtime.punctuate("S", 5000)
+    marks = list((tmp_path / "checkpoint" / "siddhi" / "punctuation" / "S").glob("mark-*"))
+    assert [mark.name.split("-")[1] for mark in marks] == ["15000"]
     runtime.finish(checkpoint, {"Out": out})
+    assert not marks[0].exists()  # the query has passed it
     runtime.finish(checkpoint, {"Out": out}, reopen=True)
     assert out.rows == []  # the period ends at 10000
     put(tmp_path / "in", "b", [(10_500, "a", 2)])
@@ -60,6 +64,26 @@ def test_time_ends_at_the_last_event_whatever_moved_the_watermark(spark, tmp_pat
         assert spark.conf.get("spark.sql.streaming.noDataMicroBatches.enabled") == "false"
     finally:
         spark.conf.unset("spark.sql.streaming.noDataMicroBatches.enabled")
+    assert out.rows == [("a", 1, 1000)]
+
+
+def test_a_stream_that_stands_still_at_a_restart_releases_what_waits(spark, tmp_path):
+    from siddhi.spark import MemorySink
+
+    put(tmp_path / "in", "a", [(1000, "a", 1), (11_500, "b", 2)])
+    checkpoint, out = str(tmp_path / "checkpoint"), MemorySink()
+    bound(spark, tmp_path / "in").start(checkpoint, {"Out": out}, trigger=NOW).await_termination()
+    released = threading.Event()
+
+    def take(frame, batch):
+        out(frame, batch)
+        released.set()
+
+    query = bound(spark, tmp_path / "in", max_idle="100 milliseconds").start(checkpoint, {"Out": take})
+    assert released.wait(60)
+    query.stop()
+    assert out.rows == [("a", 1, 1000)]
+    bound(spark, tmp_path / "in").finish(checkpoint, {"Out": out})
     assert out.rows == [("a", 1, 1000)]
 
 

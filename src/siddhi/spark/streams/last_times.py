@@ -17,9 +17,9 @@ from pyspark.sql import functions as F
 from siddhi.spark import files
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.streams.ahead import AHEAD
-from siddhi.spark.streams.punctuation import marks_of
+from siddhi.spark.streams.punctuation import last_mark
 
-__all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "times_of_batch"]
+__all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "logged_watermark", "times_of_batch"]
 
 logger = logging.getLogger("siddhi")
 
@@ -51,19 +51,22 @@ def last_time_in_log(spark: SparkSession, checkpoint: str, stream: str, grace: i
     The watermark trails it by the grace, if it was a row that moved that last. Where a mark did, nothing but the rows that
     still wait matters: what the watermark has passed has been released.
     """
-    batch, _ = committed(spark, checkpoint)
-    if batch is None:
+    watermark = logged_watermark(spark, checkpoint)
+    if watermark is None:
         return None
-    watermark = _logged_watermark(spark, checkpoint, batch)
-    if watermark > 0 and watermark + grace not in marks_of(spark, checkpoint, stream):
+    mark = last_mark(spark, checkpoint, stream)
+    if watermark > 0 and (mark is None or watermark + grace > mark):
         return watermark + grace
     waiting = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
     found: int | None = waiting.select(F.max("list_element.max_t").alias("at")).collect()[0]["at"]
     return found
 
 
-def _logged_watermark(spark: SparkSession, checkpoint: str, batch: int) -> int:
-    """The watermark behind a batch that was committed (ms); 0: there is none yet."""
+def logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
+    """The watermark (ms) behind the last batch that was committed, 0 where there is none yet; None without a batch."""
+    batch, _ = committed(spark, checkpoint)
+    if batch is None:
+        return None
     told = json.loads(files.read_text(spark, f"{checkpoint}/commits/{batch}").splitlines()[1])
     return int(told.get("nextBatchWatermarkMs", 0))
 

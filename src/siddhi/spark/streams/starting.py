@@ -20,17 +20,9 @@ from siddhi.spark.layout.feeding import require_fed
 from siddhi.spark.layout.islands import Island, Layout
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
-from siddhi.spark.streams.last_times import LastTimes, last_time_in_log
-from siddhi.spark.streams.punctuation import (
-    LAST_CLOCK,
-    IdleInputs,
-    IdleWatch,
-    interval_ms,
-    last_mark,
-    make_folders,
-    reported,
-    write_mark,
-)
+from siddhi.spark.streams.idle import IdleInputs, IdleWatch, reported
+from siddhi.spark.streams.last_times import LastTimes, last_time_in_log, logged_watermark
+from siddhi.spark.streams.punctuation import LAST_CLOCK, interval_ms, last_mark, make_folders, write_mark
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
@@ -79,7 +71,7 @@ class Starter:
         open_again(self.spark, checkpoint, reopen=reopen, closing=closing)
         punctuation = make_folders(self.spark, checkpoint, self.bindings)
         times = self._times(checkpoint) if streaming_plan.programs else None
-        if times is not None and before is not None and len(self.bindings) > 1:
+        if times is not None and before is not None:
             self._remind(checkpoint, times)
         streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
         query = start_query(
@@ -93,8 +85,8 @@ class Starter:
             times=times,
             first_batch=manifest.first_batch,
         )
-        if streaming_plan.programs:
-            self._watch(query, checkpoint)
+        if times is not None:
+            self._watch(query, checkpoint, times)
         return query
 
     def _times(self, checkpoint: str) -> LastTimes:
@@ -107,13 +99,24 @@ class Starter:
 
     def _remind(self, checkpoint: str, times: LastTimes) -> None:
         """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
+        marks = self._marks(checkpoint)
+        if len(self.bindings) == 1:
+            for stream, at in marks.items():  # noted, and perhaps not written
+                if at - self._graces()[stream] > (logged_watermark(self.spark, checkpoint) or 0):
+                    write_mark(self.spark, checkpoint, stream, at)
+            return
         for stream in self.bindings:
-            known = [times.times.get(stream), last_mark(self.spark, checkpoint, stream)]
+            known = [times.times.get(stream), marks.get(stream)]
             latest = max((at for at in known if at is not None), default=None)
             if latest is not None:
                 write_mark(self.spark, checkpoint, stream, latest)
 
-    def _watch(self, query: SparkQuery, checkpoint: str) -> None:
+    def _marks(self, checkpoint: str) -> dict[str, int]:
+        """The last mark of every stream that has one."""
+        found = {stream: last_mark(self.spark, checkpoint, stream) for stream in self.bindings}
+        return {stream: at for stream, at in found.items() if at is not None}
+
+    def _watch(self, query: SparkQuery, checkpoint: str, times: LastTimes) -> None:
         """Let streams that stand still hold nobody up."""
         patience = {
             stream: interval_ms(self.spark, binding.max_idle) / 1000
@@ -121,8 +124,9 @@ class Starter:
             if binding.max_idle is not None
         }
         if patience:
+            marks, now = self._marks(checkpoint), time.monotonic()
             IdleWatch(
-                IdleInputs(self._graces(), patience, time.monotonic()),
+                IdleInputs(self._graces(), patience, now, latest=times.times, marked=marks),
                 lambda: reported(query.query),
                 lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
                 lambda: query.is_active,
