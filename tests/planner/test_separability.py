@@ -175,6 +175,41 @@ def test_attributes_that_are_passed_on_as_they_are() -> None:
     assert found["p"].carries == (("O", "k", "S", "k"),)
 
 
+def test_what_may_be_null_is_not_passed_on_as_a_key() -> None:
+    join = "from S{ways}#window.time(1 sec) {type} R#window.time(1 sec) on S.k == R.k select S.k as k, R.k as l insert into O;"
+    both = {("O", "k", "S", "k"), ("O", "l", "R", "k")}
+    left, right = {("O", "k", "S", "k")}, {("O", "l", "R", "k")}
+    assert set(last(join.format(ways="", type="join")).carries) == both
+    assert set(last(join.format(ways="", type="left outer join")).carries) == left
+    assert set(last(join.format(ways="", type="right outer join")).carries) == right
+    assert set(last(join.format(ways="", type="full outer join")).carries) == set()
+    alone = join.replace("window.time(1 sec) {type}", "window.time(1 sec) unidirectional {type}")
+    assert set(last(alone.format(ways="", type="right outer join")).carries) == both
+    assert set(last(alone.format(ways="", type="full outer join")).carries) == left
+    table = "define table T (k string); from S {type} T on S.k == T.k select S.k as k insert into O;"
+    assert set(last(table.format(type="right outer join")).carries) == left
+    pattern = "from every a = S -> {then} select a.k as k, b.k as l insert into O;"
+    assert set(last(pattern.format(then="b = R[k == a.k]")).carries) == both
+    assert set(last(pattern.format(then="b = R[k == a.k] and c = S[k == a.k]")).carries) == both
+    assert set(last(pattern.format(then="b = R[k == a.k] or c = S[k == a.k]")).carries) == left
+    assert set(last(pattern.format(then="b = R[k == a.k]<0:1> -> c = S[k == a.k]")).carries) == left
+    assert set(last(pattern.format(then="not S[k == a.k] for 1 sec or b = R[k == a.k]")).carries) == left
+    inner = (
+        "partition with (k of S, k of R) begin from S#window.time(1 sec) left outer join R#window.time(1 sec) on S.v == R.v "
+        "select S.k as k, R.k as l insert into #I; from #I select k, l insert into O; end;"
+    )
+    assert set(last(inner).carries) == left
+
+
+def test_a_table_gets_no_key_from_what_may_be_null() -> None:
+    text = (
+        "define table T (k string, v int); from S#window.time(1 sec) {type} R#window.time(1 sec) on S.k == R.k "
+        "select R.k as k, R.v as v insert into T; from R join T on R.k == T.k select R.k as k, T.v as v insert into O;"
+    )
+    assert keys(elements(text.format(type="join"))["query_1"]) == {"S.k=R.k"}
+    assert keys(elements(text.format(type="left outer join"))["query_1"]) == set()
+
+
 def test_users_of_a_table_are_told_the_same_column() -> None:
     found = elements(
         "define table T (k string, v int); from S select k, v insert into T;"

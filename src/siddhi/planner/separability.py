@@ -30,7 +30,7 @@ from siddhi.planner.nodes import (
     ValueKeyPlan,
 )
 from siddhi.planner.patterns_plan import PatternPlan
-from siddhi.planner.separability_query import locator, query_separation, window_separation
+from siddhi.planner.separability_query import query_separation, selected_locator, window_separation
 from siddhi.planner.separability_tables import table_separations
 from siddhi.planner.separability_times import holds_back, keepers_of_the_late
 from siddhi.planner.separation import (
@@ -286,7 +286,8 @@ def _notes(element: AppElement, queries: Iterable[QueryPlan]) -> Iterator[str]:
 
 
 def _carried(element: AppElement) -> Iterator[tuple[str, str, str, str]]:
-    """What is passed on as it is by every query that writes the stream, through streams of a partition's own, too."""
+    """What is passed on as it is, and never left out, by every query that writes the stream, through streams of a
+    partition's own, too."""
     if isinstance(element.plan, NamedWindowPlan):
         for kept in element.plan.attributes:
             yield element.name, kept.name, element.name, kept.name
@@ -294,7 +295,7 @@ def _carried(element: AppElement) -> Iterator[tuple[str, str, str, str]]:
     carried: dict[str, set[tuple[str, str, str]]] = {}
     for query in _queries(element):
         found = set()
-        locate = locator(query)
+        locate = selected_locator(query)
         for column in query.selector.columns:
             place = locate(column.expression) if isinstance(column.expression, Attr) else None
             if place is not None and place[0].startswith("#"):

@@ -59,6 +59,26 @@ def test_forced_onto_shards_the_others_give_something_else(text: str) -> None:
     assert told(text, COUPLED, seed=1, shards=3, force="k") is not None
 
 
+# Two steps that separate each, and do not behind each other.
+COUPLED_BY_TWO = [
+    (
+        "from S#window.time(1 sec) right outer join R#window.time(1 sec) on S.k == R.k and S.v == R.v "
+        "select S.k as k, R.v as v insert into M; from M select k, count() as n group by k insert into O;"
+    ),
+    (
+        "from every a = S -> b = R[k == a.k] or c = S[k == a.k] select b.k as k, c.v as v insert into M;"
+        "from M select k, count() as n group by k insert into O;"
+    ),
+]
+
+
+@pytest.mark.parametrize("text", COUPLED_BY_TWO)
+def test_two_steps_that_separate_may_not_together(text: str) -> None:
+    assert [island.is_single for island in islands(text)] == [True]
+    assert told(STREAMS + text, COUPLED, seed=1, shards=3) is None
+    assert told(STREAMS + text, COUPLED, seed=1, shards=3, force="k") is not None
+
+
 # --- apps of several rows of the table
 
 ROWS = [feed(text) for text in (*ANYTHING, *(text for text, _ in SEPARATED), *(text for text, _ in SINGLE))]
