@@ -121,6 +121,23 @@ def test_chunks_are_passed_on() -> None:
     assert [name for name, element in found.items() if not element.stateful] == ["query_2", "query_4"]
 
 
+def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
+    batch = "from S#window.timeBatch(1 sec, 0) select k, v insert into M;"
+    part = "partition with (k of {of}) begin from {of}{window} select k, {column} as n insert into O; end;"
+    plain, count = part.format(of="M", window="", column="v"), part.format(of="M", window="", column="count()")
+    assert last(batch + count).reason == "chunks of several keys come to it in runs of one key each"
+    assert last(batch + part.format(of="M", window="#window.batch()", column="v")).keys == ()
+    assert last(batch + part.format(of="M", window="#window.session(1 sec)", column="v")).keys == ()
+    assert keys(last(batch + part.format(of="M", window="#window.length(2)", column="v"))) == {"M.k"}
+    assert keys(last(batch + plain)) == {"M.k"}
+    assert keys(last(batch + part.format(of="S", window="", column="count()"))) == {"S.k"}
+    passed = "from O select k, n insert into P; from P select k, sum(n) as n group by k insert into Q;"
+    assert last(batch + plain + passed).keys == ()
+    assert keys(last(batch + part.format(of="S", window="", column="v") + passed)) == {"P.k"}
+    assert keys(last(batch + "from M select k, sum(v) as n group by k insert into O;")) == {"M.k"}
+    assert "all keys meet" in last(batch + "from M select k, v limit 1 insert into O;").reason
+
+
 def test_what_comes_at_once_of_one_event() -> None:
     found = elements(
         """define trigger C at every 1 sec; from S[v > 1] select k insert into A; from A select k, count() as n insert into B;

@@ -7,7 +7,7 @@ needs to know; nothing in the engine does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from siddhi.planner.aggregations_plan import AggregationPlan
@@ -108,7 +108,7 @@ def separability(plan: Plan) -> tuple[Element, ...]:
     for number, one in enumerate(found):
         if one.name in late and one.keys != ():
             found[number] = replace(one, keys=(), reason="it keeps for a time what comes behind its time, in one queue")
-    return _with_chunks_passed_on(found)
+    return tuple(_among_chunks(elements, _with_chunks_passed_on(found)))
 
 
 def _own(element: AppElement) -> Separation:
@@ -246,6 +246,63 @@ def _with_chunks_passed_on(found: list[Element]) -> tuple[Element, ...]:
             return tuple(found)
 
 
+def _among_chunks(elements: Sequence[AppElement], found: Sequence[Element]) -> Iterator[Element]:
+    """They, as they separate where events of several keys may come in one chunk."""
+    chunked = {stream for element in found if element.emits_chunks for stream in element.writes}
+    cut = _cut_by_keys(found, chunked)
+    for plain, element in zip(elements, found, strict=True):
+        reason = ""
+        if _counts_in_chunks(plain) and not chunked.isdisjoint(element.reads):
+            reason = "it takes some of a chunk in which the events of all keys meet"
+        elif _feels_cuts(plain) and not (cut if element.kind is not ElementKind.PARTITION else chunked).isdisjoint(
+            element.reads
+        ):
+            reason = "chunks of several keys come to it in runs of one key each"
+        yield replace(element, keys=(), reason=reason) if reason and element.keys != () else element
+
+
+def _cut_by_keys(found: Sequence[Element], chunked: Collection[str]) -> frozenset[str]:
+    """The streams whose chunks depend on who stood between whom: partitions take chunks in runs of one key."""
+    cut: set[str] = set()
+    while True:
+        more = {
+            stream
+            for element in found
+            if not cut.isdisjoint(element.reads)
+            or (element.kind is ElementKind.PARTITION and any(read in chunked for read in element.reads))
+            for stream in element.writes
+        }
+        if more <= cut:
+            return frozenset(cut)
+        cut |= more
+
+
+def _counts_in_chunks(element: AppElement) -> bool:
+    if not isinstance(element.plan, QueryPlan):
+        return False
+    return element.plan.selector.limit is not None or bool(element.plan.selector.offset)
+
+
+def _feels_cuts(element: AppElement) -> bool:
+    """Whether what it puts out for one key depends on where the events of the key are cut into chunks."""
+    windows = [element.plan.window] if isinstance(element.plan, NamedWindowPlan) else []
+    for query in _queries(element):
+        windows += [source.window for source in sources_of(query) if source.window is not None]
+        if _looks_at_chunks(query) or _calls_processors(query):
+            return True
+    # A session takes no event that comes in one chunk with its end; what windows of others do is not known.
+    return any(window.window.native in (None, "session", "batch") for window in windows)
+
+
+def _calls_processors(query: QueryPlan) -> bool:
+    """Whether it calls stream functions that are not built in: these see chunks."""
+    return any(
+        isinstance(handler, StreamFunctionPlan) and handler.function.native is None
+        for source in sources_of(query)
+        for handler in (*source.before, *source.after)
+    )
+
+
 # --- further properties
 
 
@@ -262,11 +319,7 @@ def _is_deterministic(query: QueryPlan) -> bool:
         return False
     if any(source.window is not None and source.window.window.native is None for source in sources_of(query)):
         return False
-    return not any(
-        isinstance(handler, StreamFunctionPlan) and handler.function.native is None
-        for source in sources_of(query)
-        for handler in (*source.before, *source.after)
-    )
+    return not _calls_processors(query)
 
 
 def _is_random(node: TypedExpression) -> bool:

@@ -69,6 +69,16 @@ COUPLED_BY_TWO = [
         "from every a = S -> b = R[k == a.k] or c = S[k == a.k] select b.k as k, c.v as v insert into M;"
         "from M select k, count() as n group by k insert into O;"
     ),
+    (
+        "from S#window.timeBatch(1 sec, 0) select k, v insert into M;"
+        "partition with (k of M) begin from M select k, count() as n insert into O; end;"
+    ),
+    (
+        "from S#window.timeBatch(1 sec, 0) select k, v insert into M;"
+        "partition with (k of M) begin from M select k, v insert into N; end;"
+        "from N select k, count() as n group by k insert into O;"
+    ),
+    "from S#window.timeBatch(1 sec, 0) select k, v insert into M; from M select k, v order by v limit 1 insert into O;",
 ]
 
 
