@@ -173,6 +173,49 @@ def test_what_keeps_for_a_time_what_comes_behind_its_time_does_not_separate() ->
     assert elements(batches + part)["partition_0"].keys != ()
 
 
+SILENT = "from every a = S -> not R[k == a.k] for 1 sec select a.k as k, a.v as v insert into B;"
+TIMED = [
+    SILENT,
+    "from S#window.time(1 sec) select k, v insert expired events into B;",
+    "from S#window.delay(1 sec) select k, v insert into B;",
+    "from S#window.timeBatch(1 sec, 0) select k, v insert into B;",
+    "from S#window.time(1 sec) join R#window.time(1 sec) on S.k == R.k select S.k as k, R.v as v insert all events into B;",
+    "partition with (k of S) begin from S output last every 1 sec insert into #I; from #I select k, v insert into B; end;",
+    "define window V (k string, v int) time(1 sec); from V select k, v insert all events into B;",
+]
+
+
+@pytest.mark.parametrize("timed", TIMED)
+def test_a_batch_of_what_timers_put_out_does_not_separate(timed: str) -> None:
+    passed = timed + "from B[v > 1] select k, v insert into C;"
+    batch = "@info(name = 'q') from C#window.timeBatch(1 sec, 0) select k, count() as n group by k insert into O;"
+    assert "when its own are due" in elements(passed + batch)["q"].reason
+    assert elements(passed.replace("B[", "S[") + batch)["q"].keys != ()
+    window = "define window W (k string, v int) timeBatch(1 sec, 0);"
+    assert elements(f"{window} {passed} from C select k, v insert into W;")["W"].keys == ()
+    assert elements(window + timed.replace("into B", "into W"))["W"].keys == ()
+    part = (
+        "@info(name = 'q') partition with (k of C) begin from C#window.timeBatch(1 sec, 0) select k insert into O; end;"
+    )
+    assert keys(elements(SILENT + "from B select k insert into C;" + part)["q"]) == {"C.k"}
+
+
+def test_windows_that_let_all_keys_go_when_a_timer_gives_them_something() -> None:
+    window = (
+        SILENT + "@info(name = 'q') from B#window.{window} select k, count() as n group by k insert {events} into O;"
+    )
+    assert elements(window.format(window="time(1 sec)", events=""))["q"].keys != ()
+    assert elements(window.format(window="time(1 sec)", events="all events"))["q"].keys == ()
+    assert elements(window.format(window="delay(1 sec)", events=""))["q"].keys == ()
+    assert elements(window.format(window="session(1 sec, k)", events="all events"))["q"].keys != ()
+    join = SILENT + "from S select k, v insert into C;" + SILENT.replace("S", "C").replace("into B", "into D")
+    join += "@info(name = 'q') from B#window.time(1 sec) join {two}#window.time(1 sec) on B.k == {two}.k "
+    join += "select B.k as k insert {events} into O;"
+    assert elements(join.format(two="C", events=""))["q"].keys != ()
+    assert elements(join.format(two="C", events="all events"))["q"].keys == ()
+    assert elements(join.format(two="D", events=""))["q"].keys == ()
+
+
 def test_what_random_functions_give_is_not_repeated() -> None:
     found = elements(
         "from S select UUID() as id insert into O; from S select currentTimeMillis() as t, eventTimestamp() as e insert into P;"

@@ -32,7 +32,7 @@ from siddhi.planner.nodes import (
 from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.separability_query import query_separation, selected_locator, window_separation
 from siddhi.planner.separability_tables import table_separations
-from siddhi.planner.separability_times import holds_back, keepers_of_the_late
+from siddhi.planner.separability_times import holds_back, keepers_of_the_late, woken_by_timers
 from siddhi.planner.separation import (
     ANYTHING,
     KEY_TYPES,
@@ -104,10 +104,14 @@ def separability(plan: Plan) -> tuple[Element, ...]:
         for window in element.reads:
             separation = combine(separation, windows.get(window, ANYTHING))
         found.append(_described(plan, element, separation, endless.get(element.name, "")))
-    late = keepers_of_the_late(elements)
+    late, woken = keepers_of_the_late(elements), woken_by_timers(elements)
     for number, one in enumerate(found):
         if one.name in late and one.keys != ():
             found[number] = replace(one, keys=(), reason="it keeps for a time what comes behind its time, in one queue")
+        elif one.name in woken and one.keys != ():
+            found[number] = replace(
+                one, keys=(), reason="it keeps what timers put out just when its own are due, in one queue"
+            )
     return tuple(_among_chunks(elements, _with_chunks_passed_on(found)))
 
 

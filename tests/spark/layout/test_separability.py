@@ -79,6 +79,10 @@ COUPLED_BY_TWO = [
         "from N select k, count() as n group by k insert into O;"
     ),
     "from S#window.timeBatch(1 sec, 0) select k, v insert into M; from M select k, v order by v limit 1 insert into O;",
+    (
+        "from S#window.timeBatch(300, 0) select k, sum(v) as n group by k insert into M;"
+        "from M#window.timeBatch(900, 0) select k, sum(n) as n group by k insert into O;"
+    ),
 ]
 
 
