@@ -38,13 +38,18 @@ def table_separations(plan: Plan, elements: Iterable[AppElement]) -> dict[str, S
     for table in sorted(written):
         users = accesses.get(table, {})
         # One column, the same for all: keys of two users are one key only if they are values of the same column.
-        columns = [column for column in range(len(plan.tables[table].attributes)) if _by_column(users, column)][:1]
+        # A primary key keeps one row for all keys, unless each of its values belongs to one of them.
+        unique = plan.tables[table].primary_key
+        columns = [
+            column for column in unique or range(len(plan.tables[table].attributes)) if _by_column(users, column)
+        ][:1]
         for name, uses in users.items():
             separation = (
                 ANYTHING
                 if columns
                 else inseparable(
                     f"table '{table}' is written, and not every use of it asks for one value of the same column"
+                    + (" of its primary key" if unique else "")
                 )
             )
             for use in uses:

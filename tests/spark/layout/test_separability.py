@@ -93,6 +93,24 @@ def test_two_steps_that_separate_may_not_together(text: str) -> None:
     assert told(STREAMS + text, COUPLED, seed=1, shards=3, force="k") is not None
 
 
+def test_a_primary_key_of_another_column_keeps_a_table_in_one_shard() -> None:
+    text = (
+        "{key} define table T (k string, v int); from S select k, v insert into T;"
+        "from R join T on R.k == T.k select R.k as k, T.v as v insert into O;"
+    )
+    rows = [("S", 10_000 + n, (key, 1, 0, 0.5)) for n, key in enumerate("ABCABC")]
+    rows += [("R", 11_000, (key, 0, 0, 0.5)) for key in "ABC"]
+    for key, single in (("@PrimaryKey('v')", True), ("@PrimaryKey('k', 'v')", False), ("@PrimaryKey('k')", False)):
+        app = text.format(key=key)
+        assert [island.is_single for island in islands(app)] == [single]
+        assert told(STREAMS + app, rows, seed=1, shards=5) is None
+        assert len(oracle(STREAMS + app, rows, ["O"])["O"]) == (1 if single else 3)
+    (island,) = islands(text.format(key="@PrimaryKey('v')"))
+    assert island.reason == (
+        "table 'T' is written, and not every use of it asks for one value of the same column of its primary key"
+    )
+
+
 # --- apps of several rows of the table
 
 ROWS = [feed(text) for text in (*ANYTHING, *(text for text, _ in SEPARATED), *(text for text, _ in SINGLE))]
