@@ -135,7 +135,19 @@ def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
     assert last(batch + plain + passed).keys == ()
     assert keys(last(batch + part.format(of="S", window="", column="v") + passed)) == {"P.k"}
     assert keys(last(batch + "from M select k, sum(v) as n group by k insert into O;")) == {"M.k"}
-    assert "all keys meet" in last(batch + "from M select k, v limit 1 insert into O;").reason
+    limit = "from M select k, v limit 1 insert into O;"
+    assert "all keys meet" in last(batch + limit).reason
+    # The matches of one event are of one key.
+    match = "from every a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into M;"
+    assert keys(last(match + count)) == {"M.k"}
+    assert keys(last(match + limit)) is None
+    join = (
+        "from S#window.time(1 sec) join R#window.time(1 sec) on S.k == R.k select S.k as k, R.v as v insert {} into M;"
+    )
+    assert keys(last(join.format("") + count)) == {"M.k"}
+    assert last(join.format("expired events") + count).keys == ()
+    part = "partition with (k of S) begin from S#window.lengthBatch(2) select k, v insert into M; end;"
+    assert keys(last(part + count)) == {"M.k"}
 
 
 def test_what_comes_at_once_of_one_event() -> None:

@@ -7,7 +7,7 @@ needs to know; nothing in the engine does.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from siddhi.planner.aggregations_plan import AggregationPlan
@@ -252,33 +252,40 @@ def _with_chunks_passed_on(found: list[Element]) -> tuple[Element, ...]:
 
 def _among_chunks(elements: Sequence[AppElement], found: Sequence[Element]) -> Iterator[Element]:
     """They, as they separate where events of several keys may come in one chunk."""
-    chunked = {stream for element in found if element.emits_chunks for stream in element.writes}
-    cut = _cut_by_keys(found, chunked)
+    whole = [element for element in elements if element.kind is not ElementKind.PARTITION]
+    # What a partition puts out together is of one key; so are the matches of one event in a join or pattern.
+    mixed = _written(whole, [element for element in whole if _mixes_keys(element)])
+    # But where a partition cuts chunks, it depends on who stood between whom.
+    parts = [element for element in elements if element.kind is ElementKind.PARTITION]
+    cut = _written(elements, [element for element in parts if not mixed.isdisjoint(element.reads)])
     for plain, element in zip(elements, found, strict=True):
+        felt = mixed | cut if element.kind is ElementKind.PARTITION else cut
         reason = ""
-        if _counts_in_chunks(plain) and not chunked.isdisjoint(element.reads):
+        if _counts_in_chunks(plain) and not mixed.isdisjoint(element.reads):
             reason = "it takes some of a chunk in which the events of all keys meet"
-        elif _feels_cuts(plain) and not (cut if element.kind is not ElementKind.PARTITION else chunked).isdisjoint(
-            element.reads
-        ):
+        elif _feels_cuts(plain) and not felt.isdisjoint(element.reads):
             reason = "chunks of several keys come to it in runs of one key each"
         yield replace(element, keys=(), reason=reason) if reason and element.keys != () else element
 
 
-def _cut_by_keys(found: Sequence[Element], chunked: Collection[str]) -> frozenset[str]:
-    """The streams whose chunks depend on who stood between whom: partitions take chunks in runs of one key."""
-    cut: set[str] = set()
+def _written(elements: Sequence[AppElement], first: Iterable[AppElement]) -> frozenset[str]:
+    """The streams that some elements write, and those that others make of them."""
+    found = {stream for element in first for stream in element.writes}
     while True:
-        more = {
-            stream
-            for element in found
-            if not cut.isdisjoint(element.reads)
-            or (element.kind is ElementKind.PARTITION and any(read in chunked for read in element.reads))
-            for stream in element.writes
-        }
-        if more <= cut:
-            return frozenset(cut)
-        cut |= more
+        more = {stream for element in elements if not found.isdisjoint(element.reads) for stream in element.writes}
+        if more <= found:
+            return frozenset(found)
+        found |= more
+
+
+def _mixes_keys(element: AppElement) -> bool:
+    """Whether what comes of several events may be one chunk."""
+    if not isinstance(element.plan, QueryPlan):
+        return isinstance(element.plan, NamedWindowPlan)
+    query = element.plan
+    if isinstance(query.input, JoinPlan):
+        return holds_back(query) or query.output.event_type is not OutputEventType.CURRENT
+    return holds_back(query) or (not isinstance(query.input, PatternPlan) and _makes_chunks(query))
 
 
 def _counts_in_chunks(element: AppElement) -> bool:
