@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.query_api.definition import Duration
 from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering
-from siddhi.spark.catalyst.frames import TIME, Base, Branch, attribute_column
+from siddhi.spark.catalyst.frames import TIME, Base, Branch, attribute_column, values_as_order
 from siddhi.spark.catalyst.native import filtered, lowering_over, total
 
 __all__ = ["aggregated", "duration_of"]
@@ -56,7 +56,8 @@ def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duratio
         rows = rows.unionByName(other)
     lower = lowering_over([attribute_column(n) for n in range(width)])
     time = F.col(TIME) if aggregation.by is None else lower(aggregation.by)
-    order = [time, *Base(rows, None, sequence).order(sequence), F.col("place")]
+    values = values_as_order([attribute_column(n) for n in range(width)])
+    order = [time, *Base(rows, None, sequence).order(sequence), F.col("place"), *values]
     keys = [lower(key).alias(f"g{n}") for n, key in enumerate(aggregation.group_by)]
     bases = [
         _base(base, lower(base.argument) if base.argument is not None else None, order).alias(f"v{base.position}")

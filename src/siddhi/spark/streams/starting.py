@@ -26,7 +26,7 @@ from siddhi.spark.streams.punctuation import LAST_CLOCK, interval_ms, last_mark,
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
-from siddhi.spark.workers.late import LatePolicy
+from siddhi.spark.workers.late import LatePolicy, late_stream
 from siddhi.spark.workers.stateful import ShardRange
 
 __all__ = ["Starter"]
@@ -168,11 +168,7 @@ class Starter:
 
     def output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
         """A stream as a streaming DataFrame with ``_timestamp``; it keeps its state in the checkpoint of who starts it."""
-        base = stream.removesuffix("__late")
-        if self.late == "side" and base != stream:
-            steps = [step for step in self.layout.steps if not isinstance(step, Island) or base in step.inputs]
-        else:
-            steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
+        steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
         alone = replace(self, layout=replace(self.layout, steps=tuple(steps)))
         self._checked([stream])
         return alone._output(stream, tables)
@@ -196,10 +192,9 @@ class Starter:
                 f"spark.conf.set('{name}', '{STATE_STORE}'), or call start(...), which does"
             )
         released = streaming.released(self.spark)
-        if stream.endswith("__late"):
-            late = late_rows_of(streaming, released, stream.removesuffix("__late"))
-            assert late is not None
-            return late
+        late = late_stream(stream, self.late)
+        if late is not None:
+            return late_rows_of(streaming, released, late)
         return rows_of(streaming, released, stream, numbers_of(streaming, stream))
 
     def _lowered(
@@ -253,19 +248,29 @@ class Starter:
         made = {stream for island in self.layout.islands for stream in island.produced}
         made |= {stream for step in self.layout.native_steps for stream in step.element.writes}
         for stream in sinks:
-            base = stream.removesuffix("__late") if self.late == "side" else stream
-            if base not in (self.plan.streams if base != stream else made):
+            late = late_stream(stream, self.late)
+            if late is not None:
+                if late not in self.bindings:
+                    raise ValueError(
+                        f"late rows are those of streams that are bound, and '{late}' is not{did_you_mean(late, self.bindings)}"
+                    )
+                continue
+            if stream not in made:
                 raise ValueError(f"no query fills stream '{stream}'{did_you_mean(stream, made)}")
-            held = self.plan.streams[base].attributes
+            held = self.plan.streams[stream].attributes
             if any(str(attribute.type) == "object" for attribute in held):
-                raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
-            require_fed(self.plan, self.layout, base, self.bindings)
+                raise ValueError(f"stream '{stream}' has an attribute of type object, which can't leave an engine")
+            require_fed(self.plan, self.layout, stream, self.bindings)
         refuse_chains(self.plan, self.layout)
         refuse_stored_aggregations(self.plan, self.layout.islands)
-        found = plan_streaming(self.plan, self.layout, list(sinks), shards=self.settings.shards)
-        if not found.programs and len(self.bindings) > 1:
-            found = plan_streaming(self.plan, self.layout, list(sinks), always=True, shards=self.settings.shards)
-        return found
+        looked_at = [name for name in (late_stream(sink, self.late) for sink in sinks) if name is not None]
+
+        def planned(*, always: bool) -> StreamingPlan:
+            shards = self.settings.shards
+            return plan_streaming(self.plan, self.layout, list(sinks), always=always, shards=shards, late=looked_at)
+
+        found = planned(always=False)
+        return planned(always=True) if not found.programs and len(self.bindings) > 1 else found
 
     def punctuate(self, checkpoint: str, stream: str, clock: int) -> None:
         """See :meth:`siddhi.spark.SparkRuntime.punctuate`."""

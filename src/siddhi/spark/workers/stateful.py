@@ -58,8 +58,8 @@ class IslandProcessor(StatefulProcessor):
     Args:
         programs: of the islands.
         shards: how many there are for each.
-        ordering: how many columns of packed rows order them; the first is event time, the last is even where a row is not the
-            copy of one that went to another shard.
+        ordering: how many columns of packed rows order them; the first is event time, the last is odd where another copy of the row
+            tells of it if it is late.
         run: identifies the run of the query, for engines kept between batches.
         late: what happens to rows that come behind the watermark.
         last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
@@ -125,7 +125,9 @@ class IslandProcessor(StatefulProcessor):
                 batch = batch.filter(pc.invert(is_late))
                 if batch.num_rows:
                     kept.append((packed(batch), batch))
-        self._waiting.add(self._query, shard, kept)
+        island = self._island(shard)
+        # What is there to see late rows alone keeps none.
+        self._waiting.add(self._query, shard, kept if island is None or self._programs[island].names else ())
         for batch in filter(len, late):
             if self._late == "error":
                 raise SparkRunError(
@@ -133,7 +135,7 @@ class IslandProcessor(StatefulProcessor):
                     f"the first at {batch.column(0)[0].as_py()} (late='error')"
                 )
             blob = packed(batch) if self._late == "side" else b""
-            yield _released(LATE + (self._island(shard) or 0), shard, batch.num_rows, blob)
+            yield _released(LATE + (island or 0), shard, batch.num_rows, blob)
 
     def handleExpiredTimer(
         self,
@@ -146,7 +148,7 @@ class IslandProcessor(StatefulProcessor):
         shard_number = int(key[0])
         fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
         island = self._island(shard_number)
-        if island is None:
+        if island is None or not self._programs[island].names:
             self._retire(shard_number, fired)
             return
         program = self._programs[island]
@@ -222,7 +224,7 @@ class IslandProcessor(StatefulProcessor):
 
 
 def _told_once(rows: pa.RecordBatch, place: int) -> pa.RecordBatch:
-    """Rows without copies of what goes to other shards, too: their place is odd."""
+    """Rows that no other copy tells of: their place is even."""
     return rows.filter(pc.equal(pc.bit_wise_and(rows.column(place), 1), 0))
 
 
