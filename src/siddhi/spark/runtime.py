@@ -22,6 +22,7 @@ from siddhi.spark.catalyst.bindings import Binding, check_columns, check_sequenc
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import BatchLowering, Settings
+from siddhi.spark.catalyst.table_keys import key_of_several
 from siddhi.spark.checkpoints.inspection import CheckpointState
 from siddhi.spark.checkpoints.resharding import migrate
 from siddhi.spark.connectors.annotated import (
@@ -34,7 +35,7 @@ from siddhi.spark.connectors.annotated import (
 )
 from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks
 from siddhi.spark.connectors.sources import declared_binding
-from siddhi.spark.failures import run_errors
+from siddhi.spark.failures import BadRowError, run_errors
 from siddhi.spark.layout.explain import explain_layout
 from siddhi.spark.layout.feeding import is_fed, require_fed
 from siddhi.spark.layout.islands import Layout, cut
@@ -194,6 +195,8 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such table.
             ValueError: the app writes it, or a column is missing or of another type.
+
+        Several rows of one primary key fail who computes or starts an output that reads the table.
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(
@@ -538,6 +541,9 @@ class SparkRuntime:
             *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(a.name) for a in attributes)
         )
         table: pa.Table = frame.toArrow()
+        wrong = key_of_several(table, self._plan.tables[name])
+        if wrong is not None:
+            raise BadRowError(wrong)
         if table.nbytes > _TABLE_LIMIT:
             raise ValueError(
                 f"table '{name}' has {table.nbytes >> 20} MB, more than the {_TABLE_LIMIT >> 20} MB that are sent to every "
