@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,7 @@ from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks
 from siddhi.spark.connectors.sources import declared_binding
 from siddhi.spark.failures import BadRowError, run_errors
 from siddhi.spark.layout.explain import explain_layout
-from siddhi.spark.layout.feeding import is_fed, require_fed
+from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.streams.punctuation import interval_ms
@@ -233,7 +233,8 @@ class SparkRuntime:
             return self._outputs([stream], meta=meta)[stream]
         late = self._late == "side" and stream.endswith("__late")
         self._require_stream(stream.removesuffix("__late") if late else stream)
-        frame = self._starter().output(stream, self._streamed_tables())
+        # Late rows are those of all islands that read the stream.
+        frame = self._starter().output(stream, self._streamed_tables([stream], alone=not late))
         self._asked.add(stream)
         if len(self._asked) == 2:
             first, second = sorted(self._asked)
@@ -308,9 +309,9 @@ class SparkRuntime:
         if any(str(a.type) == "object" for a in found.attributes):
             raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
         layout, source = self._layout(streaming=False), found.input.source
-        lowering = self._lowering([source])
-        require_fed(self._plan, layout, source, self._bindings)
         island = island_of(layout, name)
+        lowering = self._lowering([source], elements=[] if island is None else [name])
+        require_fed(self._plan, layout, source, self._bindings)
         if island is not None:
             return read_from_island(lowering, island, found, duration)
         return aggregated(found, lowering.branches(source), duration)
@@ -349,9 +350,8 @@ class SparkRuntime:
         require_batches(trigger or {})
         require_jvm(self._spark, "start")
         starter, found = self._starter(), self._sinks(sinks)
-        query = starter.start(
-            checkpoint, found, self._streamed_tables(), trigger=trigger, name=name, evolve=evolve, reopen=reopen
-        )
+        tables = self._streamed_tables(found)
+        query = starter.start(checkpoint, found, tables, trigger=trigger, name=name, evolve=evolve, reopen=reopen)
         self._checkpoint = checkpoint
         return query
 
@@ -378,7 +378,7 @@ class SparkRuntime:
         """
         require_jvm(self._spark, "finish")
         starter, found = self._starter(), self._sinks(sinks)
-        return starter.finish(checkpoint, found, self._streamed_tables(), evolve=evolve, reopen=reopen)
+        return starter.finish(checkpoint, found, self._streamed_tables(found), evolve=evolve, reopen=reopen)
 
     def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
         """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
@@ -487,20 +487,25 @@ class SparkRuntime:
     def _is_streaming(self) -> bool:
         return any(binding.frame.isStreaming for binding in self._bindings.values())
 
-    def _streamed_tables(self) -> dict[str, bytes]:
-        self._require_tables()
-        return {name: self._table_rows(name) for name in self._tables}
+    def _streamed_tables(self, streams: Collection[str], *, alone: bool = False) -> dict[str, bytes]:
+        """The rows of tables that an output alone needs; else all islands run, whatever is wanted of them."""
+        layout = self._layout(streaming=True)
+        running = [] if alone else [name for island in layout.islands for name in island.names]
+        needed = tables_above(layout, streams, elements=running)
+        self._require_tables(needed)
+        return {name: self._table_rows(name) for name in needed}
 
     # --- inside
 
-    def _lowering(self, wanted: Sequence[str]) -> BatchLowering:
+    def _lowering(self, wanted: Sequence[str], *, elements: Sequence[str] = ()) -> BatchLowering:
         unbound = [stream for stream in self._sources() if stream not in self._bindings]
         if not self._bindings:
             raise ValueError(f"no stream is bound: bind {', '.join(unbound) or 'one'} first")
-        self._require_tables()
+        layout = self._layout(streaming=False)
+        self._require_tables(tables_above(layout, wanted, elements=elements))
         return BatchLowering(
             self._plan,
-            self._layout(streaming=False),
+            layout,
             self._bindings,
             self._tables,
             self._settings,
@@ -508,16 +513,10 @@ class SparkRuntime:
             wanted,
         )
 
-    def _require_tables(self) -> None:
-        missing = [name for name in self._needed_tables() if name not in self._tables]
+    def _require_tables(self, needed: Sequence[str]) -> None:
+        missing = [name for name in needed if name not in self._tables]
         if missing:
             raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
-
-    def _needed_tables(self) -> list[str]:
-        layout = self._layout(streaming=False)
-        used = {t for i in layout.islands for e in i.elements for t in e.tables}
-        used |= {t for s in layout.native_steps for t in s.element.tables}
-        return [name for name in layout.read_only if name in used]
 
     def _sources(self) -> list[str]:
         """Streams that no query fills."""
