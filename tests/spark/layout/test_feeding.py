@@ -55,7 +55,7 @@ define table L (a string); define table M (a string); define table N (a string);
 define aggregation Ag from Kept select a, stdDev(n) as s group by a aggregate every sec;
 @info(name='plain') from S select a insert into O;
 @info(name='named') from S join L on S.a == L.a select S.a as a insert into J;
-@info(name='held') from J#window.length(2) as j join M on j.a == M.a select j.a as a, 1.0 as n insert into Kept;
+@info(name='held') from S join M on S.a == M.a select S.a as a, 1.0 as n insert into Kept;
 @info(name='asks') from U[U.a == N.a in N] select a insert into Known;
 """
 
@@ -65,8 +65,8 @@ define aggregation Ag from Kept select a, stdDev(n) as s group by a aggregate ev
     [
         (["O"], [], []),
         (["J"], [], ["L"]),
-        (["Kept"], [], ["L", "M"]),
-        ([], ["Ag"], ["L", "M"]),
+        (["Kept", "J"], [], ["L", "M"]),
+        ([], ["Ag"], ["M"]),
         (["O", "Known"], [], ["N"]),
     ],
 )
