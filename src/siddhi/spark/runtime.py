@@ -72,6 +72,7 @@ class SparkRuntime:
     Raises:
         SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
         ValueError: an option has no such value.
+        TypeError: shards is no whole number.
     """
 
     def __init__(
@@ -87,6 +88,8 @@ class SparkRuntime:
         max_clock_skew: str | None = None,
         strict: bool = False,
     ) -> None:
+        if type(shards) is not int:
+            raise TypeError(f"shards is a whole number, not {shards!r}")
         if shards < 1:
             raise ValueError(f"shards must be at least 1, not {shards}")
         if prefer not in ("native", "engine"):
@@ -95,6 +98,11 @@ class SparkRuntime:
             raise ValueError(f"end_of_input is 'hold' or 'flush', not {end_of_input!r}")
         if late not in LATE_POLICIES:
             raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
+        if max_clock_skew is not None:
+            try:
+                interval_ms(spark, max_clock_skew)
+            except ValueError as error:
+                raise ValueError(f"max_clock_skew: {error}") from error
         self._spark = spark
         self._late = late
         self._max_clock_skew = max_clock_skew
@@ -166,8 +174,11 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
+            TypeError: sequence is one text, not several names.
         """
         self._require_stream(stream)
+        if isinstance(sequence, str):
+            raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
         self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
 
     def _bind(self, binding: Binding) -> None:
@@ -179,7 +190,7 @@ class SparkRuntime:
         check_sequence(what, frame, binding.sequence)
         event_time(frame, binding.timestamp, what)
         for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
-            if frame.isStreaming and text is not None:
+            if text is not None:
                 try:
                     interval_ms(self._spark, text)
                 except ValueError as error:
@@ -255,7 +266,10 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: nothing is bound to a stream that one comes from, or it has an attribute of type object.
+            TypeError: outputs is one text, not several names.
         """
+        if isinstance(outputs, str):
+            raise TypeError(f"outputs is a list of streams: run([{outputs!r}]), or output({outputs!r}) for one")
         if outputs is None:
             self._bind_declared(streaming=False)
             layout = self._layout(streaming=False)
@@ -346,6 +360,7 @@ class SparkRuntime:
             SparkLoweringError: the app can't run over streams.
             SparkRunError: the checkpoint is of another app, of another form of it, or closed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
+            TypeError: a sink can't be called.
         """
         require_batches(trigger or {})
         require_jvm(self._spark, "start")
@@ -444,7 +459,14 @@ class SparkRuntime:
         )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
-        return self._declared_sinks() if sinks is None else sinks
+        if sinks is None:
+            return self._declared_sinks()
+        for stream, sink in sinks.items():
+            if not callable(sink):
+                raise TypeError(
+                    f"the sink of '{stream}' is {sink!r}: it is called as sink(frame, batch), such as FileSink(path)"
+                )
+        return sinks
 
     def _declared_sinks(self) -> dict[str, DeclaredSinks]:
         refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
