@@ -50,15 +50,15 @@ def manifest(app: str, *queries: str) -> Manifest:
 )
 def test_a_checkpoint_is_that_of_one_app(before, now, told, evolve):
     with pytest.raises(SparkRunError, match=told):
-        agreed(None, "there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
+        agreed("there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
 
 
 def test_evolve_is_proposed_where_some_of_the_state_fits():
     before = manifest("Trades", COUNT, LENGTH)
     with pytest.raises(SparkRunError, match="The rest of its state fits: start with evolve=True"):
-        agreed(None, "there", before, manifest("Trades", COUNT, OTHER), evolve=False)
+        agreed("there", before, manifest("Trades", COUNT, OTHER), evolve=False)
     with pytest.raises(SparkRunError, match="None of its state fits: take a new checkpoint"):
-        agreed(None, "there", before, manifest("Trades", OTHER), evolve=False)
+        agreed("there", before, manifest("Trades", OTHER), evolve=False)
 
 
 def test_the_same_app_has_nothing_to_say():
