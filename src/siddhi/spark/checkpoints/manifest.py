@@ -15,6 +15,7 @@ from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark._compat import spark_version
 from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted
+from siddhi.spark.checkpoints.stored import rows_wait
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "new_id",
     "open_again",
     "read_manifest",
+    "refuse_lost_rows",
     "require_open",
     "require_own",
     "write_manifest",
@@ -148,6 +150,23 @@ def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: b
         )
     made = replace(now, slots=fit.slots, first_batch=before.first_batch)
     return replace(made, id=before.id or new_id(), parents=before.parents), fit.places
+
+
+def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now: Manifest) -> None:
+    """See to it that no rows wait in what keeps nothing else and is gone.
+
+    Raises:
+        SparkRunError: some do.
+    """
+    both = zip(before.slots, now.slots[: len(before.slots)], strict=True)
+    gone = [was for was, slot in both if slot.retired and not was.retired and not was.stateful]
+    lost = [slot for slot in gone if rows_wait(spark, checkpoint, range(slot.first, slot.first + slot.shards))]
+    if lost:
+        names = ", ".join(f"'{name}'" for slot in lost for name in slot.names)
+        raise SparkRunError(
+            f"rows wait for the watermark in checkpoint {checkpoint} for {names}, and nothing takes them any more: start with the "
+            "app and the sinks as they were, or with evolve=True, which leaves them behind"
+        )
 
 
 def new_id() -> str:

@@ -24,6 +24,7 @@ from siddhi.spark.checkpoints.manifest import (
     mark_closed,
     open_again,
     read_manifest,
+    refuse_lost_rows,
     require_open,
     write_manifest,
 )
@@ -90,6 +91,8 @@ class Starter:
         slots = [manifest.slots[place] for place in places]
         ranges = tuple(ShardRange(slot.first, slot.accepted) for slot in slots)
         was_closed = require_open(self.spark, checkpoint, reopen=reopen)
+        if before is not None and not evolve:
+            refuse_lost_rows(self.spark, checkpoint, before, manifest)
         planned = committed(self.spark, checkpoint)[1]
         last = None if planned is None else planned + manifest.first_batch
         owner = Owner(checkpoint, manifest.id, tuple(manifest.parents), last)
