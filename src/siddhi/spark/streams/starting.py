@@ -15,7 +15,21 @@ from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import Settings
 from siddhi.spark.checkpoints.evolution import slot_of
-from siddhi.spark.checkpoints.manifest import Manifest, agreed, mark_closed, mark_closing, open_again, read_manifest
+from siddhi.spark.checkpoints.manifest import (
+    Manifest,
+    agreed,
+    forget_manifest,
+    mark_closed,
+    mark_closing,
+    open_again,
+    read_manifest,
+    refuse_lost_rows,
+    require_open,
+    write_manifest,
+)
+from siddhi.spark.checkpoints.stored import committed
+from siddhi.spark.connectors.ownership import Owner
+from siddhi.spark.connectors.sinks import FileSink, file_sinks
 from siddhi.spark.layout.feeding import require_fed
 from siddhi.spark.layout.islands import Island, Layout
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
@@ -65,26 +79,50 @@ class Starter:
         before = read_manifest(self.spark, checkpoint)
         partitions = min(parallel, self.settings.shards) if before is None else before.partitions
         asked = self._manifest(streaming_plan, partitions)
-        manifest, places = agreed(self.spark, checkpoint, before, asked, evolve=evolve)
+        manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
         ranges = tuple(ShardRange(slot.first, slot.accepted) for slot in slots)
-        open_again(self.spark, checkpoint, reopen=reopen, closing=closing)
+        was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)
+        if before is not None and not evolve:
+            refuse_lost_rows(self.spark, checkpoint, before, manifest)
+        planned = committed(self.spark, checkpoint)[1]
+        last = None if planned is None else planned + manifest.first_batch
+        owner = Owner(checkpoint, manifest.id, tuple(manifest.parents), last)
+        written = _folders(sinks)
+        for sink in written:
+            sink.require_own(self.spark, owner)
+
+        def settle() -> None:
+            # First who writes, then where: a folder that is marked has a checkpoint.
+            if manifest != before:
+                write_manifest(self.spark, checkpoint, manifest)
+            if was_closed:
+                open_again(self.spark, checkpoint)
+            for sink in written:
+                sink.claim(self.spark, owner)
+
         punctuation = make_folders(self.spark, checkpoint, self.bindings)
         times = self._times(checkpoint) if streaming_plan.programs else None
         if times is not None and before is not None:
             self._remind(checkpoint, times)
         streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
-        query = start_query(
-            self.spark,
-            streaming,
-            checkpoint,
-            sinks,
-            trigger=trigger or {},
-            partitions=partitions,
-            name=name,
-            times=times,
-            first_batch=manifest.first_batch,
-        )
+        try:
+            query = start_query(
+                self.spark,
+                streaming,
+                checkpoint,
+                sinks,
+                trigger=trigger or {},
+                partitions=partitions,
+                name=name,
+                times=times,
+                first_batch=manifest.first_batch,
+                settle=settle,
+            )
+        except Exception:
+            if committed(self.spark, checkpoint)[1] == planned:  # Spark refused it before it did anything
+                self._unsettle(checkpoint, before, closed=was_closed)
+            raise
         if times is not None:
             self._watch(query, checkpoint, times)
         return query
@@ -96,6 +134,15 @@ class Starter:
             ((stream, grace),) = graces.items()
             times.note({stream: last_time_in_log(self.spark, checkpoint, stream, grace)})
         return times
+
+    def _unsettle(self, checkpoint: str, before: Manifest | None, *, closed: bool) -> None:
+        """Leave a checkpoint as it was before a start that did not come about."""
+        if before is None:
+            forget_manifest(self.spark, checkpoint)
+        elif read_manifest(self.spark, checkpoint) != before:
+            write_manifest(self.spark, checkpoint, before)
+        if closed:
+            mark_closed(self.spark, checkpoint, "hold")
 
     def _remind(self, checkpoint: str, times: LastTimes) -> None:
         """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
@@ -279,7 +326,7 @@ class Starter:
             raise ValueError("a stream ends with finish(...), not with a time after the year 9000")
         if read_manifest(self.spark, checkpoint) is None:
             raise SparkRunError(f"there is no checkpoint {checkpoint}: start the app first")
-        open_again(self.spark, checkpoint, reopen=False)
+        require_open(self.spark, checkpoint)
         write_mark(self.spark, checkpoint, stream, at)
 
     def _graces(self) -> dict[str, int]:
@@ -320,6 +367,22 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
                 )
     if errors:
         raise SparkLoweringError(errors)
+
+
+def _folders(sinks: Mapping[str, Sink]) -> list[FileSink]:
+    """The sinks to files.
+
+    Raises:
+        ValueError: two write to one folder.
+    """
+    found: dict[str, FileSink] = {}
+    for stream, sink in sinks.items():
+        for each in file_sinks(sink):
+            folder = each.path.rstrip("/")
+            if folder in found:
+                raise ValueError(f"the sink of '{stream}' writes to {folder}, as does another one: give each a folder")
+            found[folder] = each
+    return list(found.values())
 
 
 def _described(binding: Binding) -> list[str]:
