@@ -155,7 +155,7 @@ def test_apps_of_several_queries(app, rows: list[Row], seed: int, shards: int, f
 # --- rows of the table behind others
 
 CHAINED = [
-    *(text for text in ROWS if "externalTime" not in text),  # it must see time go on
+    *(text for text in KEYED if "externalTime" not in text),  # it must see time go on
     "from S#window.timeBatch(500, 0) select k, v insert into O;",
     "from S#window.timeBatch(500, 0) select k, sum(v) as n group by k insert all events into O;",
     "from S#window.time(500) select k, v insert expired events into O;",
