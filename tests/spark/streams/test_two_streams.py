@@ -24,6 +24,7 @@ select symbol, sum(n) as total group by symbol insert into Seconds;
 @info(name = 'never') from Quotes[n < 0] select symbol insert into Never;
 """
 SCHEMA = "ts bigint, symbol string, n int"
+BOTH = ("Trades", "Quotes")
 
 
 def rows_of(first_ms: int, n: int, step_ms: int) -> list[tuple]:
@@ -86,3 +87,5 @@ def test_a_stream_that_stands_still_and_time_at_the_end(spark, tmp_path, monkeyp
     events += [("Trades", row[0], row) for row in later]
     want = oracle(APP, events, ["Seconds"])["Seconds"]
     assert differences(want, [(row[-1], *row[:-1]) for row in seconds.rows]) is None
+    left = [list((tmp_path / "checkpoint" / "siddhi" / "punctuation" / name).glob("mark-*")) for name in BOTH]
+    assert max(map(len, left)) <= 2  # those of the last start and of the end

@@ -242,10 +242,6 @@ def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False, 
         reopen: whether it may go on where it has ended, if it can.
         closing: whether it is to end, with 'flush': the one thing to do where that has begun.
 
-    Args:
-        reopen: whether it may go on where it has, if it can.
-        closing: whether it is to end, with 'flush': the one thing to do where that has begun.
-
     Raises:
         SparkRunError: it has, and is not to go on, or can't.
     """

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from siddhi.spark import files
 
-__all__ = ["LAST_CLOCK", "folder_of", "interval_ms", "last_mark", "make_folders", "write_mark"]
+__all__ = ["LAST_CLOCK", "delete_marks", "folder_of", "interval_ms", "last_mark", "make_folders", "write_mark"]
 
 LAST_CLOCK = 221_845_392_000_000
 """9000-01-01 in ms: a watermark from here on says that the stream has ended for good."""
@@ -61,6 +61,15 @@ def last_mark(spark: SparkSession, checkpoint: str, stream: str) -> int | None:
         marks = spark.read.schema("__at timestamp").parquet(folder)
         found.append(marks.select(F.unix_millis(F.max("__at")).alias("at")).collect()[0]["at"])
     return max(found, default=None)
+
+
+def delete_marks(spark: SparkSession, checkpoint: str, stream: str, until: int) -> None:
+    """Delete the marks up to this event time (ms), which another one stands for; the query does not miss them."""
+    folder = folder_of(checkpoint, stream)
+    for name in files.names(spark, folder):
+        match = _NAME.match(name)
+        if match is not None and int(match[1]) <= until:
+            files.delete(spark, f"{folder}/{name}")
 
 
 def _noted(checkpoint: str, stream: str) -> str:

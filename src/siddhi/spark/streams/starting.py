@@ -36,7 +36,14 @@ from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
 from siddhi.spark.streams.idle import IdleInputs, IdleWatch, reported
 from siddhi.spark.streams.last_times import LastTimes, last_time_in_log, logged_watermark
-from siddhi.spark.streams.punctuation import LAST_CLOCK, interval_ms, last_mark, make_folders, write_mark
+from siddhi.spark.streams.punctuation import (
+    LAST_CLOCK,
+    delete_marks,
+    interval_ms,
+    last_mark,
+    make_folders,
+    write_mark,
+)
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
@@ -156,6 +163,7 @@ class Starter:
             known = [times.times.get(stream), marks.get(stream)]
             latest = max((at for at in known if at is not None), default=None)
             if latest is not None:
+                delete_marks(self.spark, checkpoint, stream, latest)  # of former starts
                 write_mark(self.spark, checkpoint, stream, latest)
 
     def _marks(self, checkpoint: str) -> dict[str, int]:

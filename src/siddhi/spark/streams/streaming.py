@@ -336,7 +336,12 @@ def watermarked(spark: SparkSession, binding: Binding, punctuation: str | None) 
     frame = binding.frame.select("*", time, F.lit(False).alias(_MARK))
     if punctuation is not None:
         # Spark deletes those of a batch once it has been committed and the next one is planned.
-        marks = spark.readStream.schema("__at timestamp").option("cleanSource", "delete").parquet(punctuation)
+        marks = (
+            spark.readStream.schema("__at timestamp")
+            .option("cleanSource", "delete")
+            .option("ignoreMissingFiles", "true")  # a start deletes those for which its own stand
+            .parquet(punctuation)
+        )
         frame = frame.unionByName(marks.select("*", F.lit(True).alias(_MARK)), allowMissingColumns=True)
     frame = frame.withWatermark("__at", binding.watermark or "0 seconds")
     # One comparison over mark and time: a condition on the mark alone would be pushed below the watermark.
