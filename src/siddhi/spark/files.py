@@ -8,7 +8,18 @@ from pyspark.sql import SparkSession
 
 from siddhi.errors import SparkRunError
 
-__all__ = ["copy", "delete", "exists", "make_folder", "move", "names", "read_text", "text_of", "write_text"]
+__all__ = [
+    "copy",
+    "delete",
+    "exists",
+    "make_folder",
+    "move",
+    "names",
+    "read_text",
+    "text_of",
+    "write_new",
+    "write_text",
+]
 
 
 def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
@@ -91,6 +102,21 @@ def write_text(spark: SparkSession, name: str, text: str) -> None:
         _rename(system, path, old)
     _rename(system, fresh, path)
     system.delete(old, False)
+
+
+def write_new(spark: SparkSession, folder: str, name: str, data: bytes) -> None:
+    """A small file that is new to its folder, whole or not at all to who reads the folder with Spark.
+
+    Raises:
+        SparkRunError: the file system does not rename.
+    """
+    (system, fresh), (_, path) = (_path(spark, f"{folder}/{each}") for each in (f"_{name}", name))
+    stream = system.create(fresh, True)
+    try:
+        stream.write(bytearray(data))
+    finally:
+        stream.close()
+    _rename(system, fresh, path)
 
 
 def move(spark: SparkSession, source: str, target: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from siddhi.spark.catalyst.bindings import Binding, check_columns, check_sequenc
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import BatchLowering, Settings
+from siddhi.spark.catalyst.table_keys import key_of_several
 from siddhi.spark.checkpoints.inspection import CheckpointState
 from siddhi.spark.checkpoints.resharding import migrate
 from siddhi.spark.connectors.annotated import (
@@ -34,9 +35,9 @@ from siddhi.spark.connectors.annotated import (
 )
 from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks
 from siddhi.spark.connectors.sources import declared_binding
-from siddhi.spark.failures import run_errors
+from siddhi.spark.failures import BadRowError, run_errors
 from siddhi.spark.layout.explain import explain_layout
-from siddhi.spark.layout.feeding import is_fed, require_fed
+from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.streams.punctuation import interval_ms
@@ -66,11 +67,13 @@ class SparkRuntime:
         max_clock_skew: of streams, how far ahead of the system's clock the event time of a row may be (``'1 hour'``). Rows further
             ahead, which would make all others late, are left out and counted, or end the query with ``late='error'``. None:
             as far as they like.
-        strict: whether warnings, such as that a query runs on one shard, are errors.
+        strict: whether warnings, such as that a query runs on one shard, are errors: of a batch here, of a stream where it
+            starts.
 
     Raises:
         SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
         ValueError: an option has no such value.
+        TypeError: shards is no whole number.
     """
 
     def __init__(
@@ -86,6 +89,8 @@ class SparkRuntime:
         max_clock_skew: str | None = None,
         strict: bool = False,
     ) -> None:
+        if type(shards) is not int:
+            raise TypeError(f"shards is a whole number, not {shards!r}")
         if shards < 1:
             raise ValueError(f"shards must be at least 1, not {shards}")
         if prefer not in ("native", "engine"):
@@ -94,6 +99,11 @@ class SparkRuntime:
             raise ValueError(f"end_of_input is 'hold' or 'flush', not {end_of_input!r}")
         if late not in LATE_POLICIES:
             raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
+        if max_clock_skew is not None:
+            try:
+                interval_ms(spark, max_clock_skew)
+            except ValueError as error:
+                raise ValueError(f"max_clock_skew: {error}") from error
         self._spark = spark
         self._late = late
         self._max_clock_skew = max_clock_skew
@@ -107,8 +117,9 @@ class SparkRuntime:
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._bindings: dict[str, Binding] = {}
         refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
-        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict, shards=shards):
-            warnings.warn(text, stacklevel=2)
+        self._told: set[str] = set()
+        self._warn(self._layout(streaming=False))
+        self._cached: list[BatchLowering] = []
         self._tables: dict[str, DataFrame] = {}
         self._asked: set[str] = set()
         self._checkpoint: str | None = None
@@ -139,6 +150,17 @@ class SparkRuntime:
             )
         return self._layouts[key]
 
+    def _warn(self, layout: Layout, *, stacklevel: int = 3) -> None:
+        """Say what a user should know of a layout, each sentence once.
+
+        Raises:
+            SparkLoweringError: there is something, and ``strict`` makes errors of it.
+        """
+        for text in warnings_of(self._plan, layout, strict=self._strict, shards=self._settings.shards):
+            if text not in self._told:
+                self._told.add(text)
+                warnings.warn(text, stacklevel=stacklevel)
+
     # --- in
 
     def bind(
@@ -165,8 +187,11 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
+            TypeError: sequence is one text, not several names.
         """
         self._require_stream(stream)
+        if isinstance(sequence, str):
+            raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
         self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
 
     def _bind(self, binding: Binding) -> None:
@@ -178,7 +203,7 @@ class SparkRuntime:
         check_sequence(what, frame, binding.sequence)
         event_time(frame, binding.timestamp, what)
         for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
-            if frame.isStreaming and text is not None:
+            if text is not None:
                 try:
                     interval_ms(self._spark, text)
                 except ValueError as error:
@@ -194,6 +219,8 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such table.
             ValueError: the app writes it, or a column is missing or of another type.
+
+        Several rows of one primary key fail who computes or starts an output that reads the table.
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(
@@ -230,7 +257,15 @@ class SparkRuntime:
             return self._outputs([stream], meta=meta)[stream]
         late = self._late == "side" and stream.endswith("__late")
         self._require_stream(stream.removesuffix("__late") if late else stream)
-        frame = self._starter().output(stream, self._streamed_tables())
+        # Late rows are those of all islands that read the stream.
+        frame = self._starter().output(stream, self._streamed_tables([stream], alone=not late))
+        idle = sorted(name for name, binding in self._bindings.items() if binding.max_idle is not None)
+        if idle:
+            warnings.warn(
+                f"max_idle of {', '.join(idle)} has no effect on an output that is started alone: nothing moves time for a stream "
+                "that stands still; start(checkpoint, sinks) does",
+                stacklevel=2,
+            )
         self._asked.add(stream)
         if len(self._asked) == 2:
             first, second = sorted(self._asked)
@@ -242,7 +277,7 @@ class SparkRuntime:
         return frame if meta else frame.drop("_timestamp")
 
     def run(self, outputs: Sequence[str] | None = None, *, meta: bool = False) -> dict[str, DataFrame]:
-        """Compute several streams with one pass per island; the islands' rows are cached until the session ends.
+        """Compute several streams with one pass per island; the islands' rows are cached until :meth:`release`.
 
         Args:
             outputs: their names; None: all that queries fill and nobody else reads, where they come from what is bound.
@@ -251,14 +286,24 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: nothing is bound to a stream that one comes from, or it has an attribute of type object.
+            TypeError: outputs is one text, not several names.
         """
+        if isinstance(outputs, str):
+            raise TypeError(f"outputs is a list of streams: run([{outputs!r}]), or output({outputs!r}) for one")
         if outputs is None:
             self._bind_declared(streaming=False)
             layout = self._layout(streaming=False)
             outputs = [name for name in self._ends() if is_fed(self._plan, layout, name, self._bindings)]
-        return self._outputs(list(outputs), meta=meta, cache=True)
+        return self._outputs(list(outputs), meta=meta, cached=self._cached)
 
-    def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
+    def release(self) -> None:
+        """Let go of what :meth:`run` has cached; its DataFrames compute it anew if they are asked once more."""
+        _release(self._cached)
+
+    def _outputs(
+        self, streams: Sequence[str], *, meta: bool, cached: list[BatchLowering] | None = None
+    ) -> dict[str, DataFrame]:
+        """The rows of streams; ``cached`` is given what caches the rows of islands, if anything is to."""
         for stream in streams:
             self._require_stream(stream)
         self._bind_declared(streaming=False)
@@ -267,7 +312,9 @@ class SparkRuntime:
         lowering = self._lowering(streams)
         for stream in streams:
             require_fed(self._plan, self._layout(streaming=False), stream, self._bindings)
-        lowering.cache_islands = cache
+        if cached is not None:
+            lowering.cache_islands = True
+            cached.append(lowering)
         found = {}
         for stream in streams:
             attributes = self._plan.streams[stream].attributes
@@ -305,9 +352,9 @@ class SparkRuntime:
         if any(str(a.type) == "object" for a in found.attributes):
             raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
         layout, source = self._layout(streaming=False), found.input.source
-        lowering = self._lowering([source])
-        require_fed(self._plan, layout, source, self._bindings)
         island = island_of(layout, name)
+        lowering = self._lowering([source], elements=[] if island is None else [name])
+        require_fed(self._plan, layout, source, self._bindings)
         if island is not None:
             return read_from_island(lowering, island, found, duration)
         return aggregated(found, lowering.branches(source), duration)
@@ -344,13 +391,13 @@ class SparkRuntime:
             SparkRunError: the checkpoint is of another app, of another form of it, or closed, or a :class:`FileSink` has the folder
                 of another one. Then nothing has changed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
+            TypeError: a sink can't be called.
         """
         require_batches(trigger or {})
         require_jvm(self._spark, "start")
         starter, found = self._starter(), self._sinks(sinks)
-        query = starter.start(
-            checkpoint, found, self._streamed_tables(), trigger=trigger, name=name, evolve=evolve, reopen=reopen
-        )
+        tables = self._streamed_tables(found)
+        query = starter.start(checkpoint, found, tables, trigger=trigger, name=name, evolve=evolve, reopen=reopen)
         self._checkpoint = checkpoint
         return query
 
@@ -373,11 +420,12 @@ class SparkRuntime:
             reopen: as for :meth:`start`.
 
         Raises:
-            SparkRunError: the app failed; the checkpoint stays open.
+            SparkRunError: the app failed; the checkpoint stays open. With ``'flush'`` time may have gone to its end by then, and
+                nothing but another ``finish`` can go on there.
         """
         require_jvm(self._spark, "finish")
         starter, found = self._starter(), self._sinks(sinks)
-        return starter.finish(checkpoint, found, self._streamed_tables(), evolve=evolve, reopen=reopen)
+        return starter.finish(checkpoint, found, self._streamed_tables(found), evolve=evolve, reopen=reopen)
 
     def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
         """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
@@ -438,12 +486,20 @@ class SparkRuntime:
     def _starter(self) -> Starter:
         self._bind_declared(streaming=True)
         layout = self._layout(streaming=True)
+        self._warn(layout, stacklevel=4)
         return Starter(
             self._spark, self._plan, layout, self._bindings, self._settings, self._late, self._max_clock_skew
         )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
-        return self._declared_sinks() if sinks is None else sinks
+        if sinks is None:
+            return self._declared_sinks()
+        for stream, sink in sinks.items():
+            if not callable(sink):
+                raise TypeError(
+                    f"the sink of '{stream}' is {sink!r}: it is called as sink(frame, batch), such as FileSink(path)"
+                )
+        return sinks
 
     def _declared_sinks(self) -> dict[str, DeclaredSinks]:
         refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
@@ -462,9 +518,13 @@ class SparkRuntime:
         sinks = self._declared_sinks()
         if not sinks:
             raise ValueError(f"app '{self.name}' has no sink that Spark serves: take outputs instead")
-        with run_errors():
-            for stream, frame in self.run(list(sinks)).items():
-                sinks[stream].write_all(frame)
+        cached: list[BatchLowering] = []
+        try:
+            with run_errors():
+                for stream, frame in self._outputs(list(sinks), meta=False, cached=cached).items():
+                    sinks[stream].write_all(frame)
+        finally:
+            _release(cached)
         return list(sinks)
 
     def _bind_declared(self, *, streaming: bool) -> None:
@@ -486,20 +546,25 @@ class SparkRuntime:
     def _is_streaming(self) -> bool:
         return any(binding.frame.isStreaming for binding in self._bindings.values())
 
-    def _streamed_tables(self) -> dict[str, bytes]:
-        self._require_tables()
-        return {name: self._table_rows(name) for name in self._tables}
+    def _streamed_tables(self, streams: Collection[str], *, alone: bool = False) -> dict[str, bytes]:
+        """The rows of tables that an output alone needs; else all islands run, whatever is wanted of them."""
+        layout = self._layout(streaming=True)
+        running = [] if alone else [name for island in layout.islands for name in island.names]
+        needed = tables_above(layout, streams, elements=running)
+        self._require_tables(needed)
+        return {name: self._table_rows(name) for name in needed}
 
     # --- inside
 
-    def _lowering(self, wanted: Sequence[str]) -> BatchLowering:
+    def _lowering(self, wanted: Sequence[str], *, elements: Sequence[str] = ()) -> BatchLowering:
         unbound = [stream for stream in self._sources() if stream not in self._bindings]
         if not self._bindings:
             raise ValueError(f"no stream is bound: bind {', '.join(unbound) or 'one'} first")
-        self._require_tables()
+        layout = self._layout(streaming=False)
+        self._require_tables(tables_above(layout, wanted, elements=elements))
         return BatchLowering(
             self._plan,
-            self._layout(streaming=False),
+            layout,
             self._bindings,
             self._tables,
             self._settings,
@@ -507,16 +572,10 @@ class SparkRuntime:
             wanted,
         )
 
-    def _require_tables(self) -> None:
-        missing = [name for name in self._needed_tables() if name not in self._tables]
+    def _require_tables(self, needed: Sequence[str]) -> None:
+        missing = [name for name in needed if name not in self._tables]
         if missing:
             raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
-
-    def _needed_tables(self) -> list[str]:
-        layout = self._layout(streaming=False)
-        used = {t for i in layout.islands for e in i.elements for t in e.tables}
-        used |= {t for s in layout.native_steps for t in s.element.tables}
-        return [name for name in layout.read_only if name in used]
 
     def _sources(self) -> list[str]:
         """Streams that no query fills."""
@@ -540,6 +599,9 @@ class SparkRuntime:
             *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(a.name) for a in attributes)
         )
         table: pa.Table = frame.toArrow()
+        wrong = key_of_several(table, self._plan.tables[name])
+        if wrong is not None:
+            raise BadRowError(wrong)
         if table.nbytes > _TABLE_LIMIT:
             raise ValueError(
                 f"table '{name}' has {table.nbytes >> 20} MB, more than the {_TABLE_LIMIT >> 20} MB that are sent to every "
@@ -555,3 +617,8 @@ class SparkRuntime:
             raise DefinitionNotExistError(
                 f"app '{self.name}' has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
             )
+
+
+def _release(cached: list[BatchLowering]) -> None:
+    while cached:
+        cached.pop().release()

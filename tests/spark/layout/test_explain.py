@@ -68,6 +68,21 @@ def test_single_shards_are_warned_of_or_refused():
     assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 3, 0)
 
 
+def test_streams_are_warned_of_too_where_they_start():
+    app = f"{TRADES}\n@info(name = 'sum')\nfrom Trades#window.timeBatch(10 sec, 0) select sum(n) as s insert into Sums;"
+    runtime = SparkRuntime(app, None)  # of a batch it is native
+    with pytest.warns(UserWarning, match="sum run on one shard") as told, pytest.raises(ValueError, match="no stream"):
+        runtime.start("checkpoint", {})
+    assert [Path(warning.filename) for warning in told] == [Path(__file__)]
+    with pytest.raises(ValueError, match="no stream"):
+        runtime.finish("checkpoint", {})  # once is enough
+    strict = SparkRuntime(app, None, strict=True)
+    for call in (strict.start, strict.finish):
+        with pytest.raises(SparkLoweringError, match="run on one shard") as caught:
+            call("checkpoint", {})
+        assert (caught.value.code, caught.value.line) == ("E410", 3)
+
+
 def test_purges_that_go_by_shards_are_warned_of_or_refused():
     app = f"""{TRADES}
 @purge(enable = 'true', interval = '1 sec', idle.period = '1 min')
@@ -137,6 +152,21 @@ from A select ts insert into O;"""
 def test_options(options, message):
     with pytest.raises(ValueError, match=message):
         SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
+
+
+def test_what_is_no_option_is_told_at_once():
+    app = f"{TRADES} from Trades select n insert into Out;"
+    for shards in ("3", 2.0, True):
+        with pytest.raises(TypeError, match=f"shards is a whole number, not {shards!r}"):
+            SparkRuntime(app, None, shards=shards)
+    runtime = SparkRuntime(app, None)
+    with pytest.raises(TypeError, match=r"outputs is a list of streams: run\(\['Out'\]\), or output\('Out'\)"):
+        runtime.run("Out")
+    with pytest.raises(TypeError, match=r"sequence is a list of columns: sequence=\['n'\]"):
+        runtime.bind("Trades", None, timestamp="ts", sequence="n")
+    for run in (runtime.start, runtime.finish):
+        with pytest.raises(TypeError, match=r"the sink of 'Out' is 'here': it is called as sink\(frame, batch\)"):
+            run("checkpoint", {"Out": "here"})
 
 
 def test_functions_that_give_something_else_each_time_are_told():

@@ -16,6 +16,7 @@ from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import SEQUENCE, SOURCE, TIME, Base, Branch, attribute_column
 from siddhi.spark.catalyst.island_rows import island_rows
 from siddhi.spark.catalyst.native import project, table_join, tumbling
+from siddhi.spark.catalyst.table_keys import once_per_key
 from siddhi.spark.layout.islands import Island, Layout, NativeStep
 from siddhi.spark.layout.native_forms import Form
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
@@ -122,11 +123,11 @@ class BatchLowering:
         return [tumbling(query, branches, place, end=end)]
 
     def _table(self, name: str) -> DataFrame:
-        attributes = self._plan.tables[name].attributes
-        frame = self._tables[name]
-        return frame.select(
-            *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(attributes))
+        table = self._plan.tables[name]
+        frame = self._tables[name].select(
+            *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(table.attributes))
         )
+        return once_per_key(frame, table)
 
     # --- islands
 
@@ -193,6 +194,8 @@ class BatchLowering:
         door = [F.col(f"d{n}") for n in range(len(program.columns))]
         slots = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
         order = [F.col(TIME), F.col(SOURCE), *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)), F.col("place")]
+        # Compared where nothing else decides, so that work that is done again comes out the same.
+        ties = [column.asc_nulls_last() for column in door]
         carried = None
         placed = any(shape.marked is not None for shape in program.outputs)
         sent = [F.col("shard"), F.col(TIME)]
@@ -215,7 +218,7 @@ class BatchLowering:
             partitions = 1 if island.is_single else self._partitions(rows)
             out = (
                 rows.repartition(partitions, F.col("shard"))
-                .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order)
+                .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order, *ties)
                 .select(*sent)
                 .mapInArrow(
                     sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}", carried), schema

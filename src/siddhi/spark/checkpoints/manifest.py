@@ -23,6 +23,7 @@ __all__ = [
     "agreed",
     "forget_manifest",
     "mark_closed",
+    "mark_closing",
     "new_id",
     "open_again",
     "read_manifest",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 _FORMAT = 2
+_CLOSING = "closing: flush"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +230,21 @@ def mark_closed(spark: SparkSession, checkpoint: str, how: str) -> None:
     files.write_text(spark, _closed(checkpoint), how)
 
 
-def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False) -> bool:
-    """See to it that a stream has not ended, or may go on; whether it has ended.
+def mark_closing(spark: SparkSession, checkpoint: str) -> None:
+    """Note that time is about to go to its end: nothing but what ends the stream can go on from there."""
+    files.write_text(spark, _closed(checkpoint), _CLOSING)
+
+
+def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False, closing: bool = False) -> bool:
+    """See to it that a stream has not ended, or may go on; whether it is to be opened again.
+
+    Args:
+        reopen: whether it may go on where it has ended, if it can.
+        closing: whether it is to end, with 'flush': the one thing to do where that has begun.
+
+    Args:
+        reopen: whether it may go on where it has, if it can.
+        closing: whether it is to end, with 'flush': the one thing to do where that has begun.
 
     Raises:
         SparkRunError: it has, and is not to go on, or can't.
@@ -237,6 +252,13 @@ def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False) 
     how = files.text_of(spark, _closed(checkpoint))
     if how is None:
         return False
+    if how == _CLOSING:
+        if closing:
+            return False
+        raise SparkRunError(
+            f"checkpoint {checkpoint} is being closed: a finish with end_of_input='flush' failed after time had gone to its "
+            "end; call it again, nothing else can go on there"
+        )
     held = how == "hold"
     if not reopen or not held:
         way = "start with reopen=True to go on" if held else "time has gone to its end there, so it can't go on"
