@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from pyspark.errors import StreamingQueryException
 
 from siddhi.errors import SparkRunError
 
-__all__ = ["BadRowError", "run_error", "run_errors"]
+__all__ = ["BadRowError", "message_of", "run_error", "run_errors", "stream_errors"]
 
 _MESSAGE = re.compile(r"SparkRunError: (.*)")
 _BAD_ROW = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
 _BAD_HEADER = re.compile(r"CSV header does not conform|Number of column in CSV header is not equal")
+_BEFORE_IT = re.compile(
+    r"\[STREAM_FAILED\] .*? terminated with exception: |^An error occurred while calling \S+\n: [\w.$]+: "
+)
+_BEHIND_IT = re.compile(r"(\s*SQLSTATE: \w+)?\s*(=== Streaming Query ===|JVM stacktrace:|\n\tat |$)")
 _CSV_FILE = re.compile(r"CSV file: (\S+)")
 
 
@@ -55,3 +61,25 @@ def run_errors() -> Iterator[None]:
         if ours is None or isinstance(error, SparkRunError):
             raise
         raise ours from error
+
+
+@contextmanager
+def stream_errors(sink_error: Callable[[], SparkRunError | None]) -> Iterator[None]:
+    """Raise the error of the app, of a sink or of Spark in place of one by which a stream ended.
+
+    Args:
+        sink_error: that of a sink, or None.
+
+    Raises:
+        SparkRunError: the stream failed; Spark's error is its cause.
+    """
+    try:
+        with run_errors():
+            yield
+    except StreamingQueryException as error:
+        raise sink_error() or SparkRunError(message_of(error)) from error
+
+
+def message_of(error: BaseException) -> str:
+    """What an error says, without what Spark adds: its frames, and which query it was."""
+    return _BEFORE_IT.sub("", _BEHIND_IT.split(str(error), maxsplit=1)[0])

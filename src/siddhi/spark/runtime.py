@@ -382,12 +382,14 @@ class SparkRuntime:
                 ``realTime``, which know no micro-batches.
             name: of the query, as Spark shows it.
             evolve: whether elements that hold state may have come or gone since the checkpoint was written: new ones begin
-                empty, the state of those that are gone is left behind. What changed otherwise is refused in any case.
+                empty, the state of those that are gone is left behind, and so are rows that wait where nothing takes them any
+                more. What changed otherwise is refused in any case.
             reopen: whether to go on with a stream that :meth:`finish` closed; not after ``end_of_input='flush'``.
 
         Raises:
             SparkLoweringError: the app can't run over streams.
-            SparkRunError: the checkpoint is of another app, of another form of it, or closed.
+            SparkRunError: the checkpoint is of another app, of another form of it, or closed, or a :class:`FileSink` has the folder
+                of another one. Then nothing has changed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
             TypeError: a sink can't be called.
         """

@@ -5,15 +5,17 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from siddhi.errors import SparkRunError
 from siddhi.spark.catalyst.frames import Base, frame_of
 from siddhi.spark.connectors.sinks import CountingSink
-from siddhi.spark.failures import run_errors
+from siddhi.spark.failures import message_of, run_error, run_errors, stream_errors
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.streams.last_times import LastTimes, ahead_of_batch, times_of_batch
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
@@ -43,6 +45,7 @@ class SparkQuery:
     ahead_rows: int = 0
     written: dict[str, int] = field(default_factory=dict)
     _begun: threading.Event = field(default_factory=threading.Event, repr=False)
+    _sink_error: SparkRunError | None = field(default=None, repr=False)
 
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait for the end, at most so many seconds; whether it has come.
@@ -50,7 +53,7 @@ class SparkQuery:
         Raises:
             SparkRunError: the app, a sink or Spark failed.
         """
-        with run_errors():
+        with stream_errors(lambda: self._sink_error):
             ended = self.query.awaitTermination(timeout) if timeout is not None else self.query.awaitTermination()
         return ended is not False
 
@@ -60,7 +63,7 @@ class SparkQuery:
         Raises:
             SparkRunError: the app, a sink or Spark failed.
         """
-        with run_errors():
+        with stream_errors(lambda: self._sink_error):
             self.query.processAllAvailable()
 
     def stop(self) -> None:
@@ -136,13 +139,26 @@ def _plain(
             for stream, sink in sinks.items():
                 branches = streaming.branches(bases, stream)
                 rows = frame_of(branches, streaming.plan.streams[stream].attributes, timestamp="_timestamp")
-                n = 0 if rows is None else _given(sink, rows, batch)
+                with _blamed(stream, batch, started):
+                    n = 0 if rows is None else _given(sink, rows, batch)
                 started.written[stream] = started.written.get(stream, 0) + n
             _count_ahead(streaming, started)
         finally:
             frame.unpersist()
 
     return take
+
+
+@contextmanager
+def _blamed(stream: str, batch: int, started: SparkQuery) -> Iterator[None]:
+    """Note the error of a sink, which Spark tells as text in the midst of others."""
+    try:
+        yield
+    except Exception as error:
+        if run_error(error) is None:  # an error of the app comes up where its rows are asked for
+            told = f"{message_of(error)} (sink of '{stream}', batch {batch}, {type(error).__name__})"
+            started._sink_error = SparkRunError(told)
+        raise
 
 
 def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
@@ -186,9 +202,11 @@ def _taking(
                 if bound is not None:
                     teller = streaming.teller(bound)
                     if teller is not None and LATE + teller[0] in counts:
-                        sink(late_rows_of(streaming, frame, bound), batch)
+                        with _blamed(stream, batch, started):
+                            sink(late_rows_of(streaming, frame, bound), batch)
                 elif numbers:
-                    sink(rows_of(streaming, frame, stream, numbers), batch)
+                    with _blamed(stream, batch, started):
+                        sink(rows_of(streaming, frame, stream, numbers), batch)
                     started.written[stream] = started.written.get(stream, 0) + sum(counts[n] for n in numbers)
         finally:
             frame.unpersist()
