@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from siddhi.spark.catalyst.bindings import (
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import BatchLowering, Settings
+from siddhi.spark.catalyst.table_keys import key_of_several
 from siddhi.spark.checkpoints.inspection import CheckpointState
 from siddhi.spark.checkpoints.resharding import migrate
 from siddhi.spark.connectors.annotated import (
@@ -42,9 +43,9 @@ from siddhi.spark.connectors.annotated import (
 )
 from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks
 from siddhi.spark.connectors.sources import declared_binding
-from siddhi.spark.failures import run_errors
+from siddhi.spark.failures import BadRowError, run_errors
 from siddhi.spark.layout.explain import explain_layout
-from siddhi.spark.layout.feeding import is_fed, require_fed
+from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.streams.punctuation import interval_ms
@@ -80,6 +81,7 @@ class SparkRuntime:
     Raises:
         SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
         ValueError: an option has no such value.
+        TypeError: shards is no whole number.
     """
 
     def __init__(
@@ -95,6 +97,8 @@ class SparkRuntime:
         max_clock_skew: str | None = None,
         strict: bool = False,
     ) -> None:
+        if type(shards) is not int:
+            raise TypeError(f"shards is a whole number, not {shards!r}")
         if shards < 1:
             raise ValueError(f"shards must be at least 1, not {shards}")
         if prefer not in ("native", "engine"):
@@ -103,6 +107,11 @@ class SparkRuntime:
             raise ValueError(f"end_of_input is 'hold' or 'flush', not {end_of_input!r}")
         if late not in LATE_POLICIES:
             raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
+        if max_clock_skew is not None:
+            try:
+                interval_ms(spark, max_clock_skew)
+            except ValueError as error:
+                raise ValueError(f"max_clock_skew: {error}") from error
         self._spark = spark
         self._late = late
         self._max_clock_skew = max_clock_skew
@@ -187,8 +196,11 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
+            TypeError: sequence is one text, not several names.
         """
         self._require_stream(stream)
+        if isinstance(sequence, str):
+            raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
         self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
 
     def _bind(self, binding: Binding) -> None:
@@ -208,7 +220,7 @@ class SparkRuntime:
                 stacklevel=3,
             )
         for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
-            if frame.isStreaming and text is not None:
+            if text is not None:
                 try:
                     interval_ms(self._spark, text)
                 except ValueError as error:
@@ -224,6 +236,8 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such table.
             ValueError: the app writes it, or a column is missing or of another type.
+
+        Several rows of one primary key fail who computes or starts an output that reads the table.
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(
@@ -260,7 +274,15 @@ class SparkRuntime:
             return self._outputs([stream], meta=meta)[stream]
         late = self._late == "side" and stream.endswith("__late")
         self._require_stream(stream.removesuffix("__late") if late else stream)
-        frame = self._starter().output(stream, self._streamed_tables())
+        # Late rows are those of all islands that read the stream.
+        frame = self._starter().output(stream, self._streamed_tables([stream], alone=not late))
+        idle = sorted(name for name, binding in self._bindings.items() if binding.max_idle is not None)
+        if idle:
+            warnings.warn(
+                f"max_idle of {', '.join(idle)} has no effect on an output that is started alone: nothing moves time for a stream "
+                "that stands still; start(checkpoint, sinks) does",
+                stacklevel=2,
+            )
         self._asked.add(stream)
         if len(self._asked) == 2:
             first, second = sorted(self._asked)
@@ -281,7 +303,10 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: nothing is bound to a stream that one comes from, or it has an attribute of type object.
+            TypeError: outputs is one text, not several names.
         """
+        if isinstance(outputs, str):
+            raise TypeError(f"outputs is a list of streams: run([{outputs!r}]), or output({outputs!r}) for one")
         if outputs is None:
             self._bind_declared(streaming=False)
             layout = self._layout(streaming=False)
@@ -344,9 +369,9 @@ class SparkRuntime:
         if any(str(a.type) == "object" for a in found.attributes):
             raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
         layout, source = self._layout(streaming=False), found.input.source
-        lowering = self._lowering([source])
-        require_fed(self._plan, layout, source, self._bindings)
         island = island_of(layout, name)
+        lowering = self._lowering([source], elements=[] if island is None else [name])
+        require_fed(self._plan, layout, source, self._bindings)
         if island is not None:
             return read_from_island(lowering, island, found, duration)
         return aggregated(found, lowering.branches(source), duration)
@@ -381,13 +406,13 @@ class SparkRuntime:
             SparkLoweringError: the app can't run over streams.
             SparkRunError: the checkpoint is of another app, of another form of it, or closed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
+            TypeError: a sink can't be called.
         """
         require_batches(trigger or {})
         require_jvm(self._spark, "start")
         starter, found = self._starter(), self._sinks(sinks)
-        query = starter.start(
-            checkpoint, found, self._streamed_tables(), trigger=trigger, name=name, evolve=evolve, reopen=reopen
-        )
+        tables = self._streamed_tables(found)
+        query = starter.start(checkpoint, found, tables, trigger=trigger, name=name, evolve=evolve, reopen=reopen)
         self._checkpoint = checkpoint
         return query
 
@@ -410,11 +435,12 @@ class SparkRuntime:
             reopen: as for :meth:`start`.
 
         Raises:
-            SparkRunError: the app failed; the checkpoint stays open.
+            SparkRunError: the app failed; the checkpoint stays open. With ``'flush'`` time may have gone to its end by then, and
+                nothing but another ``finish`` can go on there.
         """
         require_jvm(self._spark, "finish")
         starter, found = self._starter(), self._sinks(sinks)
-        return starter.finish(checkpoint, found, self._streamed_tables(), evolve=evolve, reopen=reopen)
+        return starter.finish(checkpoint, found, self._streamed_tables(found), evolve=evolve, reopen=reopen)
 
     def punctuate(self, stream: str, clock: int, *, checkpoint: str | None = None) -> None:
         """Say that a stream brings nothing earlier any more; what is earlier all the same is late.
@@ -481,7 +507,14 @@ class SparkRuntime:
         )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
-        return self._declared_sinks() if sinks is None else sinks
+        if sinks is None:
+            return self._declared_sinks()
+        for stream, sink in sinks.items():
+            if not callable(sink):
+                raise TypeError(
+                    f"the sink of '{stream}' is {sink!r}: it is called as sink(frame, batch), such as FileSink(path)"
+                )
+        return sinks
 
     def _declared_sinks(self) -> dict[str, DeclaredSinks]:
         refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
@@ -528,20 +561,25 @@ class SparkRuntime:
     def _is_streaming(self) -> bool:
         return any(binding.frame.isStreaming for binding in self._bindings.values())
 
-    def _streamed_tables(self) -> dict[str, bytes]:
-        self._require_tables()
-        return {name: self._table_rows(name) for name in self._tables}
+    def _streamed_tables(self, streams: Collection[str], *, alone: bool = False) -> dict[str, bytes]:
+        """The rows of tables that an output alone needs; else all islands run, whatever is wanted of them."""
+        layout = self._layout(streaming=True)
+        running = [] if alone else [name for island in layout.islands for name in island.names]
+        needed = tables_above(layout, streams, elements=running)
+        self._require_tables(needed)
+        return {name: self._table_rows(name) for name in needed}
 
     # --- inside
 
-    def _lowering(self, wanted: Sequence[str]) -> BatchLowering:
+    def _lowering(self, wanted: Sequence[str], *, elements: Sequence[str] = ()) -> BatchLowering:
         unbound = [stream for stream in self._sources() if stream not in self._bindings]
         if not self._bindings:
             raise ValueError(f"no stream is bound: bind {', '.join(unbound) or 'one'} first")
-        self._require_tables()
+        layout = self._layout(streaming=False)
+        self._require_tables(tables_above(layout, wanted, elements=elements))
         return BatchLowering(
             self._plan,
-            self._layout(streaming=False),
+            layout,
             self._bindings,
             self._tables,
             self._settings,
@@ -549,16 +587,10 @@ class SparkRuntime:
             wanted,
         )
 
-    def _require_tables(self) -> None:
-        missing = [name for name in self._needed_tables() if name not in self._tables]
+    def _require_tables(self, needed: Sequence[str]) -> None:
+        missing = [name for name in needed if name not in self._tables]
         if missing:
             raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
-
-    def _needed_tables(self) -> list[str]:
-        layout = self._layout(streaming=False)
-        used = {t for i in layout.islands for e in i.elements for t in e.tables}
-        used |= {t for s in layout.native_steps for t in s.element.tables}
-        return [name for name in layout.read_only if name in used]
 
     def _sources(self) -> list[str]:
         """Streams that no query fills."""
@@ -582,6 +614,9 @@ class SparkRuntime:
             *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(a.name) for a in attributes)
         )
         table: pa.Table = frame.toArrow()
+        wrong = key_of_several(table, self._plan.tables[name])
+        if wrong is not None:
+            raise BadRowError(wrong)
         if table.nbytes > _TABLE_LIMIT:
             raise ValueError(
                 f"table '{name}' has {table.nbytes >> 20} MB, more than the {_TABLE_LIMIT >> 20} MB that are sent to every "

@@ -47,6 +47,45 @@ def test_joins_with_a_table(spark, how):
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "kind", "told"),
+    [("A", "string", "'A'"), (None, "string", "null"), (-0.0, "double", r"-?0\.0")],
+)
+@pytest.mark.parametrize("way", ["native", "engine"])
+def test_a_table_with_two_rows_of_one_primary_key_is_refused(spark, way, key, kind, told):
+    from siddhi.spark import SparkRunError, SparkRuntime, run_errors
+
+    app = f"""define stream S (k {kind}, v int); @PrimaryKey('k', 'n') define table L (k {kind}, n int, m int);
+        from S join L on S.k == L.k and S.v == L.m select S.k as k, L.m as m insert into O;"""
+    other = 0.0 if kind == "double" else key
+    runtime = SparkRuntime(app, spark, prefer=way)
+    runtime.bind("S", spark.createDataFrame([(key, 9, 1000)], f"k {kind}, v int, ts bigint"), timestamp="ts")
+    columns = f"k {kind}, n int, m int"
+    once = spark.createDataFrame([(key, 1, 1), (key, 2, 2), (None, 3, 3)], columns)
+    runtime.bind_table("L", once)
+    assert runtime.output("O").collect() == []
+    runtime.bind_table("L", once.unionAll(spark.createDataFrame([(other, 2, None)], columns)))
+    with (
+        pytest.raises(SparkRunError, match=f"^table 'L' .*several have the primary key k, n = {told}, 2$"),
+        run_errors(),
+    ):
+        runtime.output("O").collect()
+
+
+def test_a_table_with_a_primary_key_is_sent_to_all_workers(spark, capsys):
+    from siddhi.spark import SparkRuntime
+
+    app = f"""{TRADES} @PrimaryKey('symbol') define table Names (symbol string, name string);
+        from Trades as t left outer join Names as m on t.symbol == m.symbol and m.name != 'two'
+        select t.symbol as symbol, m.name as name, t.n as n insert into Named;"""
+    tables = {"Names": [("S1", "one"), ("S2", "two"), ("S9", "nine")]}
+    native(app, spark, tables=tables)
+    runtime = SparkRuntime(app, spark)
+    bind_rows(runtime, spark, ROWS, tables)
+    runtime.output("Named").explain()
+    assert "BroadcastHashJoin" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("end", ["hold", "flush"])
 def test_tumbling_windows_with_a_start(spark, end):
     native(
@@ -88,6 +127,29 @@ def test_the_last_event_of_a_batch_is_that_of_the_last_stream(spark):
         spark,
         prefer=["native"],
     )
+
+
+def test_a_group_of_an_aggregation_is_called_by_its_first_key(spark):
+    from siddhi.spark import SparkRuntime
+
+    app = """define stream S (d double, f float, n int);
+        @purge(enable = 'false') define aggregation Ag from S select d, f, count() as c group by d, f aggregate every sec ... hour;"""
+    keys = [(-0.0, 1.0), (0.0, 1.0), (float("nan"), 0.0), (float("nan"), -0.0), (None, -0.0), (None, 0.0)]
+    rows = [("S", 3_600_000 + 700 * n, (*key, n)) for n, key in enumerate(keys)]
+    rows += [("S", 9_000_000 + 700 * n, (*key, n)) for n, key in enumerate(reversed(keys))]
+    embedded = SiddhiManager().create_siddhi_app_runtime(app)
+    embedded.enable_playback(True, timers="exact")
+    runtime = SparkRuntime(app, spark)
+    assert "island" not in runtime.explain()
+    bind_rows(runtime, spark, rows)
+    with embedded:
+        for stream, time, row in rows:
+            embedded.input_handler(stream).send(row, time)
+        for per in ("seconds", "hours"):
+            asked = f"from Ag within 0L, 4000000000000L per '{per}' select *"
+            want = [event.data for event in embedded.query(asked)]
+            got = [tuple(row) for row in runtime.aggregation("Ag", per=per).collect()]
+            assert differences(want, got) is None, per
 
 
 def test_aggregations_are_one_group_by(spark):

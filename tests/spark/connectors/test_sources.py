@@ -111,11 +111,12 @@ def test_what_a_binding_refuses(spark, tmp_path):
         runtime.bind("S", frame, timestamp="ts", sequence=["word"])
     frame.write.parquet(str(tmp_path / "in"))
     stream = spark.readStream.schema(frame.schema).parquet(str(tmp_path / "in"))
-    for told in ({"watermark": "ten"}, {"watermark": "10 seconds", "max_idle": "-1 second"}):
+    wrong = ({"watermark": "ten"}, {"watermark": "10 seconds", "max_idle": "-1 second"})
+    for rows, told in ((rows, told) for rows in (stream, frame) for told in wrong):
         with pytest.raises(
             ValueError, match=r"stream 'S' can't be bound: (watermark: 'ten' is no time such|max_idle: )"
         ):
-            runtime.bind("S", stream, timestamp="ts", **told)
+            runtime.bind("S", rows, timestamp="ts", **told)
 
 
 @pytest.mark.parametrize("output", ["O", "P"])

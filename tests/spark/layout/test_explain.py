@@ -170,6 +170,21 @@ def test_options(options, message):
         SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
 
 
+def test_what_is_no_option_is_told_at_once():
+    app = f"{TRADES} from Trades select n insert into Out;"
+    for shards in ("3", 2.0, True):
+        with pytest.raises(TypeError, match=f"shards is a whole number, not {shards!r}"):
+            SparkRuntime(app, None, shards=shards)
+    runtime = SparkRuntime(app, None)
+    with pytest.raises(TypeError, match=r"outputs is a list of streams: run\(\['Out'\]\), or output\('Out'\)"):
+        runtime.run("Out")
+    with pytest.raises(TypeError, match=r"sequence is a list of columns: sequence=\['n'\]"):
+        runtime.bind("Trades", None, timestamp="ts", sequence="n")
+    for run in (runtime.start, runtime.finish):
+        with pytest.raises(TypeError, match=r"the sink of 'Out' is 'here': it is called as sink\(frame, batch\)"):
+            run("checkpoint", {"Out": "here"})
+
+
 def test_functions_that_give_something_else_each_time_are_told():
     from siddhi.extension import function
 

@@ -13,7 +13,7 @@ from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.lowering import Settings
-from siddhi.spark.layout.feeding import is_fed, require_fed, sources_above
+from siddhi.spark.layout.feeding import is_fed, require_fed, sources_above, tables_above
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.streams.starting import Starter
 
@@ -47,6 +47,34 @@ def test_a_stream_in_between_that_is_bound_is_a_source():
     assert is_fed(made, layout, "Both", {"T"})
     assert is_fed(made, layout, "Times", {"T"})
     assert not is_fed(made, layout, "Q", {"S", "O"})
+
+
+JOINED = """define stream S (a string); define stream U (a string);
+define stream Kept (a string, n double);
+define table L (a string); define table M (a string); define table N (a string);
+define aggregation Ag from Kept select a, stdDev(n) as s group by a aggregate every sec;
+@info(name='plain') from S select a insert into O;
+@info(name='named') from S join L on S.a == L.a select S.a as a insert into J;
+@info(name='held') from S join M on S.a == M.a select S.a as a, 1.0 as n insert into Kept;
+@info(name='asks') from U[U.a == N.a in N] select a insert into Known;
+"""
+
+
+@pytest.mark.parametrize(
+    ("streams", "elements", "tables"),
+    [
+        (["O"], [], []),
+        (["J"], [], ["L"]),
+        (["Kept", "J"], [], ["L", "M"]),
+        ([], ["Ag"], ["M"]),
+        (["O", "Known"], [], ["N"]),
+    ],
+)
+def test_the_tables_that_streams_need(streams, elements, tables):
+    made = plan(parse(JOINED))
+    assert tables_above(cut(made), streams, elements=elements) == tables
+    # What runs in one engine has all its tables.
+    assert set(tables_above(cut(made, prefer="engine"), streams, elements=elements)) >= set(tables)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +132,15 @@ def test_outputs_that_nothing_bound_can_reach(spark):
     assert list(runtime.run()) == ["Both"]
     runtime.bind("O", rows, timestamp="at")
     assert sorted(map(tuple, runtime.output("P").collect())) == [("x", 1), ("y", 3)]
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore:.* one shard")
+def test_an_output_needs_the_tables_above_it_alone(spark):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(JOINED, spark)
+    runtime.bind("S", spark.createDataFrame([("x", 1000)], "a string, at bigint"), timestamp="at")
+    assert list(map(tuple, runtime.output("O").collect())) == [("x",)]
+    with pytest.raises(ValueError, match="no rows for table L: call bind_table first"):
+        runtime.output("J")

@@ -12,11 +12,13 @@ from siddhi.query_api.definition import Duration
 from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering
 from siddhi.spark.catalyst.frames import TIME, Base, Branch, attribute_column, values_as_order
 from siddhi.spark.catalyst.native import filtered, lowering_over, total
+from siddhi.types import AttributeType
 
 __all__ = ["aggregated", "duration_of"]
 
 _LENGTHS = {Duration.SECONDS: 1000, Duration.MINUTES: 60_000, Duration.HOURS: 3_600_000, Duration.DAYS: 86_400_000}
 _DAY = 86_400_000
+_FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 
 
 def duration_of(aggregation: AggregationPlan, per: str) -> Duration:
@@ -57,11 +59,18 @@ def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duratio
     lower = lowering_over([attribute_column(n) for n in range(width)])
     time = F.col(TIME) if aggregation.by is None else lower(aggregation.by)
     values = values_as_order([attribute_column(n) for n in range(width)])
-    order = [time, *Base(rows, None, sequence).order(sequence), F.col("place"), *values]
+    came = [*Base(rows, None, sequence).order(sequence), F.col("place"), *values]
+    order = [time, *came]
     keys = [lower(key).alias(f"g{n}") for n, key in enumerate(aggregation.group_by)]
     bases = [
         _base(base, lower(base.argument) if base.argument is not None else None, order).alias(f"v{base.position}")
         for base in aggregation.base_values
+    ]
+    # Spark makes 0.0 of a key -0.0; the engine calls the group by the key of its first event.
+    bases += [
+        F.min_by(F.struct(lower(key).alias("value")), F.struct(*came))["value"].alias(f"first{n}")
+        for n, key in enumerate(aggregation.group_by)
+        if key.type in _FLOATING
     ]
     grouped = rows.groupBy(_bucket(time, duration).alias("bucket"), *keys).agg(F.count(F.lit(1)).alias("__n"), *bases)
     outputs = [_output(aggregation, output).alias(output.attribute.name) for output in aggregation.outputs]
@@ -102,7 +111,8 @@ def _output(aggregation: AggregationPlan, output: OutputValue) -> Column:
         return Lowering(lambda attr: F.col(f"v{attr.position}"), F.col("bucket"))(output.expression).cast(kind)
     group = output.position - aggregation.first_group
     if 0 <= group < len(aggregation.group_by):
-        return F.col(f"g{group}").cast(kind)
+        name = "first" if aggregation.group_by[group].type in _FLOATING else "g"
+        return F.col(f"{name}{group}").cast(kind)
     value = F.col(f"v{output.position}")
     if output.kind is OutputKind.MEAN:
         return (value.cast("double") / F.nullif(F.col(f"v{output.count}").cast("double"), F.lit(0.0))).cast(kind)

@@ -30,7 +30,7 @@ from siddhi.planner.expressions import (
 from siddhi.query_api.expression import CompareOperator, MathOperator
 from siddhi.types import AttributeType
 
-__all__ = ["SPARK_TYPES", "Lowering", "keeps", "wrap_decimal"]
+__all__ = ["SPARK_TYPES", "Lowering", "keeps", "matches", "wrap_decimal"]
 
 _INT, _LONG, _FLOAT, _DOUBLE = AttributeType.INT, AttributeType.LONG, AttributeType.FLOAT, AttributeType.DOUBLE
 _BOOL, _STRING = AttributeType.BOOL, AttributeType.STRING
@@ -97,6 +97,15 @@ class Lowering:
 def keeps(condition: Column) -> Column:
     """A condition of two values: null counts as false."""
     return F.coalesce(condition, F.lit(False))
+
+
+def matches(lower: Lowering, expression: TypedExpression) -> Column:
+    """A condition for who takes null for false anyway: equalities stay what Spark can look up by a hash."""
+    if isinstance(expression, And):
+        return matches(lower, expression.left) & matches(lower, expression.right)
+    if isinstance(expression, Comparison) and expression.operator is not CompareOperator.NOT_EQUAL:
+        return _compared(lower, expression)
+    return keeps(lower(expression))
 
 
 # --- numbers
@@ -209,6 +218,12 @@ _COMPARE: dict[CompareOperator, Callable[[Column, Column], Column]] = {
 
 
 def _comparison(lower: Lowering, node: Comparison) -> Column:
+    differs = node.operator is CompareOperator.NOT_EQUAL
+    return F.coalesce(_compared(lower, node), F.lit(differs))
+
+
+def _compared(lower: Lowering, node: Comparison) -> Column:
+    """Null where an operand is."""
     left, right = lower(node.left), lower(node.right)
     compared = _COMPARE[node.operator](left, right)
     differs = node.operator is CompareOperator.NOT_EQUAL
@@ -218,7 +233,7 @@ def _comparison(lower: Lowering, node: Comparison) -> Column:
             if isinstance(operand, Const) and operand.value == operand.value:
                 continue
             compared = (compared | F.isnan(column)) if differs else (compared & ~F.isnan(column))
-    return F.coalesce(compared, F.lit(differs))
+    return compared
 
 
 def _in_scope(lower: Lowering, node: Attr) -> Column:

@@ -16,6 +16,7 @@ from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import SEQUENCE, SOURCE, TIME, Base, Branch, attribute_column
 from siddhi.spark.catalyst.island_rows import island_rows
 from siddhi.spark.catalyst.native import project, table_join, tumbling
+from siddhi.spark.catalyst.table_keys import once_per_key
 from siddhi.spark.layout.islands import Island, Layout, NativeStep
 from siddhi.spark.layout.native_forms import Form
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
@@ -122,11 +123,11 @@ class BatchLowering:
         return [tumbling(query, branches, place, end=end)]
 
     def _table(self, name: str) -> DataFrame:
-        attributes = self._plan.tables[name].attributes
-        frame = self._tables[name]
-        return frame.select(
-            *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(attributes))
+        table = self._plan.tables[name]
+        frame = self._tables[name].select(
+            *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(table.attributes))
         )
+        return once_per_key(frame, table)
 
     # --- islands
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from siddhi.planner.expressions import OUTPUT_SLOT, Aggregate, Attr, Const, TypedExpression
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.input import JoinType
-from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering, keeps, wrap_decimal
+from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering, keeps, matches, wrap_decimal
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column, values_as_order
 from siddhi.types import AttributeType
 
@@ -84,7 +84,7 @@ def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[st
         return F.col(f"{'r' if attr.slot == slot else 's'}{attr.position}")
 
     lower = Lowering(attribute, F.col(TIME))
-    on = F.lit(True) if join.on is None else keeps(lower(join.on))
+    on = F.lit(True) if join.on is None else matches(lower, join.on)
     how = "inner" if join.type is JoinType.INNER else "left"
     joined = Base(streamed.join(F.broadcast(rows), on, how), branch.base.source, branch.base.sequence)
     return _selected(query, Branch(joined, (), None, branch.path), lower, place)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from siddhi.planner import Plan
-from siddhi.spark.layout.islands import Layout
+from siddhi.spark.layout.steps import Island, Layout, Step
 
-__all__ = ["is_fed", "require_fed", "sources_above"]
+__all__ = ["is_fed", "require_fed", "sources_above", "tables_above"]
 
 
 def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[str] = ()) -> list[str]:
@@ -30,6 +30,32 @@ def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[
             found.add(name)
         pending += [read for element in producers for read in element.reads]
     return [name for name in plan.streams if name in found]
+
+
+def tables_above(layout: Layout, streams: Iterable[str], *, elements: Collection[str] = ()) -> list[str]:
+    """The tables without a writer that are read on the way to these streams; an island is one, whatever of it is wanted.
+
+    Args:
+        layout: of the app.
+        streams: that are wanted.
+        elements: names of others that are.
+    """
+    wanted = {stream.removeprefix("!") for stream in streams}
+    found: set[str] = set()
+    taken: list[Step] = []
+    more = True
+    while more:
+        more = False
+        for step in layout.steps:
+            own = step.elements if isinstance(step, Island) else [step.element]
+            made = {stream.removeprefix("!") for stream in step.produced}
+            if step in taken or not (made & wanted or any(element.name in elements for element in own)):
+                continue
+            taken.append(step)
+            wanted.update(stream.removeprefix("!") for stream in step.inputs)
+            found.update(table for element in own for table in element.tables)
+            more = True
+    return [name for name in layout.read_only if name in found]
 
 
 def is_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str]) -> bool:

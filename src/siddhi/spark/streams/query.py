@@ -89,6 +89,7 @@ def start_query(
     name: str | None = None,
     times: LastTimes | None = None,
     first_batch: int = 0,
+    settle: Callable[[], None] | None = None,
 ) -> SparkQuery:
     """Start the one query of an app.
 
@@ -97,6 +98,7 @@ def start_query(
         trigger: Spark's, as ``{"availableNow": True}``.
         partitions: of the stateful operator.
         first_batch: the number that sinks are told of Spark's batch 0.
+        settle: called when all has been checked that can be, right before the query starts.
         times: takes the last event times before each batch is committed.
     """
     started = SparkQuery(streaming.plan.name, None)
@@ -114,6 +116,8 @@ def start_query(
             writer = writer.queryName(name)
         if trigger:
             writer = writer.trigger(**trigger)
+        if settle is not None:
+            settle()
         started.query = writer.start()
         started._begun.set()
     return started

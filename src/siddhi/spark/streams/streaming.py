@@ -15,7 +15,7 @@ from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column
 from siddhi.spark.catalyst.island_rows import TICK, door_columns, shard_of_row, shards_of_row
 from siddhi.spark.catalyst.native import project
-from siddhi.spark.layout.islands import Island, Layout, NativeStep, stateless_island
+from siddhi.spark.layout.islands import Island, Layout, NativeStep, stateless_islands
 from siddhi.spark.streams.ahead import behind_clock
 from siddhi.spark.workers.late import LatePolicy
 from siddhi.spark.workers.pack import PACKED, RELEASED, RowLayout, pack_rows
@@ -57,7 +57,7 @@ def plan_streaming(
     """The islands of a stream that puts out the wanted streams.
 
     Native steps in front of an island are expressions of its input; what else they fill goes, if anything in the app keeps
-    state, through an island of its own that keeps none, so that it comes out in the same query.
+    state, through islands that keep none, one for each stream that comes in, so that it comes out in the same query.
 
     Args:
         always: take that way although nothing keeps state.
@@ -82,7 +82,7 @@ def plan_streaming(
             if streams.intersection(step.element.writes):
                 needed.append(step)
                 streams.update(step.element.reads)
-        islands.append(stateless_island([step.element for step in reversed(needed)], layout.bound))
+        islands += stateless_islands([step.element for step in reversed(needed)], layout.bound)
     watched = [stream for stream in watched if not any(takes_all(island, stream) for island in islands)]
     islands += [Island([], (stream,), stateless=True) for stream in watched]
     programs = []
@@ -204,12 +204,14 @@ class Streaming:
         bases = self.bases(spark)
         programs = self.streaming.programs
         slots, columns = slots_of([tuple(AttributeType(kind) for kind in p.kinds) for p in programs])
+        native = [step.element.name for step in self.layout.native_steps]
+        own = len(self.layout.islands)  # islands behind those of the layout do all native steps themselves
         by_base: dict[str, list[tuple[int, int, Branch, tuple[int, ...]]]] = {stream: [] for stream in bases}
         for at, (island, program) in enumerate(zip(self.streaming.islands, programs, strict=True)):
             for number, (stream, _) in enumerate(program.inputs):
                 readers = [places.get(e.name, -1) for e in island.elements if stream in e.reads]
                 first = min(readers, default=-1)
-                for branch in self.branches(bases, stream, island.names):
+                for branch in self.branches(bases, stream, island.names if at < own else native):
                     origin = next(name for name, base in bases.items() if base is branch.base)
                     by_base[origin].append((at, number, branch, (*branch.path, first)))
             if program.ticks:
@@ -333,7 +335,8 @@ def watermarked(spark: SparkSession, binding: Binding, punctuation: str | None) 
     time = event_timestamp(binding.frame, binding.timestamp).alias("__at")
     frame = binding.frame.select("*", time, F.lit(False).alias(_MARK))
     if punctuation is not None:
-        marks = spark.readStream.schema("__at timestamp").parquet(punctuation)
+        # Spark deletes those of a batch once it has been committed and the next one is planned.
+        marks = spark.readStream.schema("__at timestamp").option("cleanSource", "delete").parquet(punctuation)
         frame = frame.unionByName(marks.select("*", F.lit(True).alias(_MARK)), allowMissingColumns=True)
     frame = frame.withWatermark("__at", binding.watermark or "0 seconds")
     # One comparison over mark and time: a condition on the mark alone would be pushed below the watermark.

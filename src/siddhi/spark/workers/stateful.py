@@ -114,7 +114,10 @@ class IslandProcessor(StatefulProcessor):
         for frame in rows:
             for data in frame["rows"]:
                 batch = unpacked(data)
-                if watermark <= 0 or pc.min(batch.column(0)).as_py() >= watermark:
+                first = pc.min(batch.column(0)).as_py()
+                if first < 0 and watermark <= 0:  # Spark's begins at 0, and would never pass others before these
+                    raise SparkRunError(self._before_1970(shard, first))
+                if first >= watermark:
                     kept.append((data, batch))
                     continue
                 is_late = pc.less(batch.column(0), watermark)
@@ -174,6 +177,14 @@ class IslandProcessor(StatefulProcessor):
     def _island(self, shard: int) -> int | None:
         """The number of the island of a shard; None where it has been retired."""
         return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
+
+    def _before_1970(self, shard: int, at: int) -> str:
+        program = self._programs[self._island(shard) or 0]
+        streams = " or ".join(name for name, _ in program.inputs)
+        return (
+            f"app '{program.app}': a row of {streams} has event time {at} ms, which is before 1970, where time on Spark's "
+            "streams begins: filter such rows before the stream is bound"
+        )
 
     def _retire(self, shard: int, fired: int | None) -> None:
         """Forget a shard that nobody wants any more."""

@@ -1,0 +1,75 @@
+"""Tables that only get their rows from a DataFrame: one row for each primary key, or the same error wherever they are read."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from siddhi.planner.nodes import TablePlan
+from siddhi.types import AttributeType
+
+__all__ = ["key_of_several", "once_per_key"]
+
+_FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
+
+
+def _told(table: TablePlan) -> str:
+    """What the error says before the values of the key."""
+    names = ", ".join(table.attributes[place].name for place in table.primary_key)
+    return f"table '{table.id}' is bound to rows of which several have the primary key {names} = "
+
+
+def once_per_key(frame: DataFrame, table: TablePlan) -> DataFrame:
+    """The rows of a table, which fail where two of them have one key; null is a key like any other.
+
+    Args:
+        frame: with the columns ``c0`` to ``cn``.
+        table: its plan.
+    """
+    if not table.primary_key:
+        return frame
+    keys = [F.col(f"c{place}").alias(f"k{n}") for n, place in enumerate(table.primary_key)]
+    # What goes out is no grouping key, and what is told no column that goes out: Spark tries conditions on those, also
+    # that they are not null, before it counts the rows.
+    held = [F.first(F.col(f"c{n}")).alias(f"r{n}") for n in range(len(table.attributes))]
+    grouped = frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("rows"), F.first(F.struct(*keys)).alias("key"), *held)
+    shown = [_shown(F.col(f"key.k{n}"), table.attributes[place].type) for n, place in enumerate(table.primary_key)]
+    message = F.concat(F.lit(_told(table)), F.concat_ws(", ", *shown))
+    once = F.when(F.col("rows") > 1, F.raise_error(message).cast("boolean")).otherwise(F.lit(True))
+    return grouped.where(once).select(*(F.col(f"r{n}").alias(f"c{n}") for n in range(len(table.attributes))))
+
+
+def _shown(value: Column, type_: AttributeType) -> Column:
+    text = value.cast("string")
+    if type_ is AttributeType.STRING:
+        text = F.concat(F.lit("'"), text, F.lit("'"))
+    return F.coalesce(text, F.lit("null"))
+
+
+def key_of_several(rows: pa.Table, table: TablePlan) -> str | None:
+    """What is wrong where two rows of a table have one key, or None.
+
+    Args:
+        rows: with a column per attribute.
+        table: its plan.
+    """
+    if not table.primary_key:
+        return None
+    columns = [rows.column(place) for place in table.primary_key]
+    floating = [table.attributes[place].type in _FLOATING for place in table.primary_key]
+    names = [f"k{n}" for n in range(len(columns))]
+    # -0.0 and 0.0 are one key.
+    compared = [pc.add(c, pa.scalar(0.0, c.type)) if single else c for c, single in zip(columns, floating, strict=True)]
+    counted = pa.table(compared, names=names).group_by(names).aggregate([([], "count_all")])
+    several = counted.filter(pc.greater(counted["count_all"], 1))
+    if not several.num_rows:
+        return None
+    return _told(table) + ", ".join(_text(several[name][0].as_py()) for name in names)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else f"'{value}'" if isinstance(value, str) else str(value)
