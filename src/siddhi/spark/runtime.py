@@ -18,7 +18,15 @@ from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.aggregation_reading import island_of, read_from_island
 from siddhi.spark.catalyst.aggregations import aggregated, duration_of
-from siddhi.spark.catalyst.bindings import Binding, check_columns, check_sequence, event_time, with_times
+from siddhi.spark.catalyst.bindings import (
+    Binding,
+    check_columns,
+    check_sequence,
+    event_time,
+    in_session_zone,
+    tells_case,
+    with_times,
+)
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import BatchLowering, Settings
@@ -116,9 +124,10 @@ class SparkRuntime:
         self._strict = strict
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._bindings: dict[str, Binding] = {}
-        refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
+        layout = self._layout(streaming=False)
+        refuse(self._plan, layout, flush=self._settings.flush, tells_case=tells_case(spark))
         self._told: set[str] = set()
-        self._warn(self._layout(streaming=False))
+        self._warn(layout)
         self._cached: list[BatchLowering] = []
         self._tables: dict[str, DataFrame] = {}
         self._asked: set[str] = set()
@@ -202,6 +211,14 @@ class SparkRuntime:
         check_columns(what, frame, found.attributes)
         check_sequence(what, frame, binding.sequence)
         event_time(frame, binding.timestamp, what)
+        if in_session_zone(frame, binding.timestamp) and what not in self._told:
+            self._told.add(what)
+            zone = self._spark.conf.get("spark.sql.session.timeZone")
+            warnings.warn(
+                f"{what}: column '{binding.timestamp}' is a TIMESTAMP_NTZ, which is read in the session's zone, {zone}: a "
+                "TIMESTAMP says which instant it is",
+                stacklevel=3,
+            )
         for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
             if text is not None:
                 try:

@@ -180,3 +180,16 @@ def test_what_was_cached_to_be_written_is_let_go(spark, tmp_path):
     runtime.release()
     assert cached() == before
     assert found.count() == 2
+
+
+def test_a_time_without_zone_is_warned_of(spark):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(ROWS + IN_ORDER, spark)
+    frame = spark.sql("select 1L as n, 2L as ts, timestamp_ntz'2024-01-01 00:00:00' as at, 3L as N")
+    with pytest.raises(ValueError, match="columns 'n' and 'N' differ by case alone"):
+        runtime.bind("S", frame, timestamp="ts")
+    frame = frame.toDF("n", "ts", "at", "other")
+    with pytest.warns(UserWarning, match=r"column 'at' is a TIMESTAMP_NTZ, which is read in the session's zone, \S+:"):
+        runtime.bind("S", frame, timestamp="at")
+    runtime.bind("S", frame, timestamp="at")  # once is enough

@@ -14,7 +14,8 @@ from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark import SparkRuntime
 from siddhi.spark.layout.islands import cut
-from siddhi.spark.layout.refusals import refuse_stored_aggregations
+from siddhi.spark.layout.refusals import _OWN_NAMES, refuse_stored_aggregations
+from siddhi.spark.workers.program import _MARKED, DOOR
 from siddhi.types import AttributeType
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "spark"
@@ -109,6 +110,21 @@ def test_stored_aggregations_are_not_filled_by_workers():
         refuse_stored_aggregations(app, cut(app).islands)
     assert (caught.value.code, caught.value.line) == ("E403", 3)
     refuse_stored_aggregations(app, [])
+
+
+def test_names_that_are_taken_are_refused_with_their_place():
+    app = """define stream SparkRows (k string);
+define table T (k string);
+define stream T__rows (k string, K string);
+@info(name = 'SparkRows-0') from T__rows join T on T__rows.k == T.k select T.k as k insert into SparkMarked0;"""
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(app, None)
+    assert {one.code for one in caught.value.refusals} == {"E411"}
+    assert sorted(one.line or 0 for one in caught.value.refusals) == [1, 3, 3, 4, 4]
+    assert "attributes 'k' and 'K' of 'T__rows' differ by case alone, and are one column" in str(caught.value)
+    telling = type("Session", (), {"conf": {"spark.sql.caseSensitive": "true"}})()
+    SparkRuntime("define stream S (k string, K string); from S select k insert into O;", telling)
+    assert (DOOR, _MARKED) == _OWN_NAMES
 
 
 def test_all_refusals_at_once_each_with_its_place():

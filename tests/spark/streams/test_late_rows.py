@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
+from siddhi.spark.checkpoints.evolution import fitted, slot_of
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.streams.streaming import plan_streaming, takes_all
 
@@ -85,6 +86,20 @@ def test_who_is_not_given_every_row_does_not_tell():
         found = plan_streaming(made, cut(made, streaming=True, bound={"S"}), ["S__late"], shards=4, late=["S"])
         assert [island.inputs for island in found.islands if not island.names] == [("S",)] * told
         assert [takes_all(island, "S") for island in found.islands].count(True) == (1 if told else 2)
+
+
+def test_no_rows_are_left_to_what_only_sees_late_ones():
+    made = plan(parse(TRADES + "@info(name = 'f') from S[v > 0] select k insert into Out;"))
+    layout = cut(made, streaming=True, bound={"S"})
+
+    def slots(*wanted: str, late: tuple[str, ...] = ()):
+        found = plan_streaming(made, layout, wanted, always=True, late=late, shards=2)
+        return [slot_of(made, i, p, 2 * n, 2) for n, (i, p) in enumerate(zip(found.islands, found.programs))]
+
+    before = slots("Out")
+    fit = fitted(before, slots("S__late", late=("S",)))
+    assert [slot.retired for slot in fit.slots] == [True, False]
+    assert fitted(fit.slots, slots("S__late", late=("S",))).places == [1]
 
 
 def test_they_are_a_streaming_dataframe_behind_native_steps(spark, tmp_path):

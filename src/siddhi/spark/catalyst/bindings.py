@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -15,7 +15,17 @@ from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base
 from siddhi.types import AttributeType
 
-__all__ = ["Binding", "bound", "check_columns", "check_sequence", "event_time", "event_timestamp", "with_times"]
+__all__ = [
+    "Binding",
+    "bound",
+    "check_columns",
+    "check_sequence",
+    "event_time",
+    "event_timestamp",
+    "in_session_zone",
+    "tells_case",
+    "with_times",
+]
 
 _INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _FIRST = -(1 << 63)
@@ -51,8 +61,15 @@ def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) 
     """
     fields = {field.name: field.dataType for field in frame.schema.fields}
     wrong = []
+    told_apart = tells_case(frame.sparkSession)
     for attribute in attributes:
         have = fields.get(attribute.name)
+        alike = next((f for f in fields if f != attribute.name and f.lower() == attribute.name.lower()), None)
+        if have is not None and alike is not None and not told_apart:
+            wrong.append(
+                f"columns '{attribute.name}' and '{alike}' differ by case alone, which Spark tells apart with "
+                "spark.sql.caseSensitive=true only"
+            )
         if attribute.type is AttributeType.OBJECT:
             wrong.append(f"attribute '{attribute.name}' is of type object, which no column holds")
         elif have is None:
@@ -117,6 +134,17 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
         return millis
     message = F.lit(f"{what}: a row has no event time in column '{column}'")
     return F.coalesce(millis, F.raise_error(message).cast("bigint"))
+
+
+def in_session_zone(frame: DataFrame, column: str) -> bool:
+    """Whether the times of a column are instants in the zone of the session alone."""
+    return isinstance(frame.schema[column].dataType, T.TimestampNTZType)
+
+
+def tells_case(spark: SparkSession) -> bool:
+    """Whether a session tells columns apart whose names differ by case alone."""
+    conf = getattr(spark, "conf", None)  # what only plans needs no session
+    return conf is not None and str(conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
 
 
 def event_timestamp(frame: DataFrame, column: str) -> Column:

@@ -16,13 +16,24 @@ from siddhi.spark.layout.ranges import by_ranges
 __all__ = ["refuse", "refuse_stored_aggregations", "require_batches", "require_jvm", "warnings_of"]
 
 
-def refuse(plan: Plan, layout: Layout, *, flush: bool) -> None:
+_OWN_NAMES = ("SparkRows", "SparkMarked")
+"""How streams and queries begin that islands have beside those of the app."""
+
+
+def refuse(plan: Plan, layout: Layout, *, flush: bool, tells_case: bool = False) -> None:
     """Raise what speaks against running the app, all at once.
+
+    Args:
+        plan: of the app.
+        layout: of the plan.
+        flush: whether time goes on until nothing waits for it.
+        tells_case: whether Spark tells columns apart whose names differ by case alone.
 
     Raises:
         SparkLoweringError: something does; its ``refusals`` have places and hints.
     """
-    found = [error.located(source=plan.app.source, app=plan.app.name) for error in _refusals(plan, layout, flush=flush)]
+    errors = [*_refusals(plan, layout, flush=flush), *_names_taken(plan, layout, tells_case=tells_case)]
+    found = [error.located(source=plan.app.source, app=plan.app.name) for error in errors]
     if found:
         raise SparkLoweringError(found)
 
@@ -80,6 +91,43 @@ def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppE
                         element.span,
                         "use end_of_input='hold'",
                     )
+
+
+def _names_taken(plan: Plan, layout: Layout, *, tells_case: bool) -> Iterator[SiddhiAppError]:
+    """Names that mean something else where parts of the app run."""
+    definitions: list[tuple[str, Span | None]] = [(found.id, found.span) for found in plan.streams.values()]
+    definitions += [(found.id, found.span) for found in plan.tables.values()]
+    definitions += [(found.id, found.span) for found in plan.windows.values()]
+    definitions += [(found.id, found.span) for found in plan.aggregations.values()]
+    for name, span in definitions:
+        if name.startswith(_OWN_NAMES):
+            message = f"'{name}' begins like the streams by which rows come to workers"
+            yield _error("E411", message, span, "give it another name")
+    for execution in plan.executions:
+        for query in (execution,) if isinstance(execution, QueryPlan) else execution.queries:
+            if query.name.startswith(_OWN_NAMES):
+                message = f"query '{query.name}' begins like those by which rows come to workers"
+                yield _error("E411", message, query.span, "give it another name")
+    for name in layout.read_only:
+        if f"{name}__rows" in plan.streams:
+            message = f"the rows of table '{name}' come to workers by a stream '{name}__rows', which the app has"
+            yield _error("E411", message, plan.streams[f"{name}__rows"].span, "give the stream another name")
+    if tells_case:
+        return
+    made = {stream for step in layout.steps for stream in step.produced}
+    read = [stream for stream in plan.streams.values() if stream.id not in made]
+    holders = [(found.id, found.attributes, found.span) for found in read]
+    tables = (plan.tables[name] for name in layout.read_only)
+    holders += [(found.id, found.attributes, found.span) for found in tables]
+    for name, attributes, span in holders:
+        met: dict[str, str] = {}
+        for attribute in attributes:
+            other = met.setdefault(attribute.name.lower(), attribute.name)
+            if other != attribute.name:
+                message = (
+                    f"attributes '{other}' and '{attribute.name}' of '{name}' differ by case alone, and are one column"
+                )
+                yield _error("E411", message, span, "rename one, or set spark.sql.caseSensitive to true")
 
 
 def refuse_stored_aggregations(plan: Plan, islands: Iterable[Island]) -> None:
