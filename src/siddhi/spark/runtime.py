@@ -39,6 +39,7 @@ from siddhi.spark.failures import BadRowError, run_errors
 from siddhi.spark.layout.explain import explain_layout
 from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above
 from siddhi.spark.layout.islands import Layout, cut
+from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.streams.punctuation import interval_ms
 from siddhi.spark.streams.query import Sink, SparkQuery
@@ -211,7 +212,7 @@ class SparkRuntime:
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(
-                f"app '{self.name}' has no table '{table}'{did_you_mean(table, self._plan.tables)}"
+                f"{app_called(self._plan)} has no table '{table}'{did_you_mean(table, self._plan.tables)}"
             )
         if table not in self._layout(streaming=False).read_only:
             raise ValueError(f"table '{table}' is written by the app: it gets its rows there")
@@ -315,7 +316,9 @@ class SparkRuntime:
         found = self._plan.aggregations.get(name)
         if found is None:
             known = self._plan.aggregations
-            raise DefinitionNotExistError(f"app '{self.name}' has no aggregation '{name}'{did_you_mean(name, known)}")
+            raise DefinitionNotExistError(
+                f"{app_called(self._plan)} has no aggregation '{name}'{did_you_mean(name, known)}"
+            )
         duration = duration_of(found, per)
         self._bind_declared(streaming=False)
         if self._is_streaming:
@@ -484,7 +487,7 @@ class SparkRuntime:
         """
         sinks = self._declared_sinks()
         if not sinks:
-            raise ValueError(f"app '{self.name}' has no sink that Spark serves: take outputs instead")
+            raise ValueError(f"{app_called(self._plan)} has no sink that Spark serves: take outputs instead")
         with run_errors():
             for stream, frame in self.run(list(sinks)).items():
                 sinks[stream].write_all(frame)
@@ -578,5 +581,5 @@ class SparkRuntime:
     def _require_stream(self, stream: str) -> None:
         if stream not in self._plan.streams:
             raise DefinitionNotExistError(
-                f"app '{self.name}' has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
+                f"{app_called(self._plan)} has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
             )

@@ -9,12 +9,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.errors import SparkLoweringError, SparkSetupError
+from siddhi.errors import DefinitionNotExistError, SparkLoweringError, SparkSetupError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark import SparkRuntime
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
+from siddhi.spark.workers.program import write_program
 from siddhi.types import AttributeType
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "spark"
@@ -61,7 +62,7 @@ def test_explained(golden, name):
 
 def test_single_shards_are_warned_of_or_refused():
     app = f"{TRADES}\n@info(name = 'last')\nfrom Trades#window.length(5) select max(n) as most insert into Most;"
-    with pytest.warns(UserWarning, match="last run on one shard"):
+    with pytest.warns(UserWarning, match="last runs on one shard"):
         SparkRuntime(app, None)
     with pytest.raises(SparkLoweringError) as caught:
         SparkRuntime(app, None, strict=True)
@@ -137,6 +138,16 @@ from A select ts insert into O;"""
 def test_options(options, message):
     with pytest.raises(ValueError, match=message):
         SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
+
+
+def test_an_app_without_name_is_called_so():
+    for text, told in (("@app:name('Named')", "app 'Named'"), ("", "the app without name")):
+        app = f"{text} {TRADES} from Trades select n insert into Out;"
+        with pytest.raises(DefinitionNotExistError, match=f"^{told} has no stream 'Ot'"):
+            SparkRuntime(app, None).bind("Ot", None, timestamp="ts")
+        made = plan(parse(app))
+        (island,) = cut(made, prefer="engine").islands
+        assert write_program(made, island, ["Out"], shards=1).app == told
 
 
 def test_what_is_no_option_is_told_at_once():

@@ -125,8 +125,9 @@ class IslandProcessor(StatefulProcessor):
         self._waiting.add(self._query, shard, kept)
         for batch in filter(len, late):
             if self._late == "error":
+                n = batch.num_rows
                 raise SparkRunError(
-                    f"app '{self._programs[0].app}': {batch.num_rows} rows came behind the watermark {watermark}, "
+                    f"{self._programs[0].app}: {n} {'row' if n == 1 else 'rows'} came behind the watermark {watermark}, "
                     f"the first at {batch.column(0)[0].as_py()} (late='error')"
                 )
             blob = packed(batch) if self._late == "side" else b""
@@ -191,7 +192,7 @@ class IslandProcessor(StatefulProcessor):
         known = plan == program.fingerprint or plan in self._ranges[island].accepted
         if format_ != LAYOUT_VERSION or not known:
             raise SparkRunError(
-                f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
+                f"the state of shard {number} was written by siddhi {engine} for another form of {program.app}"
             )
         cached = _engines.take(self._query, number, token)
         if cached is not None:
@@ -200,7 +201,7 @@ class IslandProcessor(StatefulProcessor):
         try:
             kept.read(number, self._engine)
         except CannotRestoreStateError as error:
-            raise SparkRunError(f"shard {number} of app '{program.app}': {error}") from error
+            raise SparkRunError(f"shard {number} of {program.app}: {error}") from error
         return kept, version
 
     def _store(self, kept: KeptState, number: int, version: int, watermark: int) -> None:
