@@ -140,6 +140,18 @@ def test_options(options, message):
         SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
 
 
+def test_what_does_nothing_on_spark_is_explained():
+    app = """@app:playback(idle.time = '1 sec', increment = '1 sec') @async(buffer.size = '64') define stream S (n int);
+    from S select n insert into O;"""
+    told = SparkRuntime(app, None).explain()
+    assert "@app:playback(idle.time) does nothing here" in told
+    assert "@async of S does nothing here" in told
+    assert (
+        "does nothing"
+        not in SparkRuntime(f"@app:playback {TRADES} from Trades select n insert into O;", None).explain()
+    )
+
+
 def test_an_app_without_name_is_called_so():
     for text, told in (("@app:name('Named')", "app 'Named'"), ("", "the app without name")):
         app = f"{text} {TRADES} from Trades select n insert into Out;"
