@@ -118,6 +118,15 @@ SINGLE = [
         "from S#window.length(1) join R#window.length(1) on S.k == R.k select S.k as k, R.v as w insert into O;",
         "shows a join",
     ),
+    (
+        ("from S#window.time(1 sec) right outer join R#window.time(1 sec) on S.k == R.k and S.v == R.v "
+        "select S.k as k, count() as n group by S.k insert into O;"),
+        "groups by no key",
+    ),
+    (
+        "from every a = S -> b = R[k == a.k] or c = S[k == a.k] select b.k as k, count() as n group by b.k insert into O;",
+        "groups by no key",
+    ),
     ("from a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into O;", "without 'every'"),
     ("from every (a = S -> b = R[k == a.k]) select a.k as k, b.v as v insert into O;", "more than the first"),
     ("from every a = S -> b = R[v > a.v] select a.k as k, b.v as v insert into O;", "not tied"),

@@ -121,6 +121,35 @@ def test_chunks_are_passed_on() -> None:
     assert [name for name, element in found.items() if not element.stateful] == ["query_2", "query_4"]
 
 
+def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
+    batch = "from S#window.timeBatch(1 sec, 0) select k, v insert into M;"
+    part = "partition with (k of {of}) begin from {of}{window} select k, {column} as n insert into O; end;"
+    plain, count = part.format(of="M", window="", column="v"), part.format(of="M", window="", column="count()")
+    assert last(batch + count).reason == "chunks of several keys come to it in runs of one key each"
+    assert last(batch + part.format(of="M", window="#window.batch()", column="v")).keys == ()
+    assert last(batch + part.format(of="M", window="#window.session(1 sec)", column="v")).keys == ()
+    assert keys(last(batch + part.format(of="M", window="#window.length(2)", column="v"))) == {"M.k"}
+    assert keys(last(batch + plain)) == {"M.k"}
+    assert keys(last(batch + part.format(of="S", window="", column="count()"))) == {"S.k"}
+    passed = "from O select k, n insert into P; from P select k, sum(n) as n group by k insert into Q;"
+    assert last(batch + plain + passed).keys == ()
+    assert keys(last(batch + part.format(of="S", window="", column="v") + passed)) == {"P.k"}
+    assert keys(last(batch + "from M select k, sum(v) as n group by k insert into O;")) == {"M.k"}
+    limit = "from M select k, v limit 1 insert into O;"
+    assert "all keys meet" in last(batch + limit).reason
+    # The matches of one event are of one key.
+    match = "from every a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into M;"
+    assert keys(last(match + count)) == {"M.k"}
+    assert keys(last(match + limit)) is None
+    join = (
+        "from S#window.time(1 sec) join R#window.time(1 sec) on S.k == R.k select S.k as k, R.v as v insert {} into M;"
+    )
+    assert keys(last(join.format("") + count)) == {"M.k"}
+    assert last(join.format("expired events") + count).keys == ()
+    part = "partition with (k of S) begin from S#window.lengthBatch(2) select k, v insert into M; end;"
+    assert keys(last(part + count)) == {"M.k"}
+
+
 def test_what_comes_at_once_of_one_event() -> None:
     found = elements(
         """define trigger C at every 1 sec; from S[v > 1] select k insert into A; from A select k, count() as n insert into B;
@@ -156,6 +185,49 @@ def test_what_keeps_for_a_time_what_comes_behind_its_time_does_not_separate() ->
     assert elements(batches + part)["partition_0"].keys != ()
 
 
+SILENT = "from every a = S -> not R[k == a.k] for 1 sec select a.k as k, a.v as v insert into B;"
+TIMED = [
+    SILENT,
+    "from S#window.time(1 sec) select k, v insert expired events into B;",
+    "from S#window.delay(1 sec) select k, v insert into B;",
+    "from S#window.timeBatch(1 sec, 0) select k, v insert into B;",
+    "from S#window.time(1 sec) join R#window.time(1 sec) on S.k == R.k select S.k as k, R.v as v insert all events into B;",
+    "partition with (k of S) begin from S output last every 1 sec insert into #I; from #I select k, v insert into B; end;",
+    "define window V (k string, v int) time(1 sec); from V select k, v insert all events into B;",
+]
+
+
+@pytest.mark.parametrize("timed", TIMED)
+def test_a_batch_of_what_timers_put_out_does_not_separate(timed: str) -> None:
+    passed = timed + "from B[v > 1] select k, v insert into C;"
+    batch = "@info(name = 'q') from C#window.timeBatch(1 sec, 0) select k, count() as n group by k insert into O;"
+    assert "when its own are due" in elements(passed + batch)["q"].reason
+    assert elements(passed.replace("B[", "S[") + batch)["q"].keys != ()
+    window = "define window W (k string, v int) timeBatch(1 sec, 0);"
+    assert elements(f"{window} {passed} from C select k, v insert into W;")["W"].keys == ()
+    assert elements(window + timed.replace("into B", "into W"))["W"].keys == ()
+    part = (
+        "@info(name = 'q') partition with (k of C) begin from C#window.timeBatch(1 sec, 0) select k insert into O; end;"
+    )
+    assert keys(elements(SILENT + "from B select k insert into C;" + part)["q"]) == {"C.k"}
+
+
+def test_windows_that_let_all_keys_go_when_a_timer_gives_them_something() -> None:
+    window = (
+        SILENT + "@info(name = 'q') from B#window.{window} select k, count() as n group by k insert {events} into O;"
+    )
+    assert elements(window.format(window="time(1 sec)", events=""))["q"].keys != ()
+    assert elements(window.format(window="time(1 sec)", events="all events"))["q"].keys == ()
+    assert elements(window.format(window="delay(1 sec)", events=""))["q"].keys == ()
+    assert elements(window.format(window="session(1 sec, k)", events="all events"))["q"].keys != ()
+    join = SILENT + "from S select k, v insert into C;" + SILENT.replace("S", "C").replace("into B", "into D")
+    join += "@info(name = 'q') from B#window.time(1 sec) join {two}#window.time(1 sec) on B.k == {two}.k "
+    join += "select B.k as k insert {events} into O;"
+    assert elements(join.format(two="C", events=""))["q"].keys != ()
+    assert elements(join.format(two="C", events="all events"))["q"].keys == ()
+    assert elements(join.format(two="D", events=""))["q"].keys == ()
+
+
 def test_what_random_functions_give_is_not_repeated() -> None:
     found = elements(
         "from S select UUID() as id insert into O; from S select currentTimeMillis() as t, eventTimestamp() as e insert into P;"
@@ -173,6 +245,41 @@ def test_attributes_that_are_passed_on_as_they_are() -> None:
     assert found["query_1"].carries == (("M", "key", "S", "k"), ("M", "ts", "S", "ts"))
     assert found["query_2"].carries == (("N", "k", "R", "k"), ("N", "key", "M", "key"))
     assert found["p"].carries == (("O", "k", "S", "k"),)
+
+
+def test_what_may_be_null_is_not_passed_on_as_a_key() -> None:
+    join = "from S{ways}#window.time(1 sec) {type} R#window.time(1 sec) on S.k == R.k select S.k as k, R.k as l insert into O;"
+    both = {("O", "k", "S", "k"), ("O", "l", "R", "k")}
+    left, right = {("O", "k", "S", "k")}, {("O", "l", "R", "k")}
+    assert set(last(join.format(ways="", type="join")).carries) == both
+    assert set(last(join.format(ways="", type="left outer join")).carries) == left
+    assert set(last(join.format(ways="", type="right outer join")).carries) == right
+    assert set(last(join.format(ways="", type="full outer join")).carries) == set()
+    alone = join.replace("window.time(1 sec) {type}", "window.time(1 sec) unidirectional {type}")
+    assert set(last(alone.format(ways="", type="right outer join")).carries) == both
+    assert set(last(alone.format(ways="", type="full outer join")).carries) == left
+    table = "define table T (k string); from S {type} T on S.k == T.k select S.k as k insert into O;"
+    assert set(last(table.format(type="right outer join")).carries) == left
+    pattern = "from every a = S -> {then} select a.k as k, b.k as l insert into O;"
+    assert set(last(pattern.format(then="b = R[k == a.k]")).carries) == both
+    assert set(last(pattern.format(then="b = R[k == a.k] and c = S[k == a.k]")).carries) == both
+    assert set(last(pattern.format(then="b = R[k == a.k] or c = S[k == a.k]")).carries) == left
+    assert set(last(pattern.format(then="b = R[k == a.k]<0:1> -> c = S[k == a.k]")).carries) == left
+    assert set(last(pattern.format(then="not S[k == a.k] for 1 sec or b = R[k == a.k]")).carries) == left
+    inner = (
+        "partition with (k of S, k of R) begin from S#window.time(1 sec) left outer join R#window.time(1 sec) on S.v == R.v "
+        "select S.k as k, R.k as l insert into #I; from #I select k, l insert into O; end;"
+    )
+    assert set(last(inner).carries) == left
+
+
+def test_a_table_gets_no_key_from_what_may_be_null() -> None:
+    text = (
+        "define table T (k string, v int); from S#window.time(1 sec) {type} R#window.time(1 sec) on S.k == R.k "
+        "select R.k as k, R.v as v insert into T; from R join T on R.k == T.k select R.k as k, T.v as v insert into O;"
+    )
+    assert keys(elements(text.format(type="join"))["query_1"]) == {"S.k=R.k"}
+    assert keys(elements(text.format(type="left outer join"))["query_1"]) == set()
 
 
 def test_users_of_a_table_are_told_the_same_column() -> None:

@@ -71,6 +71,7 @@ cdef class Aggregation(Processor):
     cdef list stash                    # see aggregation_resume.pyx
     cdef bint stash_replaying
     cdef bint replaying                # see aggregation_replay.pyx
+    cdef object purge                  # what deletes old rows, or None
     cdef int64_t due                   # when the timer is ordered for; NOT_ORDERED: it is not
     cdef uint32_t* hints               # [HINTS] slot of the finest level that such a key had last
     cdef int take(self, EventC* event, int64_t now) except -1

@@ -306,6 +306,8 @@ cdef class Aggregation(Processor):
         cdef uint32_t slot
         cdef EventC* row
         cdef Rows running = level.running
+        if self.purge is not None:
+            self.purge.note_rows()
         self.stamp(level)
         if level.store is not None:
             # First, because it may fail: then nothing has happened.

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 import pyarrow as pa
@@ -84,7 +84,7 @@ def run_on_spark(wanted: SparkRun) -> None:
     try:
         runtime = _runtime(SparkRuntime, text, spark, wanted)
         started = time.monotonic()
-        with run_errors():
+        with run_errors(), _warnings_told(wanted):
             if wanted.checkpoint is not None:
                 _stream(runtime, spark, wanted)
             else:
@@ -116,6 +116,30 @@ def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) 
         for warning in told:
             _say(wanted, f"warning: {warning.message}")
     return runtime
+
+
+@contextmanager
+def _warnings_told(wanted: SparkRun) -> Iterator[None]:
+    """Say what the app is warned of while it runs, as what is known before."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, UserWarning):
+                _say(wanted, f"warning: {message}")
+            else:
+                shown(message, category, filename, lineno, file, line)
+
+        warnings.showwarning = show
+        warnings.simplefilter("always", UserWarning)
+        yield
 
 
 def _say(wanted: SparkRun, text: str) -> None:

@@ -7,7 +7,7 @@ needs to know; nothing in the engine does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from siddhi.planner.aggregations_plan import AggregationPlan
@@ -30,9 +30,9 @@ from siddhi.planner.nodes import (
     ValueKeyPlan,
 )
 from siddhi.planner.patterns_plan import PatternPlan
-from siddhi.planner.separability_query import locator, query_separation, window_separation
+from siddhi.planner.separability_query import query_separation, selected_locator, window_separation
 from siddhi.planner.separability_tables import table_separations
-from siddhi.planner.separability_times import holds_back, keepers_of_the_late
+from siddhi.planner.separability_times import holds_back, keepers_of_the_late, woken_by_timers
 from siddhi.planner.separation import (
     ANYTHING,
     KEY_TYPES,
@@ -104,11 +104,15 @@ def separability(plan: Plan) -> tuple[Element, ...]:
         for window in element.reads:
             separation = combine(separation, windows.get(window, ANYTHING))
         found.append(_described(plan, element, separation, endless.get(element.name, "")))
-    late = keepers_of_the_late(elements)
+    late, woken = keepers_of_the_late(elements), woken_by_timers(elements)
     for number, one in enumerate(found):
         if one.name in late and one.keys != ():
             found[number] = replace(one, keys=(), reason="it keeps for a time what comes behind its time, in one queue")
-    return _with_chunks_passed_on(found)
+        elif one.name in woken and one.keys != ():
+            found[number] = replace(
+                one, keys=(), reason="it keeps what timers put out just when its own are due, in one queue"
+            )
+    return tuple(_among_chunks(elements, _with_chunks_passed_on(found)))
 
 
 def _own(element: AppElement) -> Separation:
@@ -246,6 +250,70 @@ def _with_chunks_passed_on(found: list[Element]) -> tuple[Element, ...]:
             return tuple(found)
 
 
+def _among_chunks(elements: Sequence[AppElement], found: Sequence[Element]) -> Iterator[Element]:
+    """They, as they separate where events of several keys may come in one chunk."""
+    whole = [element for element in elements if element.kind is not ElementKind.PARTITION]
+    # What a partition puts out together is of one key; so are the matches of one event in a join or pattern.
+    mixed = _written(whole, [element for element in whole if _mixes_keys(element)])
+    # But where a partition cuts chunks, it depends on who stood between whom.
+    parts = [element for element in elements if element.kind is ElementKind.PARTITION]
+    cut = _written(elements, [element for element in parts if not mixed.isdisjoint(element.reads)])
+    for plain, element in zip(elements, found, strict=True):
+        felt = mixed | cut if element.kind is ElementKind.PARTITION else cut
+        reason = ""
+        if _counts_in_chunks(plain) and not mixed.isdisjoint(element.reads):
+            reason = "it takes some of a chunk in which the events of all keys meet"
+        elif _feels_cuts(plain) and not felt.isdisjoint(element.reads):
+            reason = "chunks of several keys come to it in runs of one key each"
+        yield replace(element, keys=(), reason=reason) if reason and element.keys != () else element
+
+
+def _written(elements: Sequence[AppElement], first: Iterable[AppElement]) -> frozenset[str]:
+    """The streams that some elements write, and those that others make of them."""
+    found = {stream for element in first for stream in element.writes}
+    while True:
+        more = {stream for element in elements if not found.isdisjoint(element.reads) for stream in element.writes}
+        if more <= found:
+            return frozenset(found)
+        found |= more
+
+
+def _mixes_keys(element: AppElement) -> bool:
+    """Whether what comes of several events may be one chunk."""
+    if not isinstance(element.plan, QueryPlan):
+        return isinstance(element.plan, NamedWindowPlan)
+    query = element.plan
+    if isinstance(query.input, JoinPlan):
+        return holds_back(query) or query.output.event_type is not OutputEventType.CURRENT
+    return holds_back(query) or (not isinstance(query.input, PatternPlan) and _makes_chunks(query))
+
+
+def _counts_in_chunks(element: AppElement) -> bool:
+    if not isinstance(element.plan, QueryPlan):
+        return False
+    return element.plan.selector.limit is not None or bool(element.plan.selector.offset)
+
+
+def _feels_cuts(element: AppElement) -> bool:
+    """Whether what it puts out for one key depends on where the events of the key are cut into chunks."""
+    windows = [element.plan.window] if isinstance(element.plan, NamedWindowPlan) else []
+    for query in _queries(element):
+        windows += [source.window for source in sources_of(query) if source.window is not None]
+        if _looks_at_chunks(query) or _calls_processors(query):
+            return True
+    # A session takes no event that comes in one chunk with its end; what windows of others do is not known.
+    return any(window.window.native in (None, "session", "batch") for window in windows)
+
+
+def _calls_processors(query: QueryPlan) -> bool:
+    """Whether it calls stream functions that are not built in: these see chunks."""
+    return any(
+        isinstance(handler, StreamFunctionPlan) and handler.function.native is None
+        for source in sources_of(query)
+        for handler in (*source.before, *source.after)
+    )
+
+
 # --- further properties
 
 
@@ -262,11 +330,7 @@ def _is_deterministic(query: QueryPlan) -> bool:
         return False
     if any(source.window is not None and source.window.window.native is None for source in sources_of(query)):
         return False
-    return not any(
-        isinstance(handler, StreamFunctionPlan) and handler.function.native is None
-        for source in sources_of(query)
-        for handler in (*source.before, *source.after)
-    )
+    return not _calls_processors(query)
 
 
 def _is_random(node: TypedExpression) -> bool:
@@ -286,7 +350,8 @@ def _notes(element: AppElement, queries: Iterable[QueryPlan]) -> Iterator[str]:
 
 
 def _carried(element: AppElement) -> Iterator[tuple[str, str, str, str]]:
-    """What is passed on as it is by every query that writes the stream, through streams of a partition's own, too."""
+    """What is passed on as it is, and never left out, by every query that writes the stream, through streams of a
+    partition's own, too."""
     if isinstance(element.plan, NamedWindowPlan):
         for kept in element.plan.attributes:
             yield element.name, kept.name, element.name, kept.name
@@ -294,7 +359,7 @@ def _carried(element: AppElement) -> Iterator[tuple[str, str, str, str]]:
     carried: dict[str, set[tuple[str, str, str]]] = {}
     for query in _queries(element):
         found = set()
-        locate = locator(query)
+        locate = selected_locator(query)
         for column in query.selector.columns:
             place = locate(column.expression) if isinstance(column.expression, Attr) else None
             if place is not None and place[0].startswith("#"):

@@ -21,12 +21,21 @@ from siddhi.planner.separation import (
 )
 from siddhi.planner.walk import conjuncts, has_aggregate
 from siddhi.query_api.expression import CompareOperator
+from siddhi.query_api.input import JoinType, Trigger
 from siddhi.query_api.selection import EventRate, OutputEventType, RateKind, TimeRate
 from siddhi.types import AttributeType
 
-__all__ = ["attribute_equalities", "equal_attributes", "locator", "query_separation", "window_separation"]
+__all__ = [
+    "attribute_equalities",
+    "equal_attributes",
+    "locator",
+    "query_separation",
+    "selected_locator",
+    "window_separation",
+]
 
 _BY_TIME_ALONE = ("time", "delay")
+_STATIC = (SourceKind.TABLE, SourceKind.AGGREGATION)
 
 
 def query_separation(query: QueryPlan) -> Separation:
@@ -44,7 +53,8 @@ def query_separation(query: QueryPlan) -> Separation:
         found = _join(query.input, locate)
     else:
         found = _window(query)
-    return combine(combine(found, _selection(query, locate)), _rate(query, locate))
+    selected = selected_locator(query)
+    return combine(combine(found, _selection(query, selected)), _rate(query, selected))
 
 
 def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
@@ -66,11 +76,38 @@ def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
         if not 0 <= attribute.slot < len(sides):
             return None
         side = sides[attribute.slot]
-        if attribute.position >= side.source_width or side.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
+        if attribute.position >= side.source_width or side.kind in _STATIC:
             return None
         return side.source, side.attributes[attribute.position].name
 
     return in_sides
+
+
+def selected_locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
+    """Finds what a selection reads as :func:`locator` does, but for slots that may be empty: null is in every shard."""
+    locate, empty = locator(query), _may_be_empty(query.input)
+    return lambda attribute: None if attribute.slot in empty else locate(attribute)
+
+
+def _may_be_empty(input_: SingleInputPlan | JoinPlan | PatternPlan) -> frozenset[int]:
+    """The slots without an event in some of what comes of a query."""
+    if isinstance(input_, JoinPlan):
+        # A side is empty where the other one, kept without a match, is what came or went.
+        ways = (
+            (0, input_.right, JoinType.RIGHT_OUTER, Trigger.LEFT),
+            (1, input_.left, JoinType.LEFT_OUTER, Trigger.RIGHT),
+        )
+        return frozenset(
+            slot
+            for slot, other, kept, alone in ways
+            if input_.type in (kept, JoinType.FULL_OUTER) and input_.trigger is not alone and other.kind not in _STATIC
+        )
+    if isinstance(input_, PatternPlan):
+        optional = {
+            slot for state in input_.states if state.kind is StateKind.OR or not state.min for slot in state.slots
+        }
+        return frozenset(optional | {number for number, slot in enumerate(input_.slots) if slot.absent})
+    return frozenset()
 
 
 # --- one stream

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from siddhi.planner.elements import AppElement
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, InTable
 from siddhi.planner.flow import expressions_of
 from siddhi.planner.nodes import Action, JoinPlan, PartitionPlan, Plan, QueryPlan, SourceKind
-from siddhi.planner.separability_query import attribute_equalities, locator
-from siddhi.planner.separation import ANYTHING, KEY_TYPES, KeyPart, Separation, combine, inseparable, plain_part
+from siddhi.planner.separability_query import attribute_equalities, locator, selected_locator
+from siddhi.planner.separation import (
+    ANYTHING,
+    KEY_TYPES,
+    KeyPart,
+    Located,
+    Separation,
+    combine,
+    inseparable,
+    plain_part,
+)
 from siddhi.planner.walk import walk
 
 __all__ = ["table_separations"]
@@ -29,13 +38,18 @@ def table_separations(plan: Plan, elements: Iterable[AppElement]) -> dict[str, S
     for table in sorted(written):
         users = accesses.get(table, {})
         # One column, the same for all: keys of two users are one key only if they are values of the same column.
-        columns = [column for column in range(len(plan.tables[table].attributes)) if _by_column(users, column)][:1]
+        # A primary key keeps one row for all keys, unless each of its values belongs to one of them.
+        unique = plan.tables[table].primary_key
+        columns = [
+            column for column in unique or range(len(plan.tables[table].attributes)) if _by_column(users, column)
+        ][:1]
         for name, uses in users.items():
             separation = (
                 ANYTHING
                 if columns
                 else inseparable(
                     f"table '{table}' is written, and not every use of it asks for one value of the same column"
+                    + (" of its primary key" if unique else "")
                 )
             )
             for use in uses:
@@ -62,9 +76,9 @@ def _accesses(element: AppElement) -> Iterator[tuple[str, Access]]:
 
 
 def _query_accesses(query: QueryPlan) -> Iterator[tuple[str, Access]]:
-    locate = locator(query)
+    locate, selected = locator(query), selected_locator(query)
 
-    def part_of(attribute: Attr) -> KeyPart | None:
+    def part_of(attribute: Attr, locate: Callable[[Attr], Located | None] = locate) -> KeyPart | None:
         place = locate(attribute)
         return None if place is None or attribute.type not in KEY_TYPES else plain_part((place,), attribute.type)
 
@@ -80,7 +94,8 @@ def _query_accesses(query: QueryPlan) -> Iterator[tuple[str, Access]]:
     if output.kind is not SourceKind.TABLE:
         return
     columns = [
-        part_of(column.expression) if isinstance(column.expression, Attr) else None for column in query.selector.columns
+        part_of(column.expression, selected) if isinstance(column.expression, Attr) else None
+        for column in query.selector.columns
     ]
     if output.action is Action.INSERT:
         yield output.target, {column: part for column, part in enumerate(columns) if part is not None}

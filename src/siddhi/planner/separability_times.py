@@ -1,23 +1,41 @@
-"""What keeps events for a time although they come behind their time.
+"""What keeps the events of all keys in one queue, and is given events when that shows.
 
 Batches and output rates put events out later than they came, with their own times. A window of time, or a pattern, that
 takes those lets each go behind the ones that came before it, whatever their keys: what it keeps does not separate, unless it
 stands in a partition and keeps the events of each key by themselves.
+
+What a timer puts out comes while other timers are due at the same time. A window of time then lets everything go that is due,
+of all keys, before its own timer does; and a batch takes the event as the last of a period if a timer is on its way, be it for
+another key, else as the first of the next. From outside nothing comes before all timers of its time have run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from siddhi.planner.elements import AppElement
+from siddhi.extension.metadata import StreamProcessorMetadata
+from siddhi.planner.elements import AppElement, ElementKind
 from siddhi.planner.flow import sources_of
-from siddhi.planner.nodes import NamedWindowPlan, PartitionPlan, QueryPlan, WindowPlan
+from siddhi.planner.nodes import (
+    HandlerPlan,
+    JoinPlan,
+    NamedWindowPlan,
+    PartitionPlan,
+    QueryPlan,
+    SingleInputPlan,
+    SourceKind,
+    StreamFunctionPlan,
+    WindowPlan,
+)
 from siddhi.planner.patterns_plan import PatternPlan
-from siddhi.query_api.selection import RateKind
+from siddhi.query_api.selection import EventRate, OutputEventType, RateKind
 
-__all__ = ["holds_back", "keepers_of_the_late"]
+__all__ = ["holds_back", "keepers_of_the_late", "woken_by_timers"]
 
 _QUEUES = ("time", "delay", "session")
+_PASS_AT_ONCE = ("time", "session", "timeLength")
+"""Windows driven by the clock that put out, by timers, what expires alone."""
+_WOKEN = ("time", "delay", "timeBatch")
 
 
 def holds_back(query: QueryPlan) -> bool:
@@ -78,3 +96,86 @@ def _kept(element: AppElement, elements: Sequence[AppElement]) -> Iterator[str]:
     for source in sources_of(element.plan):
         if source.window is not None and source.window.window.native in _QUEUES:
             yield source.source
+
+
+# --- timers
+
+
+def woken_by_timers(elements: Sequence[AppElement]) -> frozenset[str]:
+    """The names of elements that share one queue among all keys and take what timers put out, so that it shows."""
+    windows = {element.name: element.plan for element in elements if isinstance(element.plan, NamedWindowPlan)}
+    timed = _timed_streams(elements, windows)
+    return frozenset(
+        element.name
+        for element in elements
+        if (isinstance(element.plan, QueryPlan) and _shows_who_wakes(element.plan, timed))
+        or (
+            (element.name in windows and windows[element.name].window.window.native in _WOKEN)
+            and any(
+                _puts_out_by_timer(one, windows) or not timed.isdisjoint(one.reads)
+                for one in elements
+                if one is not element and element.name in one.writes
+            )
+        )
+    )
+
+
+def _shows_who_wakes(query: QueryPlan, timed: Collection[str]) -> bool:
+    current = query.output.event_type is OutputEventType.CURRENT
+    if isinstance(query.input, JoinPlan):
+        sides = [side for side in sources_of(query) if side.window is not None and side.source in timed]
+        return len(sides) == 2 or (bool(sides) and not current)
+    if not isinstance(query.input, SingleInputPlan) or query.input.window is None or query.input.source not in timed:
+        return False
+    native = query.input.window.window.native
+    return native in ("delay", "timeBatch") or (native == "time" and not current)
+
+
+def _timed_streams(elements: Sequence[AppElement], windows: Mapping[str, NamedWindowPlan]) -> set[str]:
+    """The streams with events that timers put out, be it through other elements."""
+    found: set[str] = set()
+    while True:
+        more = {
+            stream
+            for element in elements
+            if element.name not in windows
+            and (_puts_out_by_timer(element, windows) or not found.isdisjoint(element.reads))
+            for stream in element.writes
+        }
+        if more <= found:
+            return found
+        found |= more
+
+
+def _puts_out_by_timer(element: AppElement, windows: Mapping[str, NamedWindowPlan]) -> bool:
+    return element.kind is ElementKind.TRIGGER or any(_query_puts_out(query, windows) for query in _queries(element))
+
+
+def _query_puts_out(query: QueryPlan, windows: Mapping[str, NamedWindowPlan]) -> bool:
+    if isinstance(query.input, PatternPlan) and query.input.waits:
+        return True
+    if holds_back(query) and not isinstance(query.rate, EventRate):
+        return True
+    for source in sources_of(query):
+        window, shown = source.window, query.output.event_type
+        if source.kind is SourceKind.WINDOW:
+            kept = windows[source.source]
+            window = kept.window
+            shown = kept.output if kept.output is OutputEventType.EXPIRED else shown
+        if window is not None and _lets_go_by_timer(window, shown):
+            return True
+        if any(map(_is_clock_driven, (*source.before, *source.after))):
+            return True
+    return False
+
+
+def _lets_go_by_timer(window: WindowPlan, shown: OutputEventType) -> bool:
+    if not window.window.clock_driven and window.window.native is not None:
+        return False
+    return shown is not OutputEventType.CURRENT or window.window.native not in _PASS_AT_ONCE
+
+
+def _is_clock_driven(handler: HandlerPlan) -> bool:
+    if not isinstance(handler, StreamFunctionPlan):
+        return False
+    return isinstance(handler.function, StreamProcessorMetadata) and handler.function.clock_driven

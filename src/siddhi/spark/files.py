@@ -6,7 +6,20 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-__all__ = ["copy", "delete", "exists", "make_folder", "move", "names", "read_text", "write_text"]
+from siddhi.errors import SparkRunError
+
+__all__ = [
+    "copy",
+    "delete",
+    "exists",
+    "make_folder",
+    "move",
+    "names",
+    "read_text",
+    "text_of",
+    "write_new",
+    "write_text",
+]
 
 
 def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
@@ -62,26 +75,72 @@ def read_text(spark: SparkSession, name: str) -> str:
         stream.close()
 
 
+def text_of(spark: SparkSession, name: str) -> str | None:
+    """The text that :func:`write_text` wrote last, also where it was killed on the way to the next; None: there is none."""
+    for place in (name, f"{name}.old"):
+        if exists(spark, place):
+            return read_text(spark, place)
+    return None
+
+
 def write_text(spark: SparkSession, name: str, text: str) -> None:
-    """Write a small file whole or not at all."""
-    system, path = _path(spark, name)
-    assert spark._jvm is not None
-    fresh = spark._jvm.org.apache.hadoop.fs.Path(f"{name}.new")
+    """Write a small file whole or not at all.
+
+    No file system promises to rename over what is there, so what was there stands aside until it has been replaced.
+
+    Raises:
+        SparkRunError: the file system does not rename.
+    """
+    (system, path), (_, fresh), (_, old) = (_path(spark, f"{name}{end}") for end in ("", ".new", ".old"))
     stream = system.create(fresh, True)
     try:
         stream.write(bytearray(text.encode()))
     finally:
         stream.close()
     if system.exists(path):
-        system.delete(path, False)
-    system.rename(fresh, path)
+        system.delete(old, False)
+        _rename(system, path, old)
+    _rename(system, fresh, path)
+    system.delete(old, False)
+
+
+def write_new(spark: SparkSession, folder: str, name: str, data: bytes) -> None:
+    """A small file that is new to its folder, whole or not at all to who reads the folder with Spark.
+
+    Raises:
+        SparkRunError: the file system does not rename.
+    """
+    (system, fresh), (_, path) = (_path(spark, f"{folder}/{each}") for each in (f"_{name}", name))
+    stream = system.create(fresh, True)
+    try:
+        stream.write(bytearray(data))
+    finally:
+        stream.close()
+    _rename(system, fresh, path)
 
 
 def move(spark: SparkSession, source: str, target: str) -> bool:
-    """Rename a folder that must not be there yet; False where it is, and the source is deleted."""
+    """Rename a folder that must not be there yet; False where it is, and the source is deleted.
+
+    Raises:
+        SparkRunError: the file system does not rename.
+    """
     system, path = _path(spark, source)
     _, goal = _path(spark, target)
-    if system.exists(goal):
-        system.delete(path, True)
-        return False
-    return bool(system.rename(path, goal))
+    if not system.exists(goal):
+        try:
+            _rename(system, path, goal)
+        except SparkRunError:
+            if not system.exists(goal):
+                raise
+        else:
+            return True
+    system.delete(path, True)
+    return False
+
+
+def _rename(system: Any, source: Any, target: Any) -> None:
+    if not system.rename(source, target):  # Hadoop's way to fail
+        raise SparkRunError(
+            f"{source} can't be renamed to {target}: the file system gives no reason; may this process write there?"
+        )

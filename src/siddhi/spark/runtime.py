@@ -68,7 +68,8 @@ class SparkRuntime:
         max_clock_skew: of streams, how far ahead of the system's clock the event time of a row may be (``'1 hour'``). Rows further
             ahead, which would make all others late, are left out and counted, or end the query with ``late='error'``. None:
             as far as they like.
-        strict: whether warnings, such as that a query runs on one shard, are errors.
+        strict: whether warnings, such as that a query runs on one shard, are errors: of a batch here, of a stream where it
+            starts.
 
     Raises:
         SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
@@ -117,8 +118,9 @@ class SparkRuntime:
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._bindings: dict[str, Binding] = {}
         refuse(self._plan, self._layout(streaming=False), flush=self._settings.flush)
-        for text in warnings_of(self._plan, self._layout(streaming=False), strict=strict, shards=shards):
-            warnings.warn(text, stacklevel=2)
+        self._told: set[str] = set()
+        self._warn(self._layout(streaming=False))
+        self._cached: list[BatchLowering] = []
         self._tables: dict[str, DataFrame] = {}
         self._asked: set[str] = set()
         self._checkpoint: str | None = None
@@ -148,6 +150,17 @@ class SparkRuntime:
                 bound=key[1],
             )
         return self._layouts[key]
+
+    def _warn(self, layout: Layout, *, stacklevel: int = 3) -> None:
+        """Say what a user should know of a layout, each sentence once.
+
+        Raises:
+            SparkLoweringError: there is something, and ``strict`` makes errors of it.
+        """
+        for text in warnings_of(self._plan, layout, strict=self._strict, shards=self._settings.shards):
+            if text not in self._told:
+                self._told.add(text)
+                warnings.warn(text, stacklevel=stacklevel)
 
     # --- in
 
@@ -247,6 +260,13 @@ class SparkRuntime:
         self._require_stream(stream.removesuffix("__late") if late else stream)
         # Late rows are those of all islands that read the stream.
         frame = self._starter().output(stream, self._streamed_tables([stream], alone=not late))
+        idle = sorted(name for name, binding in self._bindings.items() if binding.max_idle is not None)
+        if idle:
+            warnings.warn(
+                f"max_idle of {', '.join(idle)} has no effect on an output that is started alone: nothing moves time for a stream "
+                "that stands still; start(checkpoint, sinks) does",
+                stacklevel=2,
+            )
         self._asked.add(stream)
         if len(self._asked) == 2:
             first, second = sorted(self._asked)
@@ -258,7 +278,7 @@ class SparkRuntime:
         return frame if meta else frame.drop("_timestamp")
 
     def run(self, outputs: Sequence[str] | None = None, *, meta: bool = False) -> dict[str, DataFrame]:
-        """Compute several streams with one pass per island; the islands' rows are cached until the session ends.
+        """Compute several streams with one pass per island; the islands' rows are cached until :meth:`release`.
 
         Args:
             outputs: their names; None: all that queries fill and nobody else reads, where they come from what is bound.
@@ -275,9 +295,16 @@ class SparkRuntime:
             self._bind_declared(streaming=False)
             layout = self._layout(streaming=False)
             outputs = [name for name in self._ends() if is_fed(self._plan, layout, name, self._bindings)]
-        return self._outputs(list(outputs), meta=meta, cache=True)
+        return self._outputs(list(outputs), meta=meta, cached=self._cached)
 
-    def _outputs(self, streams: Sequence[str], *, meta: bool, cache: bool = False) -> dict[str, DataFrame]:
+    def release(self) -> None:
+        """Let go of what :meth:`run` has cached; its DataFrames compute it anew if they are asked once more."""
+        _release(self._cached)
+
+    def _outputs(
+        self, streams: Sequence[str], *, meta: bool, cached: list[BatchLowering] | None = None
+    ) -> dict[str, DataFrame]:
+        """The rows of streams; ``cached`` is given what caches the rows of islands, if anything is to."""
         for stream in streams:
             self._require_stream(stream)
         self._bind_declared(streaming=False)
@@ -286,7 +313,9 @@ class SparkRuntime:
         lowering = self._lowering(streams)
         for stream in streams:
             require_fed(self._plan, self._layout(streaming=False), stream, self._bindings)
-        lowering.cache_islands = cache
+        if cached is not None:
+            lowering.cache_islands = True
+            cached.append(lowering)
         found = {}
         for stream in streams:
             attributes = self._plan.streams[stream].attributes
@@ -392,7 +421,8 @@ class SparkRuntime:
             reopen: as for :meth:`start`.
 
         Raises:
-            SparkRunError: the app failed; the checkpoint stays open.
+            SparkRunError: the app failed; the checkpoint stays open. With ``'flush'`` time may have gone to its end by then, and
+                nothing but another ``finish`` can go on there.
         """
         require_jvm(self._spark, "finish")
         starter, found = self._starter(), self._sinks(sinks)
@@ -457,6 +487,7 @@ class SparkRuntime:
     def _starter(self) -> Starter:
         self._bind_declared(streaming=True)
         layout = self._layout(streaming=True)
+        self._warn(layout, stacklevel=4)
         return Starter(
             self._spark, self._plan, layout, self._bindings, self._settings, self._late, self._max_clock_skew
         )
@@ -488,9 +519,13 @@ class SparkRuntime:
         sinks = self._declared_sinks()
         if not sinks:
             raise ValueError(f"{app_called(self._plan)} has no sink that Spark serves: take outputs instead")
-        with run_errors():
-            for stream, frame in self.run(list(sinks)).items():
-                sinks[stream].write_all(frame)
+        cached: list[BatchLowering] = []
+        try:
+            with run_errors():
+                for stream, frame in self._outputs(list(sinks), meta=False, cached=cached).items():
+                    sinks[stream].write_all(frame)
+        finally:
+            _release(cached)
         return list(sinks)
 
     def _bind_declared(self, *, streaming: bool) -> None:
@@ -583,3 +618,8 @@ class SparkRuntime:
             raise DefinitionNotExistError(
                 f"{app_called(self._plan)} has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
             )
+
+
+def _release(cached: list[BatchLowering]) -> None:
+    while cached:
+        cached.pop().release()

@@ -24,10 +24,13 @@ def laid_out(text: str, *, bound: set[str], streaming: bool = True):
     return made, cut(made, streaming=streaming, bound=bound)
 
 
-def test_an_island_takes_what_comes_from_outside_into_a_stream_that_it_fills():
+def test_what_comes_from_outside_into_a_stream_that_queries_fill_has_an_island_of_its_own():
     made, layout = laid_out("from S select a insert into M; from M select a insert into O;", bound={"S", "M"})
-    (island,) = plan_streaming(made, layout, ["O"], always=True).islands
-    assert island.inputs == ("S", "M")
+    found = plan_streaming(made, layout, ["O"], always=True).islands
+    assert [(island.inputs, island.names) for island in found] == [
+        (("S",), ("query_1", "query_2")),
+        (("M",), ("query_2",)),
+    ]
     _, layout = laid_out("from S select a insert into M; from M select a insert into O;", bound={"S"})
     (island,) = plan_streaming(made, layout, ["O"], always=True).islands
     assert island.inputs == ("S",)
@@ -42,12 +45,12 @@ def test_a_query_that_feeds_itself_needs_the_engine(streaming):
     assert not any(isinstance(step, NativeStep) for step in layout.steps)
 
 
-def test_two_sources_of_native_queries_are_one_operator():
+def test_two_sources_of_native_queries_are_an_operator():
     made, layout = laid_out("from S select a insert into O; from M select a insert into O;", bound={"S", "M"})
     frame = SimpleNamespace(isStreaming=True)
     bindings = {name: Binding(name, frame, "ts", "1 second") for name in ("S", "M")}
     starter = Starter(None, made, layout, bindings, Settings(), "drop")
-    assert len(starter._checked({"O": None}).programs) == 1
+    assert len(starter._checked({"O": None}).programs) == 2
     made, layout = laid_out("from S select a insert into O;", bound={"S"})
     starter = Starter(None, made, layout, {"S": bindings["S"]}, Settings(), "drop")
     assert starter._checked({"O": None}).programs == ()

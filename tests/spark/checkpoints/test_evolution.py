@@ -14,6 +14,7 @@ from siddhi.query_compiler import parse
 from siddhi.spark.checkpoints.evolution import Slot, fitted, slot_of
 from siddhi.spark.checkpoints.manifest import Manifest, agreed
 from siddhi.spark.layout.islands import cut
+from siddhi.spark.streams.streaming import plan_streaming
 from siddhi.spark.testing import oracle
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.stateful import ShardRange
@@ -50,15 +51,15 @@ def manifest(app: str, *queries: str) -> Manifest:
 )
 def test_a_checkpoint_is_that_of_one_app(before, now, told, evolve):
     with pytest.raises(SparkRunError, match=told):
-        agreed(None, "there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
+        agreed("there", manifest(before, COUNT), manifest(now, COUNT), evolve=evolve)
 
 
 def test_evolve_is_proposed_where_some_of_the_state_fits():
     before = manifest("Trades", COUNT, LENGTH)
     with pytest.raises(SparkRunError, match="The rest of its state fits: start with evolve=True"):
-        agreed(None, "there", before, manifest("Trades", COUNT, OTHER), evolve=False)
+        agreed("there", before, manifest("Trades", COUNT, OTHER), evolve=False)
     with pytest.raises(SparkRunError, match="None of its state fits: take a new checkpoint"):
-        agreed(None, "there", before, manifest("Trades", OTHER), evolve=False)
+        agreed("there", before, manifest("Trades", OTHER), evolve=False)
 
 
 def test_the_same_app_has_nothing_to_say():
@@ -146,6 +147,43 @@ def test_islands_that_become_one_are_refused():
     assert fitted(one, slots(COUNT, LENGTH)).refused == [
         "'count' and 'length' are islands of their own, and their state is kept together"
     ]
+
+
+def native_slots(*wanted: str) -> list[Slot]:
+    text = """define stream S (k string, v int); define stream U (v int);
+    @info(name = 'a') from S[v > 0] select v insert into A; @info(name = 'b') from S select k insert into B;
+    @info(name = 'c') from U[v > 0] select v insert into C; @info(name = 'd') from A select v insert into D;
+    @info(name = 'count') from S select k, count() as n group by k insert into Counts;"""
+    planned = plan(parse(text))
+    layout = cut(planned, streaming=True, bound={"S", "U"})
+    found = plan_streaming(planned, layout, wanted, shards=10)
+    both = zip(found.islands, found.programs, strict=True)
+    return [slot_of(planned, island, program, 10 * n, 10) for n, (island, program) in enumerate(both)]
+
+
+def test_rows_wait_where_they_did_whatever_the_sinks():
+    before = native_slots("Counts", "A", "D")
+    assert [slot.names for slot in before] == [["count"], ["a", "d"]]
+    for wanted, names in (
+        (("Counts", "A"), ["a"]),
+        (("Counts", "B"), ["b"]),
+        (("Counts", "A", "B", "C"), ["a", "b"]),
+        (("Counts", "C", "D"), ["a", "d"]),
+    ):
+        now = native_slots(*wanted)
+        fit = fitted(before, now)
+        assert (fit.refused, fit.changed) == ([], [])
+        held = fit.slots[1]
+        assert (held.first, held.names, held.retired) == (10, names, False)
+        assert [slot.names for slot in fit.slots[2:]] == ([["c"]] if "C" in wanted else [])
+    assert fitted(before, native_slots("Counts", "C")).slots[1].retired
+
+
+def test_rows_wait_for_what_they_waited_for_where_two_take_them():
+    (slot,) = native_slots("A")[1:]
+    one, two = replace(slot, names=["x"], first=10), replace(slot, names=["y"], first=20)
+    fit = fitted([one, two], [replace(two, first=0), replace(slot, names=["z"], first=10)])
+    assert fit.places == [1, 0]
 
 
 def test_a_slot_survives_being_written():

@@ -6,13 +6,17 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import pyarrow as pa
+
 from siddhi.errors import SparkRunError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.checkpoints.evolution import slot_of
-from siddhi.spark.checkpoints.migration import unsplittable
+from siddhi.spark.checkpoints.migration import _RowsByChild, unsplittable
 from siddhi.spark.layout.islands import cut
+from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.testing import differences, oracle
+from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import write_program
 from tests.spark.checkpoints.test_checkpoints import given, more, started
 from tests.spark.streams.stream_run import APP, OUTPUTS
@@ -88,3 +92,27 @@ def test_what_time_brings_out_for_all_keys_together_is_not_split():
     assert list(unsplittable(planned, slot)) == [
         "query 'minute' keeps what time brings out for all keys together: put it into a partition"
     ]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("ordering", [4, 5, 6])
+def test_waiting_rows_go_by_their_key_whatever_orders_them(spark, ordering):
+    text = """define stream S (k string, v int); define stream T (v int, k string);
+    partition with (k of S, k of T) begin from S select k insert into A; from T select count() as n insert into B; end;"""
+    planned = plan(parse(text))
+    (island,) = cut(planned, streaming=True, prefer="engine").islands
+    program = write_program(planned, island, [])
+    slot = slot_of(planned, island, program, 0, 4)
+    keys = [f"k{n}" for n in range(12)]
+    columns = {f"o{n}": pa.array([100 + n] * 12, pa.int64()) for n in range(ordering)}
+    for name, kind in zip(program.columns, program.kinds):
+        values = keys if kind == "string" else [n % 2 for n in range(12)]
+        columns[name] = pa.array(values, pa.string() if kind == "string" else pa.int32())
+    rows = packed(pa.RecordBatch.from_pydict(columns))
+    found = _RowsByChild(spark, planned, slot, range(4)).split([(rows, 100, 100, 12)])
+    place = next(n for n, kind in enumerate(program.kinds) if kind == "string") + ordering
+    dealt = {child: unpacked(part[0][0]).column(place).to_pylist() for child, part in found.items()}
+    assert dealt == {
+        child: [key for key in keys if shard_of_key([key], 4) == child]
+        for child in sorted({shard_of_key([key], 4) for key in keys})
+    }

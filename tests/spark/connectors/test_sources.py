@@ -158,3 +158,24 @@ def test_rows_of_a_stream_without_state_are_counted(spark, tmp_path):
         query.await_termination()
         assert query.written == {"O": 2}
     assert taken == [1]
+
+
+def test_what_was_cached_to_be_written_is_let_go(spark, tmp_path):
+    from siddhi.spark import SparkRuntime
+
+    write(spark, tmp_path, "a", (1, 10), (2, 20))
+    sink = f"@sink(type = 'file', file.uri = '{tmp_path}/out', @map(type = 'parquet'))"
+    runtime = SparkRuntime(f"{source(tmp_path, 'a')}{ROWS}{sink} define stream O (n long, s long);\n{IN_ORDER}", spark)
+
+    def cached() -> int:
+        return len(spark.sparkContext._jsc.getPersistentRDDs())
+
+    before = cached()
+    assert runtime.write() == ["O"]
+    assert cached() == before
+    found = runtime.run(["O"])["O"]
+    assert found.count() == 2
+    assert cached() == before + 1
+    runtime.release()
+    assert cached() == before
+    assert found.count() == 2

@@ -69,6 +69,21 @@ def test_single_shards_are_warned_of_or_refused():
     assert (caught.value.code, caught.value.line, caught.value.column) == ("E410", 3, 0)
 
 
+def test_streams_are_warned_of_too_where_they_start():
+    app = f"{TRADES}\n@info(name = 'sum')\nfrom Trades#window.timeBatch(10 sec, 0) select sum(n) as s insert into Sums;"
+    runtime = SparkRuntime(app, None)  # of a batch it is native
+    with pytest.warns(UserWarning, match="sum runs on one shard") as told, pytest.raises(ValueError, match="no stream"):
+        runtime.start("checkpoint", {})
+    assert [Path(warning.filename) for warning in told] == [Path(__file__)]
+    with pytest.raises(ValueError, match="no stream"):
+        runtime.finish("checkpoint", {})  # once is enough
+    strict = SparkRuntime(app, None, strict=True)
+    for call in (strict.start, strict.finish):
+        with pytest.raises(SparkLoweringError, match="run on one shard") as caught:
+            call("checkpoint", {})
+        assert (caught.value.code, caught.value.line) == ("E410", 3)
+
+
 def test_purges_that_go_by_shards_are_warned_of_or_refused():
     app = f"""{TRADES}
 @purge(enable = 'true', interval = '1 sec', idle.period = '1 min')

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 from siddhi.errors import SparkSetupError
 from siddhi.spark.testing import differences, oracle
-from tests.spark.streams.stream_run import APP
+from tests.spark.streams.stream_run import APP, SCHEMA
 from tests.spark.streams.test_streaming import bound
 from tests.spark.trades import trades, write_files
 
@@ -53,3 +53,14 @@ def test_a_streaming_output_asks_for_the_store_it_needs(spark, tmp_path):
         spark.conf.set(name, before)
     with pytest.raises(ValueError, match="no query fills stream 'Trades'"):
         runtime.output("Trades")
+
+
+def test_a_streaming_output_says_that_nothing_moves_time_for_it(spark, tmp_path):
+    write_files(tmp_path / "in", trades(4), files=1, disorder_ms=0)
+    runtime = bound(spark, tmp_path / "in")
+    rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "in"))
+    runtime.bind("Trades", rows, timestamp="ts", watermark="1 second", sequence=["n"], max_idle="1 minute")
+    with pytest.warns(
+        UserWarning, match=r"max_idle of Trades has no effect on an output.*start\(checkpoint, sinks\) does"
+    ):
+        runtime.output("Running")

@@ -6,10 +6,11 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from siddhi.errors import SparkRunError
 from siddhi.spark.testing import differences, oracle
 from siddhi.types import AttributeType
 from tests.spark.cases import eligible, outputs_of, runs_through, shifted
-from tests.spark.streams.without_jvm import played
+from tests.spark.streams.without_jvm import FakeStream, played
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for cases in eligible().values() for case in cases])
@@ -29,3 +30,20 @@ def test_recorded_case_as_a_stream(case):
             singles = [n for n, a in enumerate(attributes, 1) if a.type is AttributeType.FLOAT]
             told = differences(want[name], stream.found.get(name, []), singles)
             assert told is None, f"stream {name}, {shards} shards: {told}"
+
+
+def test_rows_before_1970_are_refused_unless_they_are_late():
+    app = """@app:name('Early') define stream S (k string, v int);
+    partition with (k of S) begin from S select k, sum(v) as s insert into Out; end;"""
+    stream = FakeStream(app, bound={"S"}, shards=2, grace=100)
+    stream.batch([(0, "S", 0, ("a", 1)), (1, "S", 20, ("a", 2))])  # within the grace after it
+    stream.finish()
+    assert [row[0] for row in stream.found["Out"]] == [0, 20]
+    stream = FakeStream(app, bound={"S"}, shards=2, grace=100)
+    told = "app 'Early': a row of S has event time -5 ms, which is before 1970"
+    with pytest.raises(SparkRunError, match=told):
+        stream.batch([(0, "S", 20, ("a", 1)), (1, "S", -5, ("a", 1))])
+    stream = FakeStream(app, bound={"S"}, shards=2, grace=100)
+    stream.batch([(0, "S", 1000, ("a", 1))])
+    stream.batch([(1, "S", -5, ("a", 1))])
+    assert stream.late == 1

@@ -213,10 +213,11 @@ class FakeStream:
         places = {stream: n for n, stream in enumerate(self.plan.streams)}
         per_shard: dict[int, list] = {}
         for number, stream, time, values in rows:
+            told = 0  # one copy of a row tells of it where it is late
             for at, (island, program) in enumerate(zip(self.layout.islands, self.programs)):
                 if program.ticks:
                     per_shard.setdefault(self.ranges[at].first, []).append(
-                        (time, places[stream], number, -2, -1, *(None for _ in program.columns[1:]))
+                        (time, places[stream], number, -1, -1, *(None for _ in program.columns[1:]))
                     )
                 for place, (name, slots) in enumerate(program.inputs):
                     if name != stream:
@@ -226,9 +227,10 @@ class FakeStream:
                         door[0] = place
                     for slot, value in zip(slots, values):
                         door[slot] = value
-                    for copy, shard in enumerate(self.shards_of(island, stream, values, time)):
+                    for shard in self.shards_of(island, stream, values, time):
                         key = self.ranges[at].first + shard
-                        order = (time, places[stream], number, 2 * place + (copy > 0))
+                        order = (time, places[stream], number, 2 * place + told)
+                        told = 1
                         per_shard.setdefault(key, []).append((*order, *door))
         for key, found in per_shard.items():
             at = next(n for n, held in enumerate(self.ranges) if 0 <= key - held.first < self.shards)

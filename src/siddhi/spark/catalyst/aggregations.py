@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.query_api.definition import Duration
 from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering
-from siddhi.spark.catalyst.frames import TIME, Base, Branch, attribute_column
+from siddhi.spark.catalyst.frames import TIME, Base, Branch, attribute_column, values_as_order
 from siddhi.spark.catalyst.native import filtered, lowering_over, total
 from siddhi.types import AttributeType
 
@@ -58,7 +58,8 @@ def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duratio
         rows = rows.unionByName(other)
     lower = lowering_over([attribute_column(n) for n in range(width)])
     time = F.col(TIME) if aggregation.by is None else lower(aggregation.by)
-    came = [*Base(rows, None, sequence).order(sequence), F.col("place")]
+    values = values_as_order([attribute_column(n) for n in range(width)])
+    came = [*Base(rows, None, sequence).order(sequence), F.col("place"), *values]
     order = [time, *came]
     keys = [lower(key).alias(f"g{n}") for n, key in enumerate(aggregation.group_by)]
     bases = [

@@ -18,6 +18,7 @@ from siddhi.types import AttributeType
 __all__ = ["Binding", "bound", "check_columns", "check_sequence", "event_time", "event_timestamp", "with_times"]
 
 _INTEGRAL = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+_FIRST = -(1 << 63)
 _ACCEPTED = {
     AttributeType.INT: (T.ByteType, T.ShortType, T.IntegerType),
     AttributeType.LONG: _INTEGRAL,
@@ -137,7 +138,8 @@ def bound(binding: Binding, attributes: Sequence[Attribute], *, source: int, seq
     columns = [F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(f"c{n}") for n, a in enumerate(attributes)]
     time = event_time(frame, binding.timestamp, f"stream '{binding.stream}'").alias(TIME)
     if binding.sequence:
-        order = [F.col(f"`{name}`").cast("bigint") for name in binding.sequence]
+        # Nulls go first, in batch and in streams.
+        order = [F.coalesce(F.col(f"`{name}`").cast("bigint"), F.lit(_FIRST)) for name in binding.sequence]
     else:
         # Arbitrary, but the same at every retry, and in every engine that is given the rows in this order.
         order = [F.xxhash64(*(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]) for a in attributes))]

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from siddhi.query_api.definition import Attribute
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 
-__all__ = ["SEQUENCE", "SOURCE", "TIME", "Base", "Branch", "attribute_column", "frame_of"]
+__all__ = ["SEQUENCE", "SOURCE", "TIME", "Base", "Branch", "attribute_column", "frame_of", "values_as_order"]
 
 TIME = "__t"
 """Event time in ms since 1970."""
@@ -65,6 +65,12 @@ class Branch:
 def attribute_column(position: int) -> Column:
     """The column of a base that holds an attribute."""
     return F.col(f"c{position}")
+
+
+def values_as_order(columns: Sequence[Column]) -> list[Column]:
+    """What orders rows that nothing else does, the same at every retry: their values, nulls behind the others, as in engines
+    over streams."""
+    return [field for column in columns for field in (column.isNull(), column)]
 
 
 def frame_of(

@@ -194,6 +194,8 @@ class BatchLowering:
         door = [F.col(f"d{n}") for n in range(len(program.columns))]
         slots = [f"c{n} {SPARK_TYPES[AttributeType(kind)]}" for n, kind in enumerate(program.slots)]
         order = [F.col(TIME), F.col(SOURCE), *(F.col(f"{SEQUENCE}{n}") for n in range(self._sequence)), F.col("place")]
+        # Compared where nothing else decides, so that work that is done again comes out the same.
+        ties = [column.asc_nulls_last() for column in door]
         carried = None
         placed = any(shape.marked is not None for shape in program.outputs)
         sent = [F.col("shard"), F.col(TIME)]
@@ -216,7 +218,7 @@ class BatchLowering:
             partitions = 1 if island.is_single else self._partitions(rows)
             out = (
                 rows.repartition(partitions, F.col("shard"))
-                .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order)
+                .sortWithinPartitions(self._sort_prefix(), F.col("shard"), *order, *ties)
                 .select(*sent)
                 .mapInArrow(
                     sorted_rows(program, EndOfInput(self._settings.flush), f"{self._name} {number}", carried), schema

@@ -11,7 +11,7 @@ from siddhi.planner.expressions import OUTPUT_SLOT, Aggregate, Attr, Const, Type
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.input import JoinType
 from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering, keeps, matches, wrap_decimal
-from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column
+from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column, values_as_order
 from siddhi.types import AttributeType
 
 __all__ = ["carried", "filtered", "lowering_over", "project", "table_join", "total", "tumbling"]
@@ -143,13 +143,21 @@ def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: C
     rows = lowered[0]
     for other in lowered[1:]:
         rows = rows.unionByName(other)
-    order = F.struct(*Base(rows, None, sequence).order(sequence), F.col("place"))
+    order = [*Base(rows, None, sequence).order(sequence), F.col("place")]
+    values = values_as_order([attribute_column(n) for n in range(len(source.attributes))])
+    read_keys = {key.position for key in query.selector.group_by}
+
+    def latest(expression: TypedExpression) -> Column:
+        # What rows are grouped by is the same in each of them.
+        is_key = isinstance(expression, Attr) and expression.position in read_keys
+        return _latest(lower(expression), F.struct(*order, *(() if is_key else values)))
+
     lower = lowering_over([attribute_column(n) for n in range(len(source.attributes))])
     bucket = _period(rows, period, start).alias("__bucket")
     keys = [lower(key).alias(f"{_GROUP}{n}") for n, key in enumerate(query.selector.group_by)]
     grouped = rows.groupBy(bucket, *keys).agg(
         *(
-            (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else _latest(lower(e), order))
+            (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else latest(e))
             .cast(SPARK_TYPES[column.expression.type])
             .alias(f"c{n}")
             for n, column in enumerate(query.selector.columns)

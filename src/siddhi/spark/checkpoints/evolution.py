@@ -113,10 +113,15 @@ def fitted(before: Sequence[Slot], islands: Sequence[Slot]) -> Fit:
     refused: list[str] = []
     changed: list[str] = []
     taken: dict[int, Slot] = {}
-    for island in islands:
-        found = [n for n, slot in enumerate(before) if not slot.retired and _meet(slot, island)]
-        if not island.stateful:
-            found = [n for n in found if n not in taken][:1]
+    waiting = _places_of_rows(before, islands)
+    for number, island in enumerate(islands):
+        if island.stateful:
+            found = [
+                n for n, slot in enumerate(before)
+                if not slot.retired and not set(slot.stateful).isdisjoint(island.stateful)
+            ]  # fmt: skip
+        else:
+            found = [waiting[number]] if number in waiting else []
         if len(found) > 1:
             apart = " and of ".join(_listed(before[n].stateful) for n in found)
             refused.append(f"{_listed(island.stateful)} are one island, and the state of {apart} is kept apart")
@@ -140,10 +145,19 @@ def fitted(before: Sequence[Slot], islands: Sequence[Slot]) -> Fit:
     return Fit(slots, places, refused, changed)
 
 
-def _meet(slot: Slot, island: Slot) -> bool:
-    if island.stateful:
-        return not set(slot.stateful).isdisjoint(island.stateful)
-    return not slot.stateful and slot.door == island.door  # rows wait in it, and nothing else
+def _places_of_rows(before: Sequence[Slot], islands: Sequence[Slot]) -> dict[int, int]:
+    """By island that keeps nothing, the slot in which its rows wait: of those they fit, the one with most of its elements."""
+    pairs = [
+        (-len(set(slot.names) & set(island.names)), number, place)
+        for number, island in enumerate(islands)
+        for place, slot in enumerate(before)
+        if not (island.stateful or slot.stateful or slot.retired) and slot.door == island.door
+    ]
+    found: dict[int, int] = {}
+    for _, number, place in sorted(pairs):
+        if number not in found and place not in found.values():
+            found[number] = place
+    return found
 
 
 def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) -> Slot:

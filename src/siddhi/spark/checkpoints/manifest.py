@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -14,11 +15,26 @@ from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark._compat import spark_version
 from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted
+from siddhi.spark.checkpoints.stored import rows_wait
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
 
-__all__ = ["Manifest", "agreed", "mark_closed", "open_again", "read_manifest", "require_own", "write_manifest"]
+__all__ = [
+    "Manifest",
+    "agreed",
+    "forget_manifest",
+    "mark_closed",
+    "mark_closing",
+    "new_id",
+    "open_again",
+    "read_manifest",
+    "refuse_lost_rows",
+    "require_open",
+    "require_own",
+    "write_manifest",
+]
 
 _FORMAT = 2
+_CLOSING = "closing: flush"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +50,8 @@ class Manifest:
         partitions: of the stateful operator.
         late: what happens to late rows.
         first_batch: what sinks are told of Spark's batch 0.
+        id: of the checkpoint, by which sinks know it; "": it was written by a version that gave none.
+        parents: the ids of those it was migrated from.
     """
 
     app: str
@@ -44,6 +62,8 @@ class Manifest:
     partitions: int
     late: str
     first_batch: int = 0
+    id: str = ""
+    parents: list[str] = field(default_factory=list)
     layout: int = LAYOUT_VERSION
     format: int = _FORMAT
     engine: str = __version__
@@ -68,7 +88,7 @@ class Manifest:
                 "checkpoint and the rows from the beginning"
             )
         data["slots"] = [Slot.from_json(slot) for slot in data["slots"]]
-        return cls(**{name: data[name] for name in cls.__slots__})
+        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
 
 
 _MUST_AGREE = {
@@ -86,18 +106,16 @@ def read_manifest(spark: SparkSession, checkpoint: str) -> Manifest | None:
     Raises:
         SparkRunError: somebody else wrote the checkpoint, or another version of this package.
     """
-    name = _name(checkpoint)
-    if files.exists(spark, name):
-        return Manifest.from_json(files.read_text(spark, name), checkpoint)
+    text = files.text_of(spark, _name(checkpoint))
+    if text is not None:
+        return Manifest.from_json(text, checkpoint)
     if files.exists(spark, f"{checkpoint}/offsets"):
         raise SparkRunError(f"checkpoint {checkpoint} was not written by siddhi: give a folder of its own")
     return None
 
 
-def agreed(
-    spark: SparkSession, checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: bool
-) -> tuple[Manifest, list[int]]:
-    """Bring the manifest of a checkpoint up to what runs now, if its state fits that.
+def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: bool) -> tuple[Manifest, list[int]]:
+    """The manifest of a checkpoint as it is to be for what runs now, if its state fits that; nothing is written.
 
     Args:
         before: that of the checkpoint; None: it is new.
@@ -112,8 +130,7 @@ def agreed(
     """
     now = replace(now, spark=".".join(map(str, spark_version())))
     if before is None:
-        write_manifest(spark, checkpoint, now)
-        return now, list(range(len(now.slots)))
+        return replace(now, id=new_id()), list(range(len(now.slots)))
     require_own(before, now.app, checkpoint)
     differ = [
         f"{told} {_short(getattr(now, key))}, and was {_short(getattr(before, key))}"
@@ -134,9 +151,29 @@ def agreed(
             f"{_what_fits(before, fit)}"
         )
     made = replace(now, slots=fit.slots, first_batch=before.first_batch)
-    if made.to_json() != before.to_json():
-        write_manifest(spark, checkpoint, made)
-    return made, fit.places
+    return replace(made, id=before.id or new_id(), parents=before.parents), fit.places
+
+
+def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now: Manifest) -> None:
+    """See to it that no rows wait in what keeps nothing else and is gone.
+
+    Raises:
+        SparkRunError: some do.
+    """
+    both = zip(before.slots, now.slots[: len(before.slots)], strict=True)
+    gone = [was for was, slot in both if slot.retired and not was.retired and not was.stateful]
+    lost = [slot for slot in gone if rows_wait(spark, checkpoint, range(slot.first, slot.first + slot.shards))]
+    if lost:
+        names = ", ".join(f"'{name}'" for slot in lost for name in slot.names)
+        raise SparkRunError(
+            f"rows wait for the watermark in checkpoint {checkpoint} for {names}, and nothing takes them any more: start with the "
+            "app and the sinks as they were, or with evolve=True, which leaves them behind"
+        )
+
+
+def new_id() -> str:
+    """An id for a checkpoint."""
+    return uuid.uuid4().hex
 
 
 def require_own(before: Manifest, app: str, checkpoint: str) -> None:
@@ -173,6 +210,11 @@ def write_manifest(spark: SparkSession, checkpoint: str, manifest: Manifest) -> 
     files.write_text(spark, _name(checkpoint), manifest.to_json())
 
 
+def forget_manifest(spark: SparkSession, checkpoint: str) -> None:
+    """Take the manifest of a checkpoint away that was never begun."""
+    files.delete(spark, _name(checkpoint))
+
+
 def _name(checkpoint: str) -> str:
     return f"{checkpoint}/siddhi/manifest.json"
 
@@ -185,20 +227,49 @@ def _short(value: object) -> str:
 
 def mark_closed(spark: SparkSession, checkpoint: str, how: str) -> None:
     """Note that the stream has ended, with 'hold' or 'flush'."""
-    files.write_text(spark, f"{checkpoint}/siddhi/closed", how)
+    files.write_text(spark, _closed(checkpoint), how)
 
 
-def open_again(spark: SparkSession, checkpoint: str, *, reopen: bool) -> None:
-    """See to it that a stream has not ended.
+def mark_closing(spark: SparkSession, checkpoint: str) -> None:
+    """Note that time is about to go to its end: nothing but what ends the stream can go on from there."""
+    files.write_text(spark, _closed(checkpoint), _CLOSING)
+
+
+def require_open(spark: SparkSession, checkpoint: str, *, reopen: bool = False, closing: bool = False) -> bool:
+    """See to it that a stream has not ended, or may go on; whether it is to be opened again.
+
+    Args:
+        reopen: whether it may go on where it has ended, if it can.
+        closing: whether it is to end, with 'flush': the one thing to do where that has begun.
+
+    Args:
+        reopen: whether it may go on where it has, if it can.
+        closing: whether it is to end, with 'flush': the one thing to do where that has begun.
 
     Raises:
         SparkRunError: it has, and is not to go on, or can't.
     """
-    name = f"{checkpoint}/siddhi/closed"
-    if not files.exists(spark, name):
-        return
-    held = files.read_text(spark, name) == "hold"
+    how = files.text_of(spark, _closed(checkpoint))
+    if how is None:
+        return False
+    if how == _CLOSING:
+        if closing:
+            return False
+        raise SparkRunError(
+            f"checkpoint {checkpoint} is being closed: a finish with end_of_input='flush' failed after time had gone to its "
+            "end; call it again, nothing else can go on there"
+        )
+    held = how == "hold"
     if not reopen or not held:
         way = "start with reopen=True to go on" if held else "time has gone to its end there, so it can't go on"
         raise SparkRunError(f"checkpoint {checkpoint} is closed: its stream has ended; {way}")
-    files.delete(spark, name)
+    return True
+
+
+def open_again(spark: SparkSession, checkpoint: str) -> None:
+    """Forget that the stream has ended."""
+    files.delete(spark, _closed(checkpoint))
+
+
+def _closed(checkpoint: str) -> str:
+    return f"{checkpoint}/siddhi/closed"

@@ -78,7 +78,7 @@ def unsplittable(plan: Plan, slot: Slot) -> Iterator[str]:
 
 
 def split_shards(
-    spark: SparkSession, plan: Plan, before: Slot, now: Slot, stored: Iterable[StoredShard], *, ordering: int
+    spark: SparkSession, plan: Plan, before: Slot, now: Slot, stored: Iterable[StoredShard]
 ) -> Iterator[MovedShard]:
     """The shards of an island split into more.
 
@@ -88,12 +88,11 @@ def split_shards(
         before: the slot of the island.
         now: the slot it is to have.
         stored: its shards.
-        ordering: how many columns of waiting rows order them.
     """
     for shard in stored:
         place = shard.number - before.first
         children = range(place, now.shards, before.shards) if before.keys else range(place, place + 1)
-        rows = _RowsByChild(spark, plan, now, children, ordering)
+        rows = _RowsByChild(spark, plan, now, children)
         waiting = rows.split(shard.pending)
         # What is split has been through an engine of the island as it is now.
         fingerprint = shard.fingerprint if len(children) == 1 else Fragment.from_json(now.fragment).fingerprint
@@ -176,12 +175,11 @@ def _shards_of(spark: SparkSession, texts: Sequence[str], shards: int) -> list[i
 class _RowsByChild:
     """Deals waiting rows out to the parts of a shard, by their keys."""
 
-    def __init__(self, spark: SparkSession, plan: Plan, slot: Slot, children: Sequence[int], ordering: int) -> None:
+    def __init__(self, spark: SparkSession, plan: Plan, slot: Slot, children: Sequence[int]) -> None:
         self._spark = spark
         self._plan = plan
         self._slot = slot
         self._children = children
-        self._ordering = ordering
 
     def split(self, pending: Sequence[tuple[bytes, int, int, int]]) -> dict[int, list[tuple[bytes, int, int, int]]]:
         if not pending:
@@ -202,8 +200,9 @@ class _RowsByChild:
     def _places(self, rows: pa.RecordBatch) -> list[Sequence[int] | None]:
         """The shards of each row; None: all."""
         door, columns, _, inputs = self._slot.door
+        ordering = rows.num_columns - len(columns)  # what orders rows stands before what the door takes
         found: list[Sequence[int] | None] = [(self._children[0],)] * rows.num_rows
-        at = rows.column(self._ordering).to_pylist() if door == DOOR else None
+        at = rows.column(ordering).to_pylist() if door == DOOR else None
         for number, (stream, slots) in enumerate(inputs):
             mine = [n for n in range(rows.num_rows) if at is None or at[n] == number]
             texts = self._slot.keys[stream]
@@ -213,11 +212,10 @@ class _RowsByChild:
             elif texts and mine:
                 part = rows.take(pa.array(mine))
                 names = [f"c{n}" for n in range(len(slots))]
-                table = pa.table([part.column(self._ordering + slot) for slot in slots], names=names)
+                table = pa.table([part.column(ordering + slot) for slot in slots], names=names)
                 times = part.column(0)  # which conditions may ask for
                 for n, shards in zip(mine, self._dealt(stream, texts, table.append_column(TIME, times)), strict=True):
                     found[n] = shards
-        del columns
         return found
 
     def _dealt(self, stream: str, texts: Sequence[str], table: pa.Table) -> list[list[int]]:

@@ -129,9 +129,9 @@ def adopt_log(spark: SparkSession, old: str, batch: int, new: str) -> None:
     files.copy(spark, f"{old}/sources", f"{new}/sources")
     files.write_text(spark, f"{new}/offsets/0", "\n".join([now[0], json.dumps(telling), *then[2:]]))
     files.write_text(spark, f"{new}/commits/0", "\n".join([made[0], json.dumps(committed)]))
-    times = f"{old}/siddhi/times.json"
-    if files.exists(spark, times):
-        files.write_text(spark, f"{new}/siddhi/times.json", files.read_text(spark, times))
+    times = files.text_of(spark, f"{old}/siddhi/times.json")
+    if times is not None:
+        files.write_text(spark, f"{new}/siddhi/times.json", times)
 
 
 def _log(spark: SparkSession, name: str) -> list[str]:

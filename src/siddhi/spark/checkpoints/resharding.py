@@ -11,7 +11,7 @@ from siddhi.errors import SparkRunError
 from siddhi.planner import Plan
 from siddhi.spark import files
 from siddhi.spark.checkpoints.evolution import Slot, fitted, slot_of
-from siddhi.spark.checkpoints.manifest import Manifest, open_again, read_manifest, require_own, write_manifest
+from siddhi.spark.checkpoints.manifest import Manifest, new_id, read_manifest, require_open, require_own, write_manifest
 from siddhi.spark.checkpoints.migration import MovedShard, split_shards, unsplittable
 from siddhi.spark.checkpoints.new_checkpoint import adopt_log, write_state
 from siddhi.spark.checkpoints.stored import committed, stored_shards
@@ -36,7 +36,7 @@ def migrate(
             f"{before.shards} shards don't become {shards}: each is split into as many, so their number is a multiple ({few} ...)"
         )
     require_own(before, plan.name if plan.app.name is not None else "", old)
-    open_again(spark, old, reopen=False)
+    require_open(spark, old)
     done, planned = committed(spark, old)
     if done is None or done != planned:
         raise SparkRunError(
@@ -51,21 +51,19 @@ def migrate(
             f"the state of {old} can't be split: {'; '.join(refused)}. Take a new checkpoint, with the rows from the beginning"
         )
     slots = [replace(slot, first=n * shards, shards=shards) for n, slot in enumerate(active)]
-    ordering = 3 + max((len(binding) - 2 for binding in before.bindings.values()), default=1)
-    if all(len(binding) == 2 for binding in before.bindings.values()):
-        ordering = 4  # without columns of their own, rows are ordered by a hash
 
     def moved() -> Iterator[MovedShard]:
         for was, slot in zip(active, slots, strict=True):
             numbers = range(was.first, was.first + was.shards)
             stored = stored_shards(spark, old, batch=done, numbers=numbers)
-            yield from split_shards(spark, plan, was, slot, stored, ordering=ordering)
+            yield from split_shards(spark, plan, was, slot, stored)
 
     if partitions is None:
         partitions = min(spark.sparkContext.defaultParallelism, shards)
     write_state(spark, new, moved(), partitions)
     adopt_log(spark, old, done, new)
     made = replace(before, slots=slots, shards=shards, partitions=partitions, first_batch=before.first_batch + done)
+    made = replace(made, id=new_id(), parents=[*before.parents, *([before.id] if before.id else [])])
     write_manifest(spark, new, made)  # last: without it, nobody takes the folder for a checkpoint
 
 

@@ -12,7 +12,7 @@ from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark.workers.kept_state import pieces_of
 
-__all__ = ["StoredShard", "committed", "key_texts", "number_of_key", "stored_shards"]
+__all__ = ["StoredShard", "committed", "key_texts", "number_of_key", "rows_wait", "stored_shards"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,14 @@ def stored_shards(
             pending=pending.get(number, []),
             due=timers.get(number),
         )
+
+
+def rows_wait(spark: SparkSession, checkpoint: str, numbers: Sequence[int]) -> bool:
+    """Whether rows wait in shards of these numbers, after the last batch that was committed."""
+    if committed(spark, checkpoint)[0] is None:
+        return False
+    pending = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
+    return not pending.where(F.col("key.shard").isin(list(numbers))).limit(1).isEmpty()
 
 
 def key_texts(key: object) -> list[str | None]:

@@ -7,13 +7,14 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.spark import files
 from siddhi.spark.connectors.annotated import FILE_FORMATS, LOG_LEVELS, Connector
 from siddhi.spark.connectors.file_rows import CSV_DIALECT
 from siddhi.spark.connectors.kafka import kafka_options, require_kafka
+from siddhi.spark.connectors.ownership import Owner, claim, require_own, require_still_own
 
 __all__ = [
     "CountingSink",
@@ -24,6 +25,7 @@ __all__ = [
     "LogSink",
     "MemorySink",
     "declared_sinks",
+    "file_sinks",
 ]
 
 logger = logging.getLogger("siddhi")
@@ -49,6 +51,9 @@ def _counted(frame: DataFrame) -> tuple[DataFrame, Observation]:
 class FileSink(CountingSink):
     """Writes every micro-batch to a folder of its own, ``batch=<number>``; one that comes again is written once.
 
+    The folder belongs to the checkpoint that began to write there, or to one that was migrated from it: another one, whose
+    batches have the same numbers, is refused when it starts.
+
     CSV has a header and doubles quotes, JSON writes nulls, as the embedded engine does, unless the options say otherwise.
 
     Args:
@@ -65,10 +70,13 @@ class FileSink(CountingSink):
         given = {name.lower() for name in options or {}}
         defaults = {key: value for key, value in _DEFAULTS.get(format, {}).items() if key.lower() not in given}
         self.options = {**defaults, **(options or {})}
+        self._swept = False
+        self._owner: Owner | None = None
 
     def __call__(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch, under another name first."""
         spark = frame.sparkSession
+        self._sweep(spark, batch)
         goal = f"{self.path}/batch={batch}"
         if files.exists(spark, goal):
             return int(frame.count())
@@ -77,6 +85,30 @@ class FileSink(CountingSink):
         rows.write.format(self.format).options(**self.options).save(fresh)
         files.move(spark, fresh, goal)
         return int(count.get["rows"])
+
+    def require_own(self, spark: SparkSession, owner: Owner) -> None:
+        """See to it that a checkpoint may write there.
+
+        Raises:
+            SparkRunError: another one did.
+        """
+        require_own(spark, self.path, owner)
+
+    def claim(self, spark: SparkSession, owner: Owner) -> None:
+        """Mark the folder as that of a checkpoint, which is about to start."""
+        claim(spark, self.path, owner)
+        self._owner = owner
+        self._swept = False
+
+    def _sweep(self, spark: SparkSession, batch: int) -> None:
+        """Clear away what a killed process left of this batch, which is the first that comes again."""
+        if not self._swept:
+            if self._owner is not None:
+                require_still_own(spark, self.path, self._owner)
+            for name in files.names(spark, self.path):
+                if name.startswith(f"_writing-{batch}-"):
+                    files.delete(spark, f"{self.path}/{name}")
+            self._swept = True
 
     def write_all(self, frame: DataFrame) -> None:
         """Write rows that end."""
@@ -168,6 +200,12 @@ class DeclaredSinks(CountingSink):
         """Give each rows that end."""
         for sink in self.sinks:
             sink.write_all(frame)
+
+
+def file_sinks(sink: object) -> list[FileSink]:
+    """The sinks to files that a sink is made of."""
+    found = sink.sinks if isinstance(sink, DeclaredSinks) else [sink]
+    return [each for each in found if isinstance(each, FileSink)]
 
 
 def declared_sinks(app: str, connectors: Sequence[Connector]) -> dict[str, DeclaredSinks]:

@@ -22,7 +22,7 @@ from siddhi.spark.layout.ranges import by_ranges, unspread_partitions
 from siddhi.spark.layout.steps import Island, Layout, NativeStep, Spread, Step
 from siddhi.types import AttributeType
 
-__all__ = ["Island", "Layout", "NativeStep", "Spread", "cut", "stateless_island"]
+__all__ = ["Island", "Layout", "NativeStep", "Spread", "cut", "stateless_islands"]
 
 
 def cut(
@@ -79,8 +79,10 @@ def cut(
     return Layout(tuple(steps), read_only, streaming, whole.bound)
 
 
-def stateless_island(elements: Sequence[Element], bound: Collection[str] = ()) -> Island:
-    """An island of elements that keep nothing.
+def stateless_islands(elements: Sequence[Element], bound: Collection[str] = ()) -> list[Island]:
+    """Islands of elements that keep nothing: one for each stream from outside, with all that its own rows lead to.
+
+    So which rows an island takes hangs on no other stream, nor on how many elements there are.
 
     Args:
         elements: in the order of the flow.
@@ -88,7 +90,15 @@ def stateless_island(elements: Sequence[Element], bound: Collection[str] = ()) -
     """
     made = {stream for element in elements for stream in element.writes if stream not in bound}
     inputs = dict.fromkeys(stream for element in elements for stream in element.reads if stream not in made)
-    return Island(list(elements), tuple(inputs), stateless=True)
+    found = []
+    for stream in inputs:
+        led, reached = [], {stream}
+        for element in elements:
+            if reached.intersection(element.reads):
+                led.append(element)
+                reached.update(element.writes)
+        found.append(Island(led, (stream,), stateless=True))
+    return found
 
 
 def _keeps_nothing(form: Native | str) -> bool:

@@ -12,11 +12,14 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from siddhi.spark import files
+from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.streams.ahead import AHEAD
+from siddhi.spark.streams.punctuation import last_mark
 
-__all__ = ["LastTimes", "ahead_of_batch", "times_of_batch"]
+__all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "logged_watermark", "times_of_batch"]
 
 logger = logging.getLogger("siddhi")
 
@@ -28,8 +31,9 @@ class LastTimes:
         self._spark = spark
         self._name = f"{checkpoint}/siddhi/times.json"
         self.times: dict[str, int] = {}
-        if files.exists(spark, self._name):
-            self.times = {str(name): int(at) for name, at in json.loads(files.read_text(spark, self._name)).items()}
+        known = files.text_of(spark, self._name)
+        if known is not None:
+            self.times = {str(name): int(at) for name, at in json.loads(known).items()}
 
     def note(self, seen: Mapping[str, int | None]) -> None:
         """These came; written where one is later than what was known."""
@@ -39,6 +43,32 @@ class LastTimes:
         if later:
             self.times.update(later)
             files.write_text(self._spark, self._name, json.dumps(self.times, sort_keys=True))
+
+
+def last_time_in_log(spark: SparkSession, checkpoint: str, stream: str, grace: int) -> int | None:
+    """The last event time of the one stream of a checkpoint that has no last times, or None.
+
+    The watermark trails it by the grace, if it was a row that moved that last. Where a mark did, nothing but the rows that
+    still wait matters: what the watermark has passed has been released.
+    """
+    watermark = logged_watermark(spark, checkpoint)
+    if watermark is None:
+        return None
+    mark = last_mark(spark, checkpoint, stream)
+    if watermark > 0 and (mark is None or watermark + grace > mark):
+        return watermark + grace
+    waiting = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
+    found: int | None = waiting.select(F.max("list_element.max_t").alias("at")).collect()[0]["at"]
+    return found
+
+
+def logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
+    """The watermark (ms) behind the last batch that was committed, 0 where there is none yet; None without a batch."""
+    batch, _ = committed(spark, checkpoint)
+    if batch is None:
+        return None
+    told = json.loads(files.read_text(spark, f"{checkpoint}/commits/{batch}").splitlines()[1])
+    return int(told.get("nextBatchWatermarkMs", 0))
 
 
 def times_of_batch(query: Any) -> dict[str, int | None]:

@@ -16,8 +16,9 @@ from siddhi.spark.connectors.sinks import CountingSink
 from siddhi.spark.failures import run_errors
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.streams.last_times import LastTimes, ahead_of_batch, times_of_batch
-from siddhi.spark.streams.released import by_completeness, late_rows_of, numbers_of, rows_of
+from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streams.streaming import Streaming
+from siddhi.spark.workers.late import late_stream
 from siddhi.spark.workers.stateful import LATE
 
 __all__ = [
@@ -88,6 +89,7 @@ def start_query(
     name: str | None = None,
     times: LastTimes | None = None,
     first_batch: int = 0,
+    settle: Callable[[], None] | None = None,
 ) -> SparkQuery:
     """Start the one query of an app.
 
@@ -96,6 +98,7 @@ def start_query(
         trigger: Spark's, as ``{"availableNow": True}``.
         partitions: of the stateful operator.
         first_batch: the number that sinks are told of Spark's batch 0.
+        settle: called when all has been checked that can be, right before the query starts.
         times: takes the last event times before each batch is committed.
     """
     started = SparkQuery(streaming.plan.name, None)
@@ -113,6 +116,8 @@ def start_query(
             writer = writer.queryName(name)
         if trigger:
             writer = writer.trigger(**trigger)
+        if settle is not None:
+            settle()
         started.query = writer.start()
         started._begun.set()
     return started
@@ -162,7 +167,6 @@ def _taking(
     streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery, times: LastTimes | None
 ) -> Callable[[DataFrame, int], None]:
     """The function for ``foreachBatch``: deals what the operator put out to the sinks."""
-    counted_islands = _first_islands(streaming)
 
     def take(frame: DataFrame, batch: int) -> None:
         frame.persist()
@@ -174,14 +178,15 @@ def _taking(
                 times.note(times_of_batch(started.query))
             _count_ahead(streaming, started)
             for out, n in counts.items():
-                if out >= LATE and out - LATE in counted_islands:
+                if out >= LATE:
                     started.late_rows += n
             for stream, sink in sinks.items():
+                bound = late_stream(stream, streaming.late)
                 numbers = [n for n in numbers_of(streaming, stream) if n in counts]
-                if stream.endswith("__late"):
-                    late = late_rows_of(streaming, frame, stream.removesuffix("__late"), counts)
-                    if late is not None:
-                        sink(late, batch)
+                if bound is not None:
+                    teller = streaming.teller(bound)
+                    if teller is not None and LATE + teller[0] in counts:
+                        sink(late_rows_of(streaming, frame, bound), batch)
                 elif numbers:
                     sink(rows_of(streaming, frame, stream, numbers), batch)
                     started.written[stream] = started.written.get(stream, 0) + sum(counts[n] for n in numbers)
@@ -189,18 +194,6 @@ def _taking(
             frame.unpersist()
 
     return take
-
-
-def _first_islands(streaming: Streaming) -> set[int]:
-    """The islands whose late rows are counted: a row that goes to several is late once."""
-    seen: set[str] = set()
-    found = set()
-    for number in by_completeness(streaming):
-        island = streaming.streaming.islands[number]
-        if not seen.issuperset(island.inputs):
-            found.add(number)
-        seen.update(island.inputs)
-    return found
 
 
 def new_run() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -12,31 +11,36 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, SparkSetupError, did_you_mean
 from siddhi.planner import Plan
-from siddhi.spark import files
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import Settings
 from siddhi.spark.checkpoints.evolution import slot_of
-from siddhi.spark.checkpoints.manifest import Manifest, agreed, mark_closed, open_again, read_manifest
+from siddhi.spark.checkpoints.manifest import (
+    Manifest,
+    agreed,
+    forget_manifest,
+    mark_closed,
+    mark_closing,
+    open_again,
+    read_manifest,
+    refuse_lost_rows,
+    require_open,
+    write_manifest,
+)
+from siddhi.spark.checkpoints.stored import committed
+from siddhi.spark.connectors.ownership import Owner
+from siddhi.spark.connectors.sinks import FileSink, file_sinks
 from siddhi.spark.layout.feeding import require_fed
 from siddhi.spark.layout.islands import Island, Layout
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
-from siddhi.spark.streams.last_times import LastTimes
-from siddhi.spark.streams.punctuation import (
-    LAST_CLOCK,
-    IdleInputs,
-    IdleWatch,
-    interval_ms,
-    last_mark,
-    make_folders,
-    reported,
-    write_mark,
-)
+from siddhi.spark.streams.idle import IdleInputs, IdleWatch, reported
+from siddhi.spark.streams.last_times import LastTimes, last_time_in_log, logged_watermark
+from siddhi.spark.streams.punctuation import LAST_CLOCK, interval_ms, last_mark, make_folders, write_mark
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
-from siddhi.spark.workers.late import LatePolicy
+from siddhi.spark.workers.late import LatePolicy, late_stream
 from siddhi.spark.workers.stateful import ShardRange
 
 __all__ = ["Starter"]
@@ -67,47 +71,99 @@ class Starter:
         name: str | None = None,
         evolve: bool = False,
         reopen: bool = False,
+        closing: bool = False,
     ) -> SparkQuery:
-        """See :meth:`siddhi.spark.SparkRuntime.start`."""
+        """See :meth:`siddhi.spark.SparkRuntime.start`; ``closing``: it is a part of an end with 'flush'."""
         streaming_plan = self._checked(sinks)
         parallel = self.spark.sparkContext.defaultParallelism
         before = read_manifest(self.spark, checkpoint)
         partitions = min(parallel, self.settings.shards) if before is None else before.partitions
         asked = self._manifest(streaming_plan, partitions)
-        manifest, places = agreed(self.spark, checkpoint, before, asked, evolve=evolve)
+        manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
         ranges = tuple(ShardRange(slot.first, slot.accepted) for slot in slots)
-        open_again(self.spark, checkpoint, reopen=reopen)
+        was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)
+        if before is not None and not evolve:
+            refuse_lost_rows(self.spark, checkpoint, before, manifest)
+        planned = committed(self.spark, checkpoint)[1]
+        last = None if planned is None else planned + manifest.first_batch
+        owner = Owner(checkpoint, manifest.id, tuple(manifest.parents), last)
+        written = _folders(sinks)
+        for sink in written:
+            sink.require_own(self.spark, owner)
+
+        def settle() -> None:
+            # First who writes, then where: a folder that is marked has a checkpoint.
+            if manifest != before:
+                write_manifest(self.spark, checkpoint, manifest)
+            if was_closed:
+                open_again(self.spark, checkpoint)
+            for sink in written:
+                sink.claim(self.spark, owner)
+
         punctuation = make_folders(self.spark, checkpoint, self.bindings)
-        # Of one stream, the last event time follows from the watermark, which Spark logs.
-        times = LastTimes(self.spark, checkpoint) if len(self.bindings) > 1 else None
+        times = self._times(checkpoint) if streaming_plan.programs else None
         if times is not None and before is not None:
             self._remind(checkpoint, times)
         streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
-        query = start_query(
-            self.spark,
-            streaming,
-            checkpoint,
-            sinks,
-            trigger=trigger or {},
-            partitions=partitions,
-            name=name,
-            times=times,
-            first_batch=manifest.first_batch,
-        )
-        if streaming_plan.programs:
-            self._watch(query, checkpoint)
+        try:
+            query = start_query(
+                self.spark,
+                streaming,
+                checkpoint,
+                sinks,
+                trigger=trigger or {},
+                partitions=partitions,
+                name=name,
+                times=times,
+                first_batch=manifest.first_batch,
+                settle=settle,
+            )
+        except Exception:
+            if committed(self.spark, checkpoint)[1] == planned:  # Spark refused it before it did anything
+                self._unsettle(checkpoint, before, closed=was_closed)
+            raise
+        if times is not None:
+            self._watch(query, checkpoint, times)
         return query
+
+    def _times(self, checkpoint: str) -> LastTimes:
+        """The last event times; of one stream that was begun before they were kept, what can be known of them."""
+        times, graces = LastTimes(self.spark, checkpoint), self._graces()
+        if not times.times and len(graces) == 1:
+            ((stream, grace),) = graces.items()
+            times.note({stream: last_time_in_log(self.spark, checkpoint, stream, grace)})
+        return times
+
+    def _unsettle(self, checkpoint: str, before: Manifest | None, *, closed: bool) -> None:
+        """Leave a checkpoint as it was before a start that did not come about."""
+        if before is None:
+            forget_manifest(self.spark, checkpoint)
+        elif read_manifest(self.spark, checkpoint) != before:
+            write_manifest(self.spark, checkpoint, before)
+        if closed:
+            mark_closed(self.spark, checkpoint, "hold")
 
     def _remind(self, checkpoint: str, times: LastTimes) -> None:
         """Tell Spark how far every stream was: it only remembers how far all were, and would wait for each to go on."""
+        marks = self._marks(checkpoint)
+        if len(self.bindings) == 1:
+            for stream, at in marks.items():  # noted, and perhaps not written
+                if at - self._graces()[stream] > (logged_watermark(self.spark, checkpoint) or 0):
+                    write_mark(self.spark, checkpoint, stream, at)
+            return
         for stream in self.bindings:
-            known = [times.times.get(stream), last_mark(self.spark, checkpoint, stream)]
+            known = [times.times.get(stream), marks.get(stream)]
             latest = max((at for at in known if at is not None), default=None)
             if latest is not None:
                 write_mark(self.spark, checkpoint, stream, latest)
 
-    def _watch(self, query: SparkQuery, checkpoint: str) -> None:
+    def _marks(self, checkpoint: str) -> dict[str, int]:
+        """The last mark of every stream that has one."""
+        found = {stream: last_mark(self.spark, checkpoint, stream) for stream in self.bindings}
+        return {stream: at for stream, at in found.items() if at is not None}
+
+    def _watch(self, query: SparkQuery, checkpoint: str, times: LastTimes) -> None:
         """Let streams that stand still hold nobody up."""
         patience = {
             stream: interval_ms(self.spark, binding.max_idle) / 1000
@@ -115,8 +171,9 @@ class Starter:
             if binding.max_idle is not None
         }
         if patience:
+            marks, now = self._marks(checkpoint), time.monotonic()
             IdleWatch(
-                IdleInputs(self._graces(), patience, time.monotonic()),
+                IdleInputs(self._graces(), patience, now, latest=times.times, marked=marks),
                 lambda: reported(query.query),
                 lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
                 lambda: query.is_active,
@@ -133,22 +190,23 @@ class Starter:
         reopen: bool = False,
     ) -> SparkQuery:
         """See :meth:`siddhi.spark.SparkRuntime.finish`."""
-        now = {"availableNow": True}
-        first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen)
+        now, flush = {"availableNow": True}, self.settings.flush
+        first = self.start(checkpoint, sinks, tables, trigger=now, evolve=evolve, reopen=reopen, closing=flush)
         first.await_termination()
         graces = self._graces()
         ends = {}
-        if self.settings.flush:
+        if flush:
+            mark_closing(self.spark, checkpoint)
             ends = dict.fromkeys(self.bindings, _FAR)
         else:
-            last = self._last_time(first, checkpoint, graces)
+            last = self._last_time(first, checkpoint)
             if last is not None:
                 ends = {stream: last + grace + 1 for stream, grace in graces.items()}
         for stream, end in ends.items():
             write_mark(self.spark, checkpoint, stream, end)
-        query = self.start(checkpoint, sinks, tables, trigger={"availableNow": True})
+        query = self.start(checkpoint, sinks, tables, trigger=now, closing=flush)
         query.await_termination()
-        mark_closed(self.spark, checkpoint, "flush" if self.settings.flush else "hold")
+        mark_closed(self.spark, checkpoint, "flush" if flush else "hold")
         query.late_rows += first.late_rows
         query.ahead_rows += first.ahead_rows
         for stream, n in first.written.items():
@@ -157,11 +215,7 @@ class Starter:
 
     def output(self, stream: str, tables: Mapping[str, bytes]) -> DataFrame:
         """A stream as a streaming DataFrame with ``_timestamp``; it keeps its state in the checkpoint of who starts it."""
-        base = stream.removesuffix("__late")
-        if self.late == "side" and base != stream:
-            steps = [step for step in self.layout.steps if not isinstance(step, Island) or base in step.inputs]
-        else:
-            steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
+        steps = [step for step in self.layout.steps if not isinstance(step, Island) or stream in step.produced]
         alone = replace(self, layout=replace(self.layout, steps=tuple(steps)))
         self._checked([stream])
         return alone._output(stream, tables)
@@ -185,10 +239,9 @@ class Starter:
                 f"spark.conf.set('{name}', '{STATE_STORE}'), or call start(...), which does"
             )
         released = streaming.released(self.spark)
-        if stream.endswith("__late"):
-            late = late_rows_of(streaming, released, stream.removesuffix("__late"))
-            assert late is not None
-            return late
+        late = late_stream(stream, self.late)
+        if late is not None:
+            return late_rows_of(streaming, released, late)
         return rows_of(streaming, released, stream, numbers_of(streaming, stream))
 
     def _lowered(
@@ -242,19 +295,29 @@ class Starter:
         made = {stream for island in self.layout.islands for stream in island.produced}
         made |= {stream for step in self.layout.native_steps for stream in step.element.writes}
         for stream in sinks:
-            base = stream.removesuffix("__late") if self.late == "side" else stream
-            if base not in (self.plan.streams if base != stream else made):
+            late = late_stream(stream, self.late)
+            if late is not None:
+                if late not in self.bindings:
+                    raise ValueError(
+                        f"late rows are those of streams that are bound, and '{late}' is not{did_you_mean(late, self.bindings)}"
+                    )
+                continue
+            if stream not in made:
                 raise ValueError(f"no query fills stream '{stream}'{did_you_mean(stream, made)}")
-            held = self.plan.streams[base].attributes
+            held = self.plan.streams[stream].attributes
             if any(str(attribute.type) == "object" for attribute in held):
-                raise ValueError(f"stream '{base}' has an attribute of type object, which can't leave an engine")
-            require_fed(self.plan, self.layout, base, self.bindings)
+                raise ValueError(f"stream '{stream}' has an attribute of type object, which can't leave an engine")
+            require_fed(self.plan, self.layout, stream, self.bindings)
         refuse_chains(self.plan, self.layout)
         refuse_stored_aggregations(self.plan, self.layout.islands)
-        found = plan_streaming(self.plan, self.layout, list(sinks), shards=self.settings.shards)
-        if not found.programs and len(self.bindings) > 1:
-            found = plan_streaming(self.plan, self.layout, list(sinks), always=True, shards=self.settings.shards)
-        return found
+        looked_at = [name for name in (late_stream(sink, self.late) for sink in sinks) if name is not None]
+
+        def planned(*, always: bool) -> StreamingPlan:
+            shards = self.settings.shards
+            return plan_streaming(self.plan, self.layout, list(sinks), always=always, shards=shards, late=looked_at)
+
+        found = planned(always=False)
+        return planned(always=True) if not found.programs and len(self.bindings) > 1 else found
 
     def punctuate(self, checkpoint: str, stream: str, clock: int) -> None:
         """See :meth:`siddhi.spark.SparkRuntime.punctuate`."""
@@ -263,7 +326,7 @@ class Starter:
             raise ValueError("a stream ends with finish(...), not with a time after the year 9000")
         if read_manifest(self.spark, checkpoint) is None:
             raise SparkRunError(f"there is no checkpoint {checkpoint}: start the app first")
-        open_again(self.spark, checkpoint, reopen=False)
+        require_open(self.spark, checkpoint)
         write_mark(self.spark, checkpoint, stream, at)
 
     def _graces(self) -> dict[str, int]:
@@ -272,11 +335,8 @@ class Starter:
             for stream, binding in self.bindings.items()
         }
 
-    def _last_time(self, query: SparkQuery, checkpoint: str, graces: Mapping[str, int]) -> int | None:
-        """The last event time of the whole input: of one source it follows from the watermark, which is in the log."""
-        watermark = _logged_watermark(self.spark, checkpoint)
-        if len(graces) == 1 and watermark:
-            return watermark + next(iter(graces.values()))
+    def _last_time(self, query: SparkQuery, checkpoint: str) -> int | None:
+        """The last event time of the whole input; None where it had no rows."""
         last = LastTimes(self.spark, checkpoint)
         for _, times in reported(query.query):
             last.note(times)
@@ -309,15 +369,21 @@ def refuse_chains(plan: Plan, layout: Layout) -> None:
         raise SparkLoweringError(errors)
 
 
+def _folders(sinks: Mapping[str, Sink]) -> list[FileSink]:
+    """The sinks to files.
+
+    Raises:
+        ValueError: two write to one folder.
+    """
+    found: dict[str, FileSink] = {}
+    for stream, sink in sinks.items():
+        for each in file_sinks(sink):
+            folder = each.path.rstrip("/")
+            if folder in found:
+                raise ValueError(f"the sink of '{stream}' writes to {folder}, as does another one: give each a folder")
+            found[folder] = each
+    return list(found.values())
+
+
 def _described(binding: Binding) -> list[str]:
     return [binding.timestamp, binding.watermark or "", *binding.sequence, *binding.sources]
-
-
-def _logged_watermark(spark: SparkSession, checkpoint: str) -> int | None:
-    """The watermark of the last batch, out of Spark's log of offsets."""
-    numbers = [int(name) for name in files.names(spark, f"{checkpoint}/offsets") if name.isdigit()]
-    if not numbers:
-        return None
-    lines = files.read_text(spark, f"{checkpoint}/offsets/{max(numbers)}").splitlines()
-    watermark = json.loads(lines[1]).get("batchWatermarkMs", 0)
-    return int(watermark) or None

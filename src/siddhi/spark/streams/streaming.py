@@ -15,7 +15,7 @@ from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column
 from siddhi.spark.catalyst.island_rows import TICK, door_columns, shard_of_row, shards_of_row
 from siddhi.spark.catalyst.native import project
-from siddhi.spark.layout.islands import Island, Layout, NativeStep, stateless_island
+from siddhi.spark.layout.islands import Island, Layout, NativeStep, stateless_islands
 from siddhi.spark.layout.naming import app_called
 from siddhi.spark.streams.ahead import behind_clock
 from siddhi.spark.workers.late import LatePolicy
@@ -24,7 +24,7 @@ from siddhi.spark.workers.program import IslandProgram, TableFeed, slots_of, wri
 from siddhi.spark.workers.stateful import IslandProcessor, ShardRange
 from siddhi.types import AttributeType
 
-__all__ = ["Streaming", "StreamingPlan", "plan_streaming", "sources_of"]
+__all__ = ["Streaming", "StreamingPlan", "plan_streaming", "sources_of", "takes_all"]
 
 _MARK = "__punctuation"
 
@@ -47,25 +47,34 @@ class StreamingPlan:
 
 
 def plan_streaming(
-    plan: Plan, layout: Layout, wanted: Sequence[str], *, always: bool = False, shards: int | None = None
+    plan: Plan,
+    layout: Layout,
+    wanted: Sequence[str],
+    *,
+    always: bool = False,
+    shards: int | None = None,
+    late: Sequence[str] = (),
 ) -> StreamingPlan:
     """The islands of a stream that puts out the wanted streams.
 
     Native steps in front of an island are expressions of its input; what else they fill goes, if anything in the app keeps
-    state, through an island of its own that keeps none, so that it comes out in the same query.
+    state, through islands that keep none, one for each stream that comes in, so that it comes out in the same query.
 
     Args:
         always: take that way although nothing keeps state.
         shards: of an island; needed where labels of ranges are spread over them.
+        late: bound streams whose late rows are put out. One that reaches no island with all of its rows, as they were bound,
+            gets an island without elements, which only sees which of them are late.
     """
     islands = list(layout.islands)
+    watched = [stream for stream in late if not any(takes_all(island, stream) for island in islands)]
     native = [
         stream
         for stream in wanted
         if any(stream in step.element.writes for step in layout.native_steps)
         and not any(stream in island.inputs and stream in island.produced for island in islands)
     ]
-    if not islands and (not always):
+    if not islands and not watched and not always:
         return StreamingPlan((), (), (), tuple(native))
     if native:
         needed: list[NativeStep] = []
@@ -74,7 +83,9 @@ def plan_streaming(
             if streams.intersection(step.element.writes):
                 needed.append(step)
                 streams.update(step.element.reads)
-        islands.append(stateless_island([step.element for step in reversed(needed)], layout.bound))
+        islands += stateless_islands([step.element for step in reversed(needed)], layout.bound)
+    watched = [stream for stream in watched if not any(takes_all(island, stream) for island in islands)]
+    islands += [Island([], (stream,), stateless=True) for stream in watched]
     programs = []
     outputs: list[tuple[str, int, int]] = []
     for number, island in enumerate(islands):
@@ -93,6 +104,17 @@ def sources_of(plan: Plan, layout: Layout, streaming: StreamingPlan, bound: Coll
         if wanted.intersection(step.element.writes):
             wanted.update(step.element.reads)
     return [stream for stream in plan.streams if stream in bound and stream in wanted]
+
+
+def takes_all(island: Island, stream: str) -> bool:
+    """Whether all rows of a bound stream, as they were bound, come to some shard of an island."""
+    return stream in island.inputs and not _by_labels(island, stream)
+
+
+def _by_labels(island: Island, stream: str) -> bool:
+    """Whether rows go to the shards of labels that hold for them, which may be none."""
+    keys = None if island.key is None else island.key.streams[stream]
+    return bool(keys and keys[0].labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +205,21 @@ class Streaming:
         bases = self.bases(spark)
         programs = self.streaming.programs
         slots, columns = slots_of([tuple(AttributeType(kind) for kind in p.kinds) for p in programs])
+        native = [step.element.name for step in self.layout.native_steps]
+        own = len(self.layout.islands)  # islands behind those of the layout do all native steps themselves
         by_base: dict[str, list[tuple[int, int, Branch, tuple[int, ...]]]] = {stream: [] for stream in bases}
         for at, (island, program) in enumerate(zip(self.streaming.islands, programs, strict=True)):
             for number, (stream, _) in enumerate(program.inputs):
-                first = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
-                for branch in self.branches(bases, stream, island.names):
+                readers = [places.get(e.name, -1) for e in island.elements if stream in e.reads]
+                first = min(readers, default=-1)
+                for branch in self.branches(bases, stream, island.names if at < own else native):
                     origin = next(name for name, base in bases.items() if base is branch.base)
                     by_base[origin].append((at, number, branch, (*branch.path, first)))
             if program.ticks:
                 for stream, base in bases.items():
                     by_base[stream].append((at, TICK, Branch(base, ()), ()))
-        by_base = {origin: found for origin, found in by_base.items() if found}
+        by_base = {origin: self._first_told(origin, found) for origin, found in by_base.items() if found}
+        copies = self._spreads or any(len(found) > 1 for found in by_base.values())
         paths = sorted({path for found in by_base.values() for *_, path in found})
         sources = {bases[origin].source for origin in by_base}
         frames = []
@@ -202,16 +228,21 @@ class Streaming:
             carried = [F.col(TIME), F.lit(base.source).alias("source")]
             carried += [F.col(f"{SEQUENCE}{n}") for n in range(base.sequence)]
             observed = base.frame.observe(f"siddhi_{origin}", F.max(F.col(TIME)).alias("last"))
-            made = [
-                (branch.condition, self._fields(at, number, branch, paths.index(path), columns[at], slots))
-                for at, number, branch, path in found
-            ]
-            if len(made) == 1:
-                ((condition, fields),) = made
-                frames.append((observed if condition is None else observed.where(condition)).select(*carried, *fields))
+            if len(found) == 1:
+                ((at, number, branch, path),) = found
+                fields = self._fields(at, number, branch, paths.index(path), columns[at], slots)
+                kept = observed if branch.condition is None else observed.where(branch.condition)
+                frames.append(kept.select(*carried, *fields))
                 continue
             # One pass: every row becomes as many as branches let it through.
-            structs = [F.struct(*fields) if c is None else F.when(c, F.struct(*fields)) for c, fields in made]
+            structs = []
+            told = F.lit(False)
+            for at, number, branch, path in found:
+                copy = F.when(told, 1).otherwise(0)
+                fields = self._fields(at, number, branch, paths.index(path), columns[at], slots, copy)
+                made = F.struct(*fields)
+                structs.append(made if branch.condition is None else F.when(branch.condition, made))
+                told = told | self._reaches(at, number, branch)
             frames.append(observed.select(*carried, F.inline(F.array_compact(F.array(*structs)))))
         rows = frames[0]
         for frame in frames[1:]:
@@ -222,7 +253,7 @@ class Streaming:
                 None,
                 next(iter(sources)) if len(sources) == 1 else None,
                 *(None for _ in range(self._sequence)),
-                0 if len(paths) == 1 and not self._spreads else None,
+                0 if len(paths) == 1 and not copies else None,
             ),
             island=0 if len(programs) == 1 else None,
         )
@@ -233,8 +264,42 @@ class Streaming:
         if self._spreads:
             # The first of a row's shards tells of it where it is late.
             rows = rows.select("*", F.posexplode(F.col("shards")).alias("copy", "shard"))
-            rows = rows.withColumn("place", F.when(F.col("copy") > 0, F.col("place") + 1).otherwise(F.col("place")))
+            again = F.when(F.col("copy") > 0, 1).otherwise(0)
+            rows = rows.withColumn("place", F.col("place").bitwiseOR(again))
         return rows.select("shard", *sent), layout
+
+    def _first_told(
+        self, origin: str, found: list[tuple[int, int, Branch, tuple[int, ...]]]
+    ) -> list[tuple[int, int, Branch, tuple[int, ...]]]:
+        """The ways of rows into islands, beginning with the one that tells which of them are late; those last that may lead
+        to no shard."""
+        teller = self.teller(origin)
+
+        def rank(way: tuple[int, int, Branch, tuple[int, ...]]) -> int:
+            at, number, branch, _ = way
+            if (at, number) == teller and branch.path == ():
+                return 0
+            if number == TICK:
+                return 2
+            return 3 if _by_labels(self.streaming.islands[at], self.streaming.programs[at].inputs[number][0]) else 1
+
+        return sorted(found, key=rank)
+
+    def _reaches(self, at: int, number: int, branch: Branch) -> Column:
+        """Whether a row comes to a shard this way."""
+        island, program = self.streaming.islands[at], self.streaming.programs[at]
+        kept = F.lit(True) if branch.condition is None else branch.condition
+        if number == TICK or not _by_labels(island, program.inputs[number][0]):
+            return kept
+        shards = shards_of_row(island, program, self.plan, number, branch, self.shards, self.ranges[at].first)
+        return kept & (F.size(shards) > 0)
+
+    def teller(self, stream: str) -> tuple[int, int] | None:
+        """Where all rows of a bound stream come by that tells of those that are late: the numbers of island and input."""
+        for at, (island, program) in enumerate(zip(self.streaming.islands, self.streaming.programs, strict=True)):
+            if takes_all(island, stream):
+                return at, [name for name, _ in program.inputs].index(stream)
+        return None
 
     @property
     def _spreads(self) -> bool:
@@ -249,7 +314,9 @@ class Streaming:
         place: int,
         columns: Sequence[int],
         slots: Sequence[AttributeType],
+        copy: Column | None = None,
     ) -> list[Column]:
+        """What a row becomes on one of its ways. ``copy``: 1 where another way tells of the row if it is late, else 0."""
         island, program = self.streaming.islands[at], self.streaming.programs[at]
         door = door_columns(program, self.plan, number, branch)
         filled = dict(zip(columns, door, strict=True))
@@ -259,7 +326,7 @@ class Streaming:
         return [
             targets(island, program, self.plan, number, branch, self.shards, first).alias(name),
             F.lit(at).alias("island"),
-            F.lit(2 * place).alias("place"),  # and one more for what is a copy
+            (F.lit(2 * place) if copy is None else F.lit(2 * place) + copy).alias("place"),
             *(filled.get(n, nothing).cast(SPARK_TYPES[slot]).alias(f"d{n}") for n, slot in enumerate(slots)),
         ]
 
@@ -269,7 +336,8 @@ def watermarked(spark: SparkSession, binding: Binding, punctuation: str | None) 
     time = event_timestamp(binding.frame, binding.timestamp).alias("__at")
     frame = binding.frame.select("*", time, F.lit(False).alias(_MARK))
     if punctuation is not None:
-        marks = spark.readStream.schema("__at timestamp").parquet(punctuation)
+        # Spark deletes those of a batch once it has been committed and the next one is planned.
+        marks = spark.readStream.schema("__at timestamp").option("cleanSource", "delete").parquet(punctuation)
         frame = frame.unionByName(marks.select("*", F.lit(True).alias(_MARK)), allowMissingColumns=True)
     frame = frame.withWatermark("__at", binding.watermark or "0 seconds")
     # One comparison over mark and time: a condition on the mark alone would be pushed below the watermark.

@@ -4,17 +4,18 @@ out. They pass the Pandas bridge as bytes, so a null stays a null and a long a l
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from siddhi.spark.workers.program import IslandProgram, OutputShape
 from siddhi.spark.workers.shard import ARROW_TYPES
 from siddhi.spark.workers.worker import spare_modules
 
-__all__ = ["PACKED", "RELEASED", "RowLayout", "pack_rows", "packed", "unpack_output", "unpacked"]
+__all__ = ["PACKED", "RELEASED", "RowLayout", "pack_rows", "packed", "unpack_late", "unpack_output", "unpacked"]
 
 PACKED = "shard int, n bigint, rows binary"
 """Schema of what goes into the stateful operator."""
@@ -129,30 +130,52 @@ def _slim(rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: Row
     return pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def unpack_output(
-    shape: OutputShape, *, time_first: bool = False, skip: int = 0
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def unpack_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` that makes rows of what the stateful operator put out for one stream.
 
     Its input has one binary column; its output ``__t``, then ``c0`` to ``cn``.
 
     Args:
         shape: of the stream.
-        time_first: event time is the first column, not the last, as in rows that came in.
-        skip: how many columns stand before the attributes.
     """
-    types = [ARROW_TYPES[kind] for kind in shape.types]
-    names = ["__t", *(f"c{n}" for n in range(len(types)))]
+
+    def columns_of(rows: pa.RecordBatch) -> list[pa.Array]:
+        return [rows.column(rows.num_columns - 1), *rows.columns[: len(shape.types)]]
+
+    return _unpack(columns_of, shape.types)
+
+
+def unpack_late(
+    kinds: Sequence[str], ordering: int, source: int
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The same for late rows, which are as they came in, those of one bound stream.
+
+    Args:
+        kinds: of the columns of the door.
+        ordering: how many columns that order stand before them; the first is event time, the second the source.
+        source: of the stream.
+    """
+
+    def columns_of(rows: pa.RecordBatch) -> list[pa.Array]:
+        mine = rows.filter(pc.equal(rows.column(1), source))
+        return [mine.column(0), *mine.columns[ordering : ordering + len(kinds)]]
+
+    return _unpack(columns_of, kinds)
+
+
+def _unpack(
+    columns_of: Callable[[pa.RecordBatch], list[pa.Array]], kinds: Sequence[str]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    types = [pa.int64(), *(ARROW_TYPES[kind] for kind in kinds)]
+    names = ["__t", *(f"c{n}" for n in range(len(kinds)))]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         spare_modules()
         for batch in batches:
             for data in batch.column(0):
-                rows = unpacked(data.as_py())
-                columns = [rows.column(0 if time_first else rows.num_columns - 1)]
-                columns += [
-                    rows.column(n) if rows.column(n).type == type_ else rows.column(n).cast(type_)
-                    for n, type_ in enumerate(types, skip)
+                columns = [
+                    column if column.type == type_ else column.cast(type_)
+                    for column, type_ in zip(columns_of(unpacked(data.as_py())), types, strict=True)
                 ]
                 yield pa.RecordBatch.from_arrays(columns, names=names)
 

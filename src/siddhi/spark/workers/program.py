@@ -91,7 +91,8 @@ class IslandProgram:
         ticks: whether every event of the app moves its clock, not only those that come in; then rows whose first column
             is -1 are nothing but time.
         fills: tables that are only read, and the streams that fill them.
-        forgiven: streams whose events may fail: @OnError says what happens to them.
+        forgiven: origins of errors that don't end the query: streams whose @OnError says what happens to events that fail,
+            and tables that the app writes, where a primary key may refuse a row.
         random: whether it makes UUIDs, which must be the same where its work is done again.
         timed: whether time alone makes it put something out.
         tables: rows of tables that are only read.
@@ -199,7 +200,10 @@ def write_program(
         timed=_is_timed(plan, island),
         fills=tuple(cut.fills.items()),
         modules=modules_of(cut.text),
-        forgiven=tuple(stream.id for stream in plan.streams.values() if _forgives(stream)),
+        forgiven=(
+            *(stream.id for stream in plan.streams.values() if _forgives(stream)),
+            *(f"table '{name}'" for name in plan.tables if name not in cut.fills),
+        ),
         labels=tuple((label, shard_of_key([label], shards or 1)) for label in labels),
         shards=shards or 1,
     )

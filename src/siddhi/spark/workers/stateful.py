@@ -58,8 +58,8 @@ class IslandProcessor(StatefulProcessor):
     Args:
         programs: of the islands.
         shards: how many there are for each.
-        ordering: how many columns of packed rows order them; the first is event time, the last is even where a row is not the
-            copy of one that went to another shard.
+        ordering: how many columns of packed rows order them; the first is event time, the last is odd where another copy of the row
+            tells of it if it is late.
         run: identifies the run of the query, for engines kept between batches.
         late: what happens to rows that come behind the watermark.
         last_clock: with what the clock of a flushed stream ends: from this watermark on time goes on to the end.
@@ -114,7 +114,10 @@ class IslandProcessor(StatefulProcessor):
         for frame in rows:
             for data in frame["rows"]:
                 batch = unpacked(data)
-                if watermark <= 0 or pc.min(batch.column(0)).as_py() >= watermark:
+                first = pc.min(batch.column(0)).as_py()
+                if first < 0 and watermark <= 0:  # Spark's begins at 0, and would never pass others before these
+                    raise SparkRunError(self._before_1970(shard, first))
+                if first >= watermark:
                     kept.append((data, batch))
                     continue
                 is_late = pc.less(batch.column(0), watermark)
@@ -122,7 +125,9 @@ class IslandProcessor(StatefulProcessor):
                 batch = batch.filter(pc.invert(is_late))
                 if batch.num_rows:
                     kept.append((packed(batch), batch))
-        self._waiting.add(self._query, shard, kept)
+        island = self._island(shard)
+        # What is there to see late rows alone keeps none.
+        self._waiting.add(self._query, shard, kept if island is None or self._programs[island].names else ())
         for batch in filter(len, late):
             if self._late == "error":
                 n = batch.num_rows
@@ -131,7 +136,7 @@ class IslandProcessor(StatefulProcessor):
                     f"the first at {batch.column(0)[0].as_py()} (late='error')"
                 )
             blob = packed(batch) if self._late == "side" else b""
-            yield _released(LATE + (self._island(shard) or 0), shard, batch.num_rows, blob)
+            yield _released(LATE + (island or 0), shard, batch.num_rows, blob)
 
     def handleExpiredTimer(
         self,
@@ -144,7 +149,7 @@ class IslandProcessor(StatefulProcessor):
         shard_number = int(key[0])
         fired = None if expiredTimerInfo is None else expiredTimerInfo.getExpiryTimeInMs()
         island = self._island(shard_number)
-        if island is None:
+        if island is None or not self._programs[island].names:
             self._retire(shard_number, fired)
             return
         program = self._programs[island]
@@ -173,6 +178,14 @@ class IslandProcessor(StatefulProcessor):
     def _island(self, shard: int) -> int | None:
         """The number of the island of a shard; None where it has been retired."""
         return next((n for n, held in enumerate(self._ranges) if 0 <= shard - held.first < self._shards), None)
+
+    def _before_1970(self, shard: int, at: int) -> str:
+        program = self._programs[self._island(shard) or 0]
+        streams = " or ".join(name for name, _ in program.inputs)
+        return (
+            f"{program.app}: a row of {streams} has event time {at} ms, which is before 1970, where time on Spark's "
+            "streams begins: filter such rows before the stream is bound"
+        )
 
     def _retire(self, shard: int, fired: int | None) -> None:
         """Forget a shard that nobody wants any more."""
@@ -212,7 +225,7 @@ class IslandProcessor(StatefulProcessor):
 
 
 def _told_once(rows: pa.RecordBatch, place: int) -> pa.RecordBatch:
-    """Rows without copies of what goes to other shards, too: their place is odd."""
+    """Rows that no other copy tells of: their place is even."""
     return rows.filter(pc.equal(pc.bit_wise_and(rows.column(place), 1), 0))
 
 

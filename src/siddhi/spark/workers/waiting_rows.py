@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.worker import Kept
 
-__all__ = ["WaitingRows", "new_token"]
+__all__ = ["WaitingRows", "in_order", "new_token"]
 
 _MOST_BYTES = 256 << 20
 _kept: Kept[list[pa.RecordBatch]] = Kept(_MOST_BYTES)
@@ -76,7 +76,7 @@ class WaitingRows:
         for batch in rest:
             bounds = pc.min_max(batch.column(0)).as_py()
             self._pending.appendValue((packed(batch), bounds["min"], bounds["max"], batch.num_rows))
-        return self._in_order(ready), rest, new_token() if rest else _NONE
+        return in_order(ready, self._ordering), rest, new_token() if rest else _NONE
 
     def rearm(
         self, query: str, shard: int, rest: list[pa.RecordBatch], token: int, due: int | None, fired: int | None
@@ -149,13 +149,34 @@ class WaitingRows:
             self._timer.update((at, token))
         self._told[shard] = (at, token)
 
-    def _in_order(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-        (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
-        times = batch.column(0).to_numpy()
-        if np.all(times[1:] > times[:-1]):
-            return batch
-        keys = [(f"o{n}", "ascending") for n in range(self._ordering)]
-        return batch.take(pc.sort_indices(batch, sort_keys=keys))
+
+def in_order(batches: list[pa.RecordBatch], ordering: int) -> pa.RecordBatch:
+    """Rows in the order of their first columns; what is equal there goes by its values, the same whenever it is done again."""
+    (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    times = batch.column(0).to_numpy()
+    if np.all(times[1:] > times[:-1]):
+        return batch
+    # By ordinal: the names of a door are those of an app, which may be anything.
+    batch = batch.rename_columns([f"o{n}" for n in range(batch.num_columns)])
+    keys = [(f"o{n}", "ascending") for n in range(batch.num_columns)]
+    ordered = batch.take(pc.sort_indices(batch, sort_keys=keys[:ordering]))
+    if _has_ties(ordered, ordering):
+        ordered = batch.take(pc.sort_indices(batch, sort_keys=keys))
+    return ordered
+
+
+def _has_ties(rows: pa.RecordBatch, ordering: int) -> bool:
+    """Whether neighbours are equal in all of the first columns."""
+    equal = np.ones(rows.num_rows - 1, bool)
+    for n in range(ordering):
+        column = rows.column(n)
+        if column.null_count:  # of rows that an earlier version put there
+            column = pc.fill_null(column, -1)
+        values = column.to_numpy()
+        equal &= values[1:] == values[:-1]
+        if not equal.any():
+            return False
+    return True
 
 
 def _divided(batches: list[pa.RecordBatch], watermark: int) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:

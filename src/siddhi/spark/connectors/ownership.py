@@ -1,0 +1,78 @@
+"""To which checkpoint a folder of output belongs: batches of another one have the same numbers, and would pass for written."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from siddhi.errors import SparkRunError
+from siddhi.spark import files
+
+__all__ = ["Owner", "claim", "require_own", "require_still_own"]
+
+_BATCH = re.compile(r"batch=(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A checkpoint that writes.
+
+    Attributes:
+        checkpoint: its folder, for messages.
+        id: of the checkpoint.
+        parents: of those it was migrated from.
+        last: the number of the last batch that was planned, as sinks know it; None: there was none.
+    """
+
+    checkpoint: str
+    id: str
+    parents: tuple[str, ...] = ()
+    last: int | None = None
+
+
+def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
+    """See to it that a checkpoint may write to a folder, and change nothing yet.
+
+    A folder without a mark is that of a checkpoint whose batches it may hold, and so is that of a checkpoint it was migrated
+    from.
+
+    Raises:
+        SparkRunError: another checkpoint wrote what is there.
+    """
+    mark = files.text_of(spark, _name(folder))
+    if mark == owner.id:
+        return
+    there = [int(found[1]) for name in files.names(spark, folder) if (found := _BATCH.fullmatch(name))]
+    may_be_own = mark is None or mark in owner.parents
+    if not there or (may_be_own and owner.last is not None and max(there) <= owner.last):
+        return
+    raise SparkRunError(
+        f"folder {folder} holds batches that checkpoint {owner.checkpoint} did not write: batches of the same number would "
+        "pass for written. Give a folder of its own, or empty this one first"
+    )
+
+
+def claim(spark: SparkSession, folder: str, owner: Owner) -> None:
+    """Mark a folder as that of a checkpoint; see :func:`require_own`."""
+    if files.text_of(spark, _name(folder)) != owner.id:
+        files.make_folder(spark, folder)
+        files.write_text(spark, _name(folder), owner.id)
+
+
+def require_still_own(spark: SparkSession, folder: str, owner: Owner) -> None:
+    """See to it that nobody else has claimed a folder since.
+
+    Raises:
+        SparkRunError: somebody has.
+    """
+    if files.text_of(spark, _name(folder)) != owner.id:
+        raise SparkRunError(
+            f"folder {folder} was taken over by another checkpoint than {owner.checkpoint}, or emptied while it was written to: "
+            "give each checkpoint a folder of its own"
+        )
+
+
+def _name(folder: str) -> str:
+    return f"{folder}/_siddhi"

@@ -1,0 +1,122 @@
+"""The end of a stream, again and again: time ends at its last event, whatever else has moved the watermark."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from siddhi.errors import SparkRunError
+
+pytestmark = pytest.mark.spark
+APP = """@app:name('Ends')
+define stream S (ts long, k string, v int);
+@info(name = 'periods') from S#window.timeBatch(10 sec, 0) select k, sum(v) as s group by k insert into Out;
+"""
+NOW = {"availableNow": True}
+
+
+def put(folder: Path, name: str, rows: list[tuple]) -> None:
+    folder.mkdir(exist_ok=True)
+    types = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("v", pa.int32())])
+    columns = [pa.array(values, field.type) for values, field in zip(zip(*rows), types)]
+    pq.write_table(pa.Table.from_arrays(columns, schema=types), folder / f"{name}.parquet")
+
+
+def bound(spark, folder: Path, app: str = APP, max_idle: str | None = None, **options):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(app, spark, shards=2, **options)
+    rows = spark.readStream.schema("ts bigint, k string, v int").parquet(str(folder))
+    runtime.bind("S", rows, timestamp="ts", watermark="10 seconds", max_idle=max_idle)
+    return runtime
+
+
+def down(frame, batch):
+    raise RuntimeError("the sink is down")
+
+
+def test_time_ends_at_the_last_event_whatever_moved_the_watermark(spark, tmp_path):
+    from siddhi.spark import MemorySink
+
+    put(tmp_path / "in", "a", [(1000, "a", 1)])
+    checkpoint, out = str(tmp_path / "checkpoint"), MemorySink()
+    runtime = bound(spark, tmp_path / "in")
+    runtime.start(checkpoint, {"Out": out}, trigger=NOW).await_termination()
+    (tmp_path / "checkpoint" / "siddhi" / "times.json").unlink()  # as one that was begun before it was kept
+    runtime.punctuate("S", 5000)
+    marks = list((tmp_path / "checkpoint" / "siddhi" / "punctuation" / "S").glob("mark-*"))
+    assert [mark.name.split("-")[1] for mark in marks] == ["15000"]
+    runtime.finish(checkpoint, {"Out": out})
+    assert not marks[0].exists()  # the query has passed it
+    runtime.finish(checkpoint, {"Out": out}, reopen=True)
+    assert out.rows == []  # the period ends at 10000
+    put(tmp_path / "in", "b", [(10_500, "a", 2)])
+    spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")  # for the queries of the user
+    try:
+        runtime.finish(checkpoint, {"Out": out}, reopen=True)
+        assert spark.conf.get("spark.sql.streaming.noDataMicroBatches.enabled") == "false"
+    finally:
+        spark.conf.unset("spark.sql.streaming.noDataMicroBatches.enabled")
+    assert out.rows == [("a", 1, 1000)]
+
+
+def test_a_stream_that_stands_still_at_a_restart_releases_what_waits(spark, tmp_path):
+    from siddhi.spark import MemorySink
+
+    put(tmp_path / "in", "a", [(1000, "a", 1), (11_500, "b", 2)])
+    checkpoint, out = str(tmp_path / "checkpoint"), MemorySink()
+    bound(spark, tmp_path / "in").start(checkpoint, {"Out": out}, trigger=NOW).await_termination()
+    released = threading.Event()
+
+    def take(frame, batch):
+        out(frame, batch)
+        released.set()
+
+    query = bound(spark, tmp_path / "in", max_idle="100 milliseconds").start(checkpoint, {"Out": take})
+    assert released.wait(60)
+    query.stop()
+    assert out.rows == [("a", 1, 1000)]
+    bound(spark, tmp_path / "in").finish(checkpoint, {"Out": out})
+    assert out.rows == [("a", 1, 1000)]
+
+
+def test_an_end_that_failed_moves_time_no_further_than_one_that_did_not(spark, tmp_path):
+    from siddhi.spark import MemorySink
+
+    put(tmp_path / "in", "a", [(1000, "a", 1), (1001, "b", 1)])
+    app = APP + "partition with (k of S) begin from S select k, count() as c insert into Counts; end;"
+    checkpoint, out, counts = str(tmp_path / "checkpoint"), MemorySink(), MemorySink()
+    runtime = bound(spark, tmp_path / "in", app)
+    with pytest.raises(Exception, match="the sink is down"):
+        runtime.finish(checkpoint, {"Out": out, "Counts": down})
+    runtime.finish(checkpoint, {"Out": out, "Counts": counts})
+    assert out.rows == []
+    assert sorted(counts.rows) == [("a", 1, 1000), ("b", 1, 1001)]
+
+
+def test_from_a_flush_that_failed_only_another_one_goes_on(spark, tmp_path):
+    from siddhi.spark import MemorySink
+
+    put(tmp_path / "in", "a", [(1000, "a", 1)])
+    checkpoint, out = str(tmp_path / "checkpoint"), MemorySink()
+    runtime = bound(spark, tmp_path / "in", end_of_input="flush")
+    with pytest.raises(Exception, match="the sink is down"):
+        runtime.finish(checkpoint, {"Out": down})
+    for go_on in (
+        lambda: runtime.start(checkpoint, {"Out": out}, trigger=NOW),
+        lambda: runtime.punctuate("S", 2_000, checkpoint=checkpoint),
+        lambda: bound(spark, tmp_path / "in").finish(checkpoint, {"Out": out}, reopen=True),
+    ):
+        with pytest.raises(SparkRunError, match="'flush' failed after time had gone to its end; call it again"):
+            go_on()
+    runtime.finish(checkpoint, {"Out": out})
+    assert out.rows == [("a", 1, 1000)]
+    with pytest.raises(SparkRunError, match="is closed: its stream has ended; time has gone to its end there"):
+        runtime.start(checkpoint, {"Out": out}, reopen=True)
