@@ -79,7 +79,7 @@ def test_streams_are_warned_of_too_where_they_start():
         runtime.finish("checkpoint", {})  # once is enough
     strict = SparkRuntime(app, None, strict=True)
     for call in (strict.start, strict.finish):
-        with pytest.raises(SparkLoweringError, match="run on one shard") as caught:
+        with pytest.raises(SparkLoweringError, match="runs on one shard") as caught:
             call("checkpoint", {})
         assert (caught.value.code, caught.value.line) == ("E410", 3)
 
