@@ -47,6 +47,7 @@ from siddhi.spark.failures import BadRowError, run_errors
 from siddhi.spark.layout.explain import explain_layout
 from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above
 from siddhi.spark.layout.islands import Layout, cut
+from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
 from siddhi.spark.streams.punctuation import interval_ms
 from siddhi.spark.streams.query import Sink, SparkQuery
@@ -241,7 +242,7 @@ class SparkRuntime:
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(
-                f"app '{self.name}' has no table '{table}'{did_you_mean(table, self._plan.tables)}"
+                f"{app_called(self._plan)} has no table '{table}'{did_you_mean(table, self._plan.tables)}"
             )
         if table not in self._layout(streaming=False).read_only:
             raise ValueError(f"table '{table}' is written by the app: it gets its rows there")
@@ -361,7 +362,9 @@ class SparkRuntime:
         found = self._plan.aggregations.get(name)
         if found is None:
             known = self._plan.aggregations
-            raise DefinitionNotExistError(f"app '{self.name}' has no aggregation '{name}'{did_you_mean(name, known)}")
+            raise DefinitionNotExistError(
+                f"{app_called(self._plan)} has no aggregation '{name}'{did_you_mean(name, known)}"
+            )
         duration = duration_of(found, per)
         self._bind_declared(streaming=False)
         if self._is_streaming:
@@ -534,7 +537,7 @@ class SparkRuntime:
         """
         sinks = self._declared_sinks()
         if not sinks:
-            raise ValueError(f"app '{self.name}' has no sink that Spark serves: take outputs instead")
+            raise ValueError(f"{app_called(self._plan)} has no sink that Spark serves: take outputs instead")
         cached: list[BatchLowering] = []
         try:
             with run_errors():
@@ -632,7 +635,7 @@ class SparkRuntime:
     def _require_stream(self, stream: str) -> None:
         if stream not in self._plan.streams:
             raise DefinitionNotExistError(
-                f"app '{self.name}' has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
+                f"{app_called(self._plan)} has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
             )
 
 

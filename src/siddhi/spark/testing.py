@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from siddhi import Event, SiddhiManager
 from siddhi.planner import plan
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan
-from siddhi.query_compiler import parse
+from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.types import AttributeType
 
@@ -25,6 +26,7 @@ __all__ = ["Row", "assert_parity", "bind_rows", "differences", "oracle", "single
 Row = tuple[str, int, tuple[object, ...]]
 """A stream, an event time in ms, and the values."""
 _TIME, _ORDER = "_ts", "_n"
+_FILL = "_rows_of_"
 
 
 def oracle(
@@ -48,7 +50,7 @@ def oracle(
         until: to what time (ms) it goes on.
         tables: rows of tables that are only read.
     """
-    runtime = SiddhiManager().create_siddhi_app_runtime(app)
+    runtime = SiddhiManager().create_siddhi_app_runtime(_filling(app, tables) if tables else app)
     runtime.enable_playback(True, timers="exact")
     places = {stream: n for n, stream in enumerate(runtime.plan.streams)}
     found: dict[str, list[tuple[object, ...]]] = {stream: [] for stream in outputs}
@@ -69,10 +71,8 @@ def oracle(
     runtime.handle_exception_with(note)
     with runtime:
         for table, held in (tables or {}).items():
-            attributes = runtime.plan.tables[table].attributes
             for row in held:
-                values = (f"{_literal(value)} as `{a.name}`" for value, a in zip(row, attributes, strict=True))
-                runtime.query(f"select {', '.join(values)} insert into {table}")
+                runtime.input_handler(f"{_FILL}{table}").send(row)  # without time, so that the clock stays
         for stream, time, values_ in sorted(rows, key=lambda row: (row[1], places[row[0]])):
             runtime.input_handler(stream).send(values_, time)
         if until is not None:
@@ -84,10 +84,19 @@ def oracle(
     return found
 
 
-def _literal(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"'{value}'" if isinstance(value, str) else repr(value)
+def _filling(app: str, tables: Iterable[str]) -> str:
+    """The app with a stream and a query for each of these tables through which it gets its rows."""
+    model = parse(app)
+    defined = plan(model).tables
+    for table in tables:
+        columns = ", ".join(f"`{a.name}` {a.type}" for a in defined[table].attributes)
+        more = parse(f"define stream `{_FILL}{table}` ({columns}); from `{_FILL}{table}` insert into `{table}`;")
+        model = replace(
+            model,
+            definitions=(*model.definitions, *more.definitions),
+            executions=(*model.executions, *more.executions),
+        )
+    return to_siddhiql(model)
 
 
 def bind_rows(

@@ -52,7 +52,7 @@ def read(app: str, per: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.spark
-@pytest.mark.filterwarnings("ignore:.* run on one shard")
+@pytest.mark.filterwarnings("ignore:.* runs? on one shard")
 @pytest.mark.parametrize(
     ("text", "options", "shown"),
     [
@@ -96,7 +96,7 @@ def test_what_explain_says_runs_is_what_is_read(spark, text, options, shown):
 
 
 @pytest.mark.spark
-@pytest.mark.filterwarnings("ignore:.* run on one shard")
+@pytest.mark.filterwarnings("ignore:.* runs? on one shard")
 @pytest.mark.parametrize("prefer", ["native", "engine"])
 def test_an_aggregation_of_what_the_engine_puts_out(spark, prefer):
     from siddhi.spark import SparkRuntime
@@ -109,7 +109,7 @@ def test_an_aggregation_of_what_the_engine_puts_out(spark, prefer):
 
 
 @pytest.mark.spark
-@pytest.mark.filterwarnings("ignore:.* run on one shard")
+@pytest.mark.filterwarnings("ignore:.* runs? on one shard")
 def test_nothing_to_read_and_nothing_bound(spark):
     from siddhi.spark import SparkRuntime
 

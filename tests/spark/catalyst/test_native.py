@@ -43,7 +43,7 @@ def test_joins_with_a_table(spark, how):
         from Trades[n > 3] as t {how} Names as m on t.symbol == m.symbol
         select t.symbol as symbol, m.name as name, t.n as n insert into Named;""",
         spark,
-        tables={"Names": [("S1", "one"), ("S2", "two"), ("S2", "zwei"), ("S9", "nine")]},
+        tables={"Names": [("S1", "one"), ("S2", "two"), ("S2", None), (None, "none"), ("S9", "it's nine")]},
     )
 
 

@@ -80,7 +80,7 @@ def test_columns_of_csv_go_by_the_header(spark, tmp_path):
         ('A,"",10', "column 'n': '' is not an int"),
         ("A,1", r"0\.csv: 'A,1' is not a record of these columns"),
         ("A,1,10,11", "'A,1,10,11' is not a record"),
-        ("A,1,", "a row has no event time in column 'ts'"),
+        ("A,1,", "column 'ts': a row has no event time"),
     ],
 )
 def test_rows_of_csv_that_are_none(spark, tmp_path, line, message):
@@ -96,6 +96,19 @@ def test_rows_that_are_none_may_be_dropped_or_null(spark, tmp_path):
     csv(tmp_path, "in", "symbol,n,ts", "A,seven,10", "B,2,20")
     assert out(spark, stream(tmp_path, "in", "csv", options=", mode = 'DROPMALFORMED'")) == [("B", 2)]
     assert out(spark, stream(tmp_path, "in", "csv", options=", mode = 'PERMISSIVE'")) == [("A", None), ("B", 2)]
+
+
+def test_rows_without_event_time(spark, tmp_path):
+    from siddhi.spark.failures import BadRowError, run_errors
+
+    csv(tmp_path, "in", "symbol,n,ts", "A,1,", "B,2,20")
+    assert out(spark, stream(tmp_path, "in", "csv", options=", mode = 'DROPMALFORMED'")) == [("B", 2)]
+    for mode, told in (
+        ("FAILFAST", r"\.csv, column 'ts': a row has"),
+        ("PERMISSIVE", "a row has no event time in column 'ts'"),
+    ):
+        with pytest.raises(BadRowError, match=f"^stream 'S': (.*{told}|{told})"), run_errors():
+            out(spark, stream(tmp_path, "in", "csv", options=f", mode = '{mode}'"))
 
 
 def test_files_of_csv_with_other_columns(spark, tmp_path):
@@ -193,7 +206,7 @@ def test_messages_of_kafka(spark):
 
     good = '{"symbol": "A", "n": 1, "ts": 1, "more": {"a": [1]}}'
     assert rows(good, '{"ts": 2}') == [("A", 1, 1, 0, 0), (None, None, 2, 0, 1)]
-    for bad in ('{"n": "x", "ts": 1}', "{", "", None, "[1, 2]"):
+    for bad in ('{"n": "x", "ts": 1}', '{"n": 1}', "{", "", None, "[1, 2]"):
         with pytest.raises(BadRowError, match="stream 'S': topic t partition 0 offset 1"), run_errors():
             rows(good, bad)
         assert rows(good, bad, mode=", mode = 'DROPMALFORMED'") == [("A", 1, 1, 0, 0)]

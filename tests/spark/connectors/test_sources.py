@@ -8,7 +8,7 @@ pytest.importorskip("pyspark")
 
 from siddhi.errors import SparkLoweringError, SparkRunError
 
-pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore:.*run on one shard")]
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore:.*runs? on one shard")]
 
 NOW = {"availableNow": True}
 ROWS = "define stream S (n long, ts long);\n"

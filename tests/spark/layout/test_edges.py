@@ -11,7 +11,7 @@ from siddhi.query_compiler import parse
 from siddhi.spark.layout.islands import Layout, NativeStep, cut
 from siddhi.spark.testing import assert_parity
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*run on one shard:UserWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*runs? on one shard:UserWarning")
 STREAMS = "define stream S (a string, i int); define stream T (a string, i int);"
 FUNCTION = "define function f[python] return int { return data[0] };"
 BATCH = "@info(name = 'bars') from S#window.timeBatch(1 sec, 0) select a, count() as c group by a insert into B;"

@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.errors import SparkLoweringError, SparkSetupError
+from siddhi.errors import DefinitionNotExistError, SparkLoweringError, SparkSetupError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark import SparkRuntime
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.refusals import _OWN_NAMES, refuse_stored_aggregations
-from siddhi.spark.workers.program import _MARKED, DOOR
+from siddhi.spark.workers.program import _MARKED, DOOR, write_program
 from siddhi.types import AttributeType
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "spark"
@@ -62,7 +62,7 @@ def test_explained(golden, name):
 
 def test_single_shards_are_warned_of_or_refused():
     app = f"{TRADES}\n@info(name = 'last')\nfrom Trades#window.length(5) select max(n) as most insert into Most;"
-    with pytest.warns(UserWarning, match="last run on one shard"):
+    with pytest.warns(UserWarning, match="last runs on one shard"):
         SparkRuntime(app, None)
     with pytest.raises(SparkLoweringError) as caught:
         SparkRuntime(app, None, strict=True)
@@ -72,14 +72,14 @@ def test_single_shards_are_warned_of_or_refused():
 def test_streams_are_warned_of_too_where_they_start():
     app = f"{TRADES}\n@info(name = 'sum')\nfrom Trades#window.timeBatch(10 sec, 0) select sum(n) as s insert into Sums;"
     runtime = SparkRuntime(app, None)  # of a batch it is native
-    with pytest.warns(UserWarning, match="sum run on one shard") as told, pytest.raises(ValueError, match="no stream"):
+    with pytest.warns(UserWarning, match="sum runs on one shard") as told, pytest.raises(ValueError, match="no stream"):
         runtime.start("checkpoint", {})
     assert [Path(warning.filename) for warning in told] == [Path(__file__)]
     with pytest.raises(ValueError, match="no stream"):
         runtime.finish("checkpoint", {})  # once is enough
     strict = SparkRuntime(app, None, strict=True)
     for call in (strict.start, strict.finish):
-        with pytest.raises(SparkLoweringError, match="run on one shard") as caught:
+        with pytest.raises(SparkLoweringError, match="runs on one shard") as caught:
             call("checkpoint", {})
         assert (caught.value.code, caught.value.line) == ("E410", 3)
 
@@ -168,6 +168,28 @@ from A select ts insert into O;"""
 def test_options(options, message):
     with pytest.raises(ValueError, match=message):
         SparkRuntime(f"{TRADES} from Trades select n insert into Out;", None, **options)
+
+
+def test_what_does_nothing_on_spark_is_explained():
+    app = """@app:playback(idle.time = '1 sec', increment = '1 sec') @async(buffer.size = '64') define stream S (n int);
+    from S select n insert into O;"""
+    told = SparkRuntime(app, None).explain()
+    assert "@app:playback(idle.time) does nothing here" in told
+    assert "@async of S does nothing here" in told
+    assert (
+        "does nothing"
+        not in SparkRuntime(f"@app:playback {TRADES} from Trades select n insert into O;", None).explain()
+    )
+
+
+def test_an_app_without_name_is_called_so():
+    for text, told in (("@app:name('Named')", "app 'Named'"), ("", "the app without name")):
+        app = f"{text} {TRADES} from Trades select n insert into Out;"
+        with pytest.raises(DefinitionNotExistError, match=f"^{told} has no stream 'Ot'"):
+            SparkRuntime(app, None).bind("Ot", None, timestamp="ts")
+        made = plan(parse(app))
+        (island,) = cut(made, prefer="engine").islands
+        assert write_program(made, island, ["Out"], shards=1).app == told
 
 
 def test_what_is_no_option_is_told_at_once():

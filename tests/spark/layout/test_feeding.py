@@ -101,7 +101,7 @@ def test_streams_that_nothing_bound_can_reach(stream):
 
 
 @pytest.mark.spark
-@pytest.mark.filterwarnings("ignore:.* run on one shard")
+@pytest.mark.filterwarnings("ignore:.* runs? on one shard")
 def test_an_error_of_the_app_in_an_action_of_ones_own(spark):
     from siddhi.spark import SparkRuntime, run_errors
 
@@ -113,7 +113,7 @@ def test_an_error_of_the_app_in_an_action_of_ones_own(spark):
 
 
 @pytest.mark.spark
-@pytest.mark.filterwarnings("ignore:.* run on one shard")
+@pytest.mark.filterwarnings("ignore:.* runs? on one shard")
 def test_outputs_that_nothing_bound_can_reach(spark):
     from siddhi.spark import SparkRuntime
 

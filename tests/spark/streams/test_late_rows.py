@@ -59,7 +59,7 @@ def runtime_of(spark, app: str, folder: Path, streams: tuple[str, ...] = ("S",))
     return runtime
 
 
-@pytest.mark.filterwarnings("ignore:.*run on one shard")
+@pytest.mark.filterwarnings("ignore:.*runs? on one shard")
 @pytest.mark.parametrize(
     ("app", "streams", "output"),
     [

@@ -118,7 +118,7 @@ class CheckpointState:
         if parts != len(texts):
             wanted = next((", ".join(texts) for texts in slot.keys.values() if texts), None)
             told = f"is spread by {wanted}" if wanted is not None else "runs on one shard"
-            raise ValueError(f"'{name}' {told}: give {'key=...' if wanted is not None else 'no key'}")
+            raise ValueError(f"{name} {told}: give {'key=...' if wanted is not None else 'no key'}")
         if texts:
             number += number_of_key(self._spark, texts, slot.shards)
         for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch, numbers=[number]):

@@ -142,12 +142,12 @@ def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: b
     fit = fitted(before.slots, now.slots)
     if differ or fit.refused:
         raise SparkRunError(
-            f"checkpoint {checkpoint} was written for another form of app '{now.app}': {'; '.join(differ + fit.refused)}. "
+            f"checkpoint {checkpoint} was written for another form of {_called(now.app)}: {'; '.join(differ + fit.refused)}. "
             f"Start with the old app and options; or take a new checkpoint, with the rows from the beginning{_way_out(before, now)}"
         )
     if fit.changed and not evolve:
         raise SparkRunError(
-            f"checkpoint {checkpoint} was written for another form of app '{now.app}': {'; '.join(fit.changed)}. "
+            f"checkpoint {checkpoint} was written for another form of {_called(now.app)}: {'; '.join(fit.changed)}. "
             f"{_what_fits(before, fit)}"
         )
     made = replace(now, slots=fit.slots, first_batch=before.first_batch)

@@ -52,6 +52,7 @@ class Files:
         sequence: columns of whole numbers that order rows of one ms.
         time: the column of event time, which may be a date and time as text; None: it is an attribute.
         options: of Spark's reader, and ``mode``.
+        timed: the attribute that is the event time, where ``mode`` is to see to it.
     """
 
     stream: str
@@ -61,6 +62,7 @@ class Files:
     sequence: tuple[str, ...] = ()
     time: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
+    timed: str | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -165,6 +167,7 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
         F.col("_metadata.file_path"),
         mode=mode,
         time=files.time,
+        timed=files.timed,
         has_empty=option(options, "emptyValue", "") == EMPTY,
     )
     return typed_rows(raw, text, files.attributes, numbers=files.sequence)

@@ -61,7 +61,9 @@ def messages_as_rows(messages: DataFrame, connector: Connector, attributes: Sequ
     place = F.concat(where, F.lit(" offset "), F.col("offset").cast("string"))
     raw = messages.select(value.alias("__value"), parsed.alias("__row"), place.alias("__place"), "partition", "offset")
     raw = raw.select(*(F.col(f"__row.`{a.name}`") for a in attributes), bad, "__place", "partition", "offset")
-    text = Text(f"stream '{connector.stream}'", F.col("__place"), mode=_mode(connector))
+    text = Text(
+        f"stream '{connector.stream}'", F.col("__place"), mode=_mode(connector), timed=connector.options["timestamp"]
+    )
     return typed_rows(raw, text, attributes, keep=["partition", "offset"])
 
 

@@ -65,7 +65,16 @@ def _read(
     """The rows of a source, and the columns that order them within one ms."""
     if source.type == "file":
         uri = source.options["file.uri"]
-        files = Files(source.stream, source.format, uri, attributes, source.sequence, None, source.extra())
+        files = Files(
+            source.stream,
+            source.format,
+            uri,
+            attributes,
+            source.sequence,
+            None,
+            source.extra(),
+            source.options["timestamp"],
+        )
         return read_files(spark, files, streaming=streaming)[0], source.sequence
     if source.type == "kafka":
         rows = read_kafka(spark, source, attributes, streaming=streaming)

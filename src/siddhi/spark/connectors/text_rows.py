@@ -40,8 +40,10 @@ class Text:
     Attributes:
         what: the stream, as messages call it.
         place: of a row: the file, or the message.
-        mode: ``FAILFAST`` fails the query, ``DROPMALFORMED`` drops the row, ``PERMISSIVE`` makes the value null.
+        mode: ``FAILFAST`` fails the query, ``DROPMALFORMED`` drops the row, ``PERMISSIVE`` makes the value null, which ends the
+            query all the same where it is the event time: a row without one has no place.
         time: a column of event time that is none of the attributes.
+        timed: the attribute that is the event time.
         has_empty: whether :data:`EMPTY` stands for the empty string.
     """
 
@@ -49,6 +51,7 @@ class Text:
     place: Column
     mode: str = "FAILFAST"
     time: str | None = None
+    timed: str | None = None
     has_empty: bool = False
 
 
@@ -78,6 +81,9 @@ def typed_rows(
             value = _parsed(cell, kind)
             problems.append(F.when(cell.isNotNull() & value.isNull(), _said(name, cell, _IN_WORDS[kind])))
         values.append(value.alias(name))
+    if text.timed is not None:
+        missing = F.lit(f", column '{text.timed}': a row has no event time")
+        problems.append(F.when(F.col(f"`{text.timed}`").isNull(), missing))
     if text.time is not None:
         cell = F.col(f"`{text.time}`")
         instant = F.coalesce(cell.try_cast("bigint"), F.unix_millis(F.try_to_timestamp(cell)))

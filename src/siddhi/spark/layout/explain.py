@@ -16,6 +16,15 @@ def explain_layout(plan: Plan, layout: Layout, shards: int) -> str:
     lines = [f"app {plan.app.name or 'without name'} on Spark, {mode}"]
     if plan.playback is None:
         lines.append("  system time becomes event time")
+    elif plan.playback.idle_time_ms is not None:
+        lines.append(
+            "  @app:playback(idle.time) does nothing here: event time goes on with the rows alone (max_idle of a binding)"
+        )
+    lines += [
+        f"  @async of {stream.id} does nothing here: Spark runs shards side by side"
+        for stream in plan.streams.values()
+        if stream.async_settings is not None
+    ]
     lines += [f"  table {table}: only read, sent to all workers" for table in layout.read_only]
     number = 0
     for step in layout.steps:

@@ -192,7 +192,8 @@ def warnings_of(plan: Plan, layout: Layout, *, strict: bool, shards: int) -> lis
     for island in layout.islands:
         if island.is_single:
             assert island.blame is not None
-            message = f"{', '.join(island.names)} run on one shard: {island.reason}"
+            runs = "runs" if len(island.names) == 1 else "run"
+            message = f"{', '.join(island.names)} {runs} on one shard: {island.reason}"
             hint = "partition by a key to run in parallel"
             if by_ranges(island.blame):
                 hint = "where no row is in two ranges, partition by their name: with (ifThenElse(..., 'high', 'low') of ...)"

@@ -25,16 +25,14 @@ def behind_clock(
         time: its event time, as a timestamp.
         limit_ms: how far ahead of the clock it may be.
         stream: its name.
-        app: for the message of ``late='error'``.
+        app: what it is called in the message of ``late='error'``.
         late: ``'error'`` to fail on one, else they are counted and dropped.
     """
     millis = F.unix_millis(time)
     ahead = F.coalesce(millis > F.unix_millis(F.current_timestamp()) + F.lit(limit_ms), F.lit(False))
     if late == "error":
         message = F.concat(
-            F.lit(
-                f"SparkRunError: app '{app}': a row of '{stream}' is ahead of the clock by more than max_clock_skew, at "
-            ),
+            F.lit(f"SparkRunError: {app}: a row of '{stream}' is ahead of the clock by more than max_clock_skew, at "),
             millis.cast("string"),
             F.lit(" (late='error')"),
         )

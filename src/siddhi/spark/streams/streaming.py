@@ -16,6 +16,7 @@ from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute
 from siddhi.spark.catalyst.island_rows import TICK, door_columns, shard_of_row, shards_of_row
 from siddhi.spark.catalyst.native import project
 from siddhi.spark.layout.islands import Island, Layout, NativeStep, stateless_islands
+from siddhi.spark.layout.naming import app_called
 from siddhi.spark.streams.ahead import behind_clock
 from siddhi.spark.workers.late import LatePolicy
 from siddhi.spark.workers.pack import PACKED, RELEASED, RowLayout, pack_rows
@@ -168,7 +169,7 @@ class Streaming:
                 continue
             if self.max_ahead is not None:
                 time = event_timestamp(binding.frame, binding.timestamp)
-                app, late = self.plan.name, self.late
+                app, late = app_called(self.plan), self.late
                 kept = behind_clock(binding.frame, time, self.max_ahead, stream=stream, app=app, late=late)
                 binding = replace(binding, frame=kept)
             frame = watermarked(spark, binding, self.punctuation.get(stream))

@@ -23,6 +23,7 @@ from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.layout.islands import Island
 from siddhi.spark.layout.key_hash import shard_of_key
+from siddhi.spark.layout.naming import app_called
 from siddhi.spark.workers.extension_modules import modules_of
 from siddhi.types import AttributeType
 
@@ -77,7 +78,7 @@ class IslandProgram:
     """An island as data.
 
     Attributes:
-        app: name of the whole app, for messages.
+        app: what messages call the whole app.
         names: of the elements it runs.
         text: SiddhiQL.
         door: the stream that takes the rows.
@@ -181,7 +182,7 @@ def write_program(
     left = [plan.streams[name].attributes for name in outputs]
     out_slots, out_places = slots_of([tuple(a.type for a in attributes) for attributes in left])
     return IslandProgram(
-        app=plan.app.name or "the app",
+        app=app_called(plan),
         names=island.names,
         text=_joined(cut.text, [*lines, *dealt]),
         door=door,

@@ -141,7 +141,7 @@ class Shard:
         try:
             rows = [event.data for event in self._runtime.query(asked)]
         except SiddhiAppError as error:
-            raise SparkRunError(f"{error.message} (app '{self.program.app}', shard {self.number})") from error
+            raise SparkRunError(f"{error.message} ({self.program.app}, shard {self.number})") from error
         types = [ARROW_TYPES[kind] for kind in shape.types]
         for start in range(0, len(rows), _AT_ONCE):
             some = rows[start : start + _AT_ONCE]
@@ -168,7 +168,7 @@ class Shard:
 
     def _note(self, error: Exception, origin: str, _: Sequence[object]) -> None:
         if origin in self.program.forgiven:
-            logger.warning("app '%s', %s: %s: %s", self.program.app, origin, type(error).__name__, error)
+            logger.warning("%s, %s: %s: %s", self.program.app, origin, type(error).__name__, error)
         elif self._failure is None:
             self._failure = (origin, error)
 
@@ -177,7 +177,7 @@ class Shard:
             return
         (origin, error), self._failure = self._failure, None
         raise SparkRunError(
-            f"{type(error).__name__}: {error} (app '{self.program.app}', {origin}, shard {self.number}, "
+            f"{type(error).__name__}: {error} ({self.program.app}, {origin}, shard {self.number}, "
             f"event time {self._runtime.now})"
         ) from error
 

@@ -130,8 +130,9 @@ class IslandProcessor(StatefulProcessor):
         self._waiting.add(self._query, shard, kept if island is None or self._programs[island].names else ())
         for batch in filter(len, late):
             if self._late == "error":
+                n = batch.num_rows
                 raise SparkRunError(
-                    f"app '{self._programs[0].app}': {batch.num_rows} rows came behind the watermark {watermark}, "
+                    f"{self._programs[0].app}: {n} {'row' if n == 1 else 'rows'} came behind the watermark {watermark}, "
                     f"the first at {batch.column(0)[0].as_py()} (late='error')"
                 )
             blob = packed(batch) if self._late == "side" else b""
@@ -182,7 +183,7 @@ class IslandProcessor(StatefulProcessor):
         program = self._programs[self._island(shard) or 0]
         streams = " or ".join(name for name, _ in program.inputs)
         return (
-            f"app '{program.app}': a row of {streams} has event time {at} ms, which is before 1970, where time on Spark's "
+            f"{program.app}: a row of {streams} has event time {at} ms, which is before 1970, where time on Spark's "
             "streams begins: filter such rows before the stream is bound"
         )
 
@@ -204,7 +205,7 @@ class IslandProcessor(StatefulProcessor):
         known = plan == program.fingerprint or plan in self._ranges[island].accepted
         if format_ != LAYOUT_VERSION or not known:
             raise SparkRunError(
-                f"the state of shard {number} was written by siddhi {engine} for another form of app '{program.app}'"
+                f"the state of shard {number} was written by siddhi {engine} for another form of {program.app}"
             )
         cached = _engines.take(self._query, number, token)
         if cached is not None:
@@ -213,7 +214,7 @@ class IslandProcessor(StatefulProcessor):
         try:
             kept.read(number, self._engine)
         except CannotRestoreStateError as error:
-            raise SparkRunError(f"shard {number} of app '{program.app}': {error}") from error
+            raise SparkRunError(f"shard {number} of {program.app}: {error}") from error
         return kept, version
 
     def _store(self, kept: KeptState, number: int, version: int, watermark: int) -> None:
