@@ -273,13 +273,13 @@ class _Member(Streaming):
     ) -> list[Column]:
         """Per way of a row into an island what it becomes there, or null where the row is another's."""
         places = {execution.name: n for n, execution in enumerate(self.plan.executions)}
+        native = [step.element.name for step in self.layout.native_steps]
         found: list[tuple[int, int, Branch, tuple[int, ...]]] = []
         for at, (island, program) in enumerate(zip(self.streaming.islands, self.streaming.programs)):
             for number, (stream, _) in enumerate(program.inputs):
                 head = min(places.get(e.name, -1) for e in island.elements if stream in e.reads)
-                found += [
-                    (at, number, branch, (*branch.path, head)) for branch in self.branches({}, stream, island.names)
-                ]
+                besides = island.names if at < len(self.layout.islands) else native
+                found += [(at, number, branch, (*branch.path, head)) for branch in self.branches({}, stream, besides)]
             if program.ticks:
                 found += [(at, TICK, branch, ()) for branch in self.given.values()]
         paths = sorted({path for *_, path in found})
