@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from siddhi.spark import local_session
@@ -25,4 +26,6 @@ def small_session(name: str) -> SparkSession:
     Raises:
         SparkSetupError: there is no Java, or no PySpark.
     """
+    # Workers are started all the time: else each would compile anew what it imports of a source tree.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     return local_session("local[2]", app_name=name, settings=SMALL)

@@ -22,7 +22,7 @@ from tests.spark.cases import SHIFT, eligible, outputs_of, rows_of, runs_through
 from tests.spark.many_apps import Found, ManyApps, OneApp
 
 pytestmark = pytest.mark.spark
-EVERY = int(os.environ.get("SIDDHI_SPARK_CASES", "30"))
+EVERY = int(os.environ.get("SIDDHI_SPARK_CASES", "60"))
 JOBS = 2
 FEWER = 1 if spark_version() >= (4, 1) else 15
 """Of the cases as streams one in so many: in PySpark 4.0 every call to the state of a shard takes its time."""

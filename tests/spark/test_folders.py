@@ -15,7 +15,7 @@ LEAVES = {"_compat", "failures", "files", "query_settings"}
 ALLOWED = {
     "layout": set(),
     "workers": {"layout"},
-    "catalyst": {"layout", "workers"},
+    "catalyst": LEAVES | {"layout", "workers"},
     "connectors": LEAVES | {"catalyst"},
     "checkpoints": LEAVES | {"layout", "workers", "catalyst"},
     "streams": LEAVES | {"layout", "workers", "catalyst", "connectors", "checkpoints"},

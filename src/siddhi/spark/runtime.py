@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan, plan
@@ -27,10 +24,10 @@ from siddhi.spark.catalyst.bindings import (
     tells_case,
     with_times,
 )
+from siddhi.spark.catalyst.bound_tables import BoundTables
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import BatchLowering, Settings
-from siddhi.spark.catalyst.table_keys import key_of_several
 from siddhi.spark.checkpoints.inspection import CheckpointState
 from siddhi.spark.checkpoints.resharding import migrate
 from siddhi.spark.connectors.annotated import (
@@ -43,9 +40,9 @@ from siddhi.spark.connectors.annotated import (
 )
 from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks
 from siddhi.spark.connectors.sources import declared_binding
-from siddhi.spark.failures import BadRowError, run_errors
+from siddhi.spark.failures import run_errors
 from siddhi.spark.layout.explain import explain_layout
-from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above
+from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above, unfed, unread
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
@@ -55,8 +52,6 @@ from siddhi.spark.streams.starting import Starter
 from siddhi.spark.workers.late import LATE_POLICIES, LatePolicy
 
 __all__ = ["SparkRuntime"]
-
-_TABLE_LIMIT = 256 << 20
 
 
 class SparkRuntime:
@@ -130,7 +125,7 @@ class SparkRuntime:
         self._told: set[str] = set()
         self._warn(layout)
         self._cached: list[BatchLowering] = []
-        self._tables: dict[str, DataFrame] = {}
+        self._tables = BoundTables(self._plan, layout.read_only)
         self._asked: set[str] = set()
         self._checkpoint: str | None = None
 
@@ -240,18 +235,7 @@ class SparkRuntime:
 
         Several rows of one primary key fail who computes or starts an output that reads the table.
         """
-        if table not in self._plan.tables:
-            raise DefinitionNotExistError(
-                f"{app_called(self._plan)} has no table '{table}'{did_you_mean(table, self._plan.tables)}"
-            )
-        if table not in self._layout(streaming=False).read_only:
-            raise ValueError(f"table '{table}' is written by the app: it gets its rows there")
-        if frame.isStreaming:
-            raise ValueError(
-                f"table '{table}' can't be bound to a streaming DataFrame: bind a stream and insert from it"
-            )
-        check_columns(f"table '{table}'", frame, self._plan.tables[table].attributes)
-        self._tables[table] = frame
+        self._tables.bind(table, frame)
 
     # --- out
 
@@ -311,7 +295,11 @@ class SparkRuntime:
         if outputs is None:
             self._bind_declared(streaming=False)
             layout = self._layout(streaming=False)
-            outputs = [name for name in self._ends() if is_fed(self._plan, layout, name, self._bindings)]
+            outputs = [
+                name
+                for name in unread(self._plan, self._layout(streaming=False))
+                if is_fed(self._plan, layout, name, self._bindings)
+            ]
         return self._outputs(list(outputs), meta=meta, cached=self._cached)
 
     def release(self) -> None:
@@ -571,66 +559,28 @@ class SparkRuntime:
         layout = self._layout(streaming=True)
         running = [] if alone else [name for island in layout.islands for name in island.names]
         needed = tables_above(layout, streams, elements=running)
-        self._require_tables(needed)
-        return {name: self._table_rows(name) for name in needed}
+        self._tables.require(needed)
+        return {name: self._tables.rows(name) for name in needed}
 
     # --- inside
 
     def _lowering(self, wanted: Sequence[str], *, elements: Sequence[str] = ()) -> BatchLowering:
-        unbound = [stream for stream in self._sources() if stream not in self._bindings]
+        unbound = [
+            stream for stream in unfed(self._plan, self._layout(streaming=False)) if stream not in self._bindings
+        ]
         if not self._bindings:
             raise ValueError(f"no stream is bound: bind {', '.join(unbound) or 'one'} first")
         layout = self._layout(streaming=False)
-        self._require_tables(tables_above(layout, wanted, elements=elements))
+        self._tables.require(tables_above(layout, wanted, elements=elements))
         return BatchLowering(
             self._plan,
             layout,
             self._bindings,
-            self._tables,
+            self._tables.frames,
             self._settings,
-            self._table_rows,
+            self._tables.rows,
             wanted,
         )
-
-    def _require_tables(self, needed: Sequence[str]) -> None:
-        missing = [name for name in needed if name not in self._tables]
-        if missing:
-            raise ValueError(f"no rows for table {', '.join(missing)}: call bind_table first")
-
-    def _sources(self) -> list[str]:
-        """Streams that no query fills."""
-        layout = self._layout(streaming=False)
-        made = {s for i in layout.islands for s in i.produced} | {
-            o for s in layout.native_steps for o in s.element.writes
-        }
-        return [name for name in self._plan.streams if name not in made and not name.startswith("!")]
-
-    def _ends(self) -> list[str]:
-        """Streams that queries fill and nobody reads."""
-        layout = self._layout(streaming=False)
-        elements = [e for i in layout.islands for e in i.elements] + [s.element for s in layout.native_steps]
-        read = {name for element in elements for name in element.reads}
-        made = dict.fromkeys(name for element in elements for name in element.writes)
-        return [name for name in made if name not in read and name in self._plan.streams]
-
-    def _table_rows(self, name: str) -> bytes:
-        attributes = self._plan.tables[name].attributes
-        frame = self._tables[name].select(
-            *(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(a.name) for a in attributes)
-        )
-        table: pa.Table = frame.toArrow()
-        wrong = key_of_several(table, self._plan.tables[name])
-        if wrong is not None:
-            raise BadRowError(wrong)
-        if table.nbytes > _TABLE_LIMIT:
-            raise ValueError(
-                f"table '{name}' has {table.nbytes >> 20} MB, more than the {_TABLE_LIMIT >> 20} MB that are sent to every "
-                "worker: join it with Spark before the app, or write the join so that it runs natively"
-            )
-        sink = io.BytesIO()
-        with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-            writer.write_table(table)
-        return sink.getvalue()
 
     def _require_stream(self, stream: str) -> None:
         if stream not in self._plan.streams:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from siddhi.planner import Plan
 from siddhi.spark.layout.steps import Island, Layout, Step
 
-__all__ = ["is_fed", "require_fed", "sources_above", "tables_above"]
+__all__ = ["is_fed", "require_fed", "sources_above", "tables_above", "unfed", "unread"]
 
 
 def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[str] = ()) -> list[str]:
@@ -75,3 +75,19 @@ def require_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str])
     if above == [stream]:
         raise ValueError(f"stream '{stream}' is not bound, and no query fills it")
     raise ValueError(f"nothing is bound that '{stream}' comes from: bind {' or '.join(above)}")
+
+
+def unfed(plan: Plan, layout: Layout) -> list[str]:
+    """Streams that no query fills."""
+    made = {stream for island in layout.islands for stream in island.produced}
+    made |= {stream for step in layout.native_steps for stream in step.element.writes}
+    return [name for name in plan.streams if name not in made and not name.startswith("!")]
+
+
+def unread(plan: Plan, layout: Layout) -> list[str]:
+    """Streams that queries fill and nobody reads."""
+    elements = [element for island in layout.islands for element in island.elements]
+    elements += [step.element for step in layout.native_steps]
+    read = {name for element in elements for name in element.reads}
+    made = dict.fromkeys(name for element in elements for name in element.writes)
+    return [name for name in made if name not in read and name in plan.streams]
