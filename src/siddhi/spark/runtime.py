@@ -227,13 +227,13 @@ class SparkRuntime:
         self._bindings[stream] = replace(binding, frame=with_times(frame, binding.timestamp, what))
 
     def bind_table(self, table: str, frame: DataFrame) -> None:
-        """Give a table that no query writes its rows.
+        """Give a table that no query writes its rows, a column per attribute, by name.
+
+        Where several rows have one primary key, whatever reads the table fails, as after an error of the app.
 
         Raises:
             DefinitionNotExistError: there is no such table.
             ValueError: the app writes it, or a column is missing or of another type.
-
-        Several rows of one primary key fail who computes or starts an output that reads the table.
         """
         self._tables.bind(table, frame)
 

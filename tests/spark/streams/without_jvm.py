@@ -15,8 +15,9 @@ from siddhi.spark.checkpoints.stored import key_texts
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.layout.keys import IslandKey
+from siddhi.spark.layout.naming import DOOR
 from siddhi.spark.workers.pack import packed, unpacked
-from siddhi.spark.workers.program import DOOR, write_program
+from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.shard import ARROW_TYPES
 from siddhi.spark.workers.stateful import IslandProcessor, ShardRange
 

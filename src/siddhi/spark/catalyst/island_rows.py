@@ -15,7 +15,8 @@ from siddhi.spark.catalyst.frames import Base, Branch
 from siddhi.spark.catalyst.native import lowering_over
 from siddhi.spark.layout.islands import Island
 from siddhi.spark.layout.key_hash import shard_of_key
-from siddhi.spark.workers.program import DOOR, IslandProgram
+from siddhi.spark.layout.naming import DOOR
+from siddhi.spark.workers.program import IslandProgram
 from siddhi.types import AttributeType
 
 __all__ = ["TICK", "door_columns", "island_rows", "shard_of", "shard_of_row", "shards_of_labels", "shards_of_row"]

@@ -27,8 +27,9 @@ from siddhi.spark.catalyst.native import lowering_over
 from siddhi.spark.checkpoints.evolution import Slot
 from siddhi.spark.checkpoints.inspection import key_places, readable
 from siddhi.spark.checkpoints.stored import StoredShard, key_texts
+from siddhi.spark.layout.naming import DOOR
 from siddhi.spark.workers.pack import packed, unpacked
-from siddhi.spark.workers.program import DOOR, query_is_timed
+from siddhi.spark.workers.program import query_is_timed
 
 __all__ = ["MovedShard", "split_shards", "unsplittable"]
 

@@ -1,12 +1,17 @@
-"""What messages call an app, which need not have a name: its plan then has one that is made up."""
+"""Names: what messages call an app, and what islands call the streams that they add to it."""
 
 from __future__ import annotations
 
 from siddhi.planner import Plan
 
-__all__ = ["app_called"]
+__all__ = ["DOOR", "MARKED", "app_called"]
+
+DOOR = "SparkRows"
+"""The stream through which rows of several streams come into an island."""
+MARKED = "SparkMarked"
+"""How streams begin that tell of which rows others come."""
 
 
 def app_called(plan: Plan) -> str:
-    """``app 'Alerts'``."""
+    """``app 'Alerts'``; an app need not have a name, and its plan then has one that is made up."""
     return f"app '{plan.app.name}'" if plan.app.name is not None else "the app without name"

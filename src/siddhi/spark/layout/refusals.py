@@ -11,12 +11,13 @@ from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan
 from siddhi.planner.walk import walk
 from siddhi.query_api.span import Span
 from siddhi.spark.layout.islands import Island, Layout
+from siddhi.spark.layout.naming import DOOR, MARKED
 from siddhi.spark.layout.ranges import by_ranges
 
 __all__ = ["refuse", "refuse_stored_aggregations", "require_batches", "require_jvm", "warnings_of"]
 
 
-_OWN_NAMES = ("SparkRows", "SparkMarked")
+_OWN_NAMES = (DOOR, MARKED)
 """How streams and queries begin that islands have beside those of the app."""
 
 

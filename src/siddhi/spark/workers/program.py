@@ -23,15 +23,13 @@ from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.layout.islands import Island
 from siddhi.spark.layout.key_hash import shard_of_key
-from siddhi.spark.layout.naming import app_called
+from siddhi.spark.layout.naming import DOOR, MARKED, app_called
 from siddhi.spark.workers.extension_modules import modules_of
 from siddhi.types import AttributeType
 
-__all__ = ["DOOR", "IslandProgram", "OutputShape", "TableFeed", "query_is_timed", "slots_of", "write_program"]
+__all__ = ["IslandProgram", "OutputShape", "TableFeed", "query_is_timed", "slots_of", "write_program"]
 
-DOOR = "SparkRows"
 _STREAM = "input"
-_MARKED = "SparkMarked"
 _LITERALS = {
     AttributeType.INT: "0",
     AttributeType.LONG: "0L",
@@ -178,7 +176,7 @@ def write_program(
         lines += [_marked_stream(plan, name, number) for number, name in enumerate(marked)]
         dealt = [*_mark(plan, marked), *_deal(plan, streams, places)]
         places = [tuple(place + 1 for place in mine) for mine in places]
-    marks = {name: f"{_MARKED}{n}" for n, name in enumerate(name for name in outputs if name in ordered)}
+    marks = {name: f"{MARKED}{n}" for n, name in enumerate(name for name in outputs if name in ordered)}
     left = [plan.streams[name].attributes for name in outputs]
     out_slots, out_places = slots_of([tuple(a.type for a in attributes) for attributes in left])
     return IslandProgram(
@@ -288,7 +286,7 @@ def _deal(plan: Plan, streams: Sequence[str], places: Sequence[tuple[int, ...]])
 def _marked_stream(plan: Plan, stream: str, number: int) -> str:
     attributes = plan.streams[stream].attributes
     return (
-        f"define stream {_MARKED}{number} (mark bool, {', '.join(f'c{n} {a.type}' for n, a in enumerate(attributes))});"
+        f"define stream {MARKED}{number} (mark bool, {', '.join(f'c{n} {a.type}' for n, a in enumerate(attributes))});"
     )
 
 
@@ -299,9 +297,9 @@ def _mark(plan: Plan, streams: Sequence[str]) -> list[str]:
         attributes = plan.streams[stream].attributes
         marks = ", ".join(["true as mark", *(f"{_LITERALS[a.type]} as c{n}" for n, a in enumerate(attributes))])
         rows = ", ".join(["false as mark", *(f"{_name(a.name)} as c{n}" for n, a in enumerate(attributes))])
-        into = f"insert into {_MARKED}{number};"
-        lines.append(f"@info(name = '{_MARKED}-{number}') from {DOOR} select {marks} {into}")
-        lines.append(f"@info(name = '{_MARKED}-{number}-rows') from {_name(stream)} select {rows} {into}")
+        into = f"insert into {MARKED}{number};"
+        lines.append(f"@info(name = '{MARKED}-{number}') from {DOOR} select {marks} {into}")
+        lines.append(f"@info(name = '{MARKED}-{number}-rows') from {_name(stream)} select {rows} {into}")
     return lines
 
 
