@@ -122,8 +122,8 @@ def main() -> int:
         runtime = SparkRuntime(ISLAND, spark, shards=32)
         rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "trades"))
         runtime.bind("Trades", rows, timestamp="ts", watermark="1 second", sequence=["n"])
-        checkpoint = folder / "checkpoint"
-        shutil.rmtree(checkpoint, ignore_errors=True)
+        # Of its own: Spark uploads snapshots behind the query, so a folder of a run before may fill again.
+        checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=folder))
         sink = lambda frame, _: frame.write.format("noop").mode("overwrite").save()  # noqa: E731
         runtime.finish(str(checkpoint), {"Out": sink})
 
