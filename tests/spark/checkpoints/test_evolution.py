@@ -231,4 +231,4 @@ def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
     assert retired
     for handle in retired:
         assert [value.held for value in handle.values.values()] == [None, None]
-        assert not any((handle.maps["engine"].held, handle.lists["pending"].held, handle.timers))
+        assert not any((handle.maps["engine"].held, handle.maps["pending"].held, handle.timers))

@@ -30,7 +30,9 @@ def held(shard: int, handle: Handle) -> MovedShard:
     _, fingerprint, _, version, clock, _ = handle.values["meta"].held
     parts = {name: bytes(blob) for (name,), (_, blob) in handle.maps["engine"].held.items()}
     due, _ = handle.values["timer"].held
-    return MovedShard(shard, fingerprint, clock, version, pieces_of(parts), list(handle.lists["pending"].held), due)
+    return MovedShard(
+        shard, fingerprint, clock, version, pieces_of(parts), list(handle.maps["pending"].held.values()), due
+    )
 
 
 def written(shard: MovedShard) -> Handle:
@@ -68,7 +70,7 @@ def test_a_shard_in_which_rows_wait_and_that_is_all():
     (handle,) = stream.handles.values()
     assert handle.values["meta"].held is None
     due, _ = handle.values["timer"].held
-    stream.handles = {0: written(MovedShard(0, "", 0, 0, {}, handle.lists["pending"].held, due))}
+    stream.handles = {0: written(MovedShard(0, "", 0, 0, {}, list(handle.maps["pending"].held.values()), due))}
     stream.batch(rows_of(50, 50))
     stream.finish()
     want = oracle(APP, [row[1:] for row in rows_of(0, 100)], ["Out"])["Out"]

@@ -67,37 +67,17 @@ class Mapped:
         return bool(self.held)
 
 
-class Listed:
-    def __init__(self):
-        self.held = []
-
-    def exists(self):
-        return bool(self.held)
-
-    def get(self):
-        return iter(list(self.held))
-
-    def appendValue(self, value):  # noqa: N802
-        self.held.append(value)
-
-    def clear(self):
-        self.held = []
-
-
 class Handle:
     """State and timers of one shard."""
 
     def __init__(self):
-        self.values, self.maps, self.lists, self.timers = {}, {}, {}, set()
+        self.values, self.maps, self.timers = {}, {}, set()
 
     def getValueState(self, name, _):  # noqa: N802
         return self.values.setdefault(name, Value())
 
     def getMapState(self, name, *_):  # noqa: N802
         return self.maps.setdefault(name, Mapped())
-
-    def getListState(self, name, _):  # noqa: N802
-        return self.lists.setdefault(name, Listed())
 
     def registerTimer(self, at):  # noqa: N802
         self.timers.add(at)

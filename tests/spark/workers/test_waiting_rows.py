@@ -10,7 +10,9 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
-from siddhi.spark.workers.waiting_rows import in_order
+from siddhi.spark.workers.pack import packed
+from siddhi.spark.workers.waiting_rows import WaitingRows, in_order
+from tests.spark.streams.without_jvm import Handle, Mapped
 
 ROWS = [
     # event time, source, sequence, place; then what the app sees
@@ -45,3 +47,74 @@ def test_equal_rows_go_by_their_values_whatever_order_they_came_in():
 def test_rows_that_differ_in_time_stay_as_they_are():
     rows = [(n, *ROWS[0][1:]) for n in range(3)]
     assert in_order([batch_of(rows)], 4).equals(batch_of(rows))
+
+
+class Counted(Mapped):
+    """Notes what is asked of the store."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def getValue(self, key):  # noqa: N802
+        self.asked.append("read")
+        return super().getValue(key)
+
+    def updateValue(self, key, value):  # noqa: N802
+        self.asked.append("write")
+        super().updateValue(key, value)
+
+    def removeKey(self, key):  # noqa: N802
+        self.asked.append("delete")
+        super().removeKey(key)
+
+
+def chunk_of(first, n):
+    batch = pa.RecordBatch.from_arrays([pa.array(range(first, first + n), pa.int64())], names=["o0"])
+    return packed(batch), batch
+
+
+@pytest.mark.parametrize("query", [["a"] * 12, [f"{n}" for n in range(12)]])
+def test_a_step_of_the_watermark_touches_only_what_it_releases(query):
+    """Rows that wait for long are written once, whichever worker goes on (another query: another worker's cache)."""
+    handle, pending = Handle(), Counted()
+    timer = handle.getValueState("timer", "")
+    found = []
+    for step in range(12):
+        waiting = WaitingRows(pending, timer, handle, 1)  # a task knows nothing of the one before
+        pending.asked.clear()
+        waiting.add(query[step], 0, [chunk_of(100 * step, 50), chunk_of(100 * step + 50, 50)])
+        assert pending.asked == ["write", "write"]
+        assert handle.timers == {timer.held[0]}
+        watermark = 100 * (step - 5)
+        if watermark < timer.held[0]:
+            continue
+        pending.asked.clear()
+        handle.timers.clear()  # it fires
+        ready, rest = waiting.split(query[step], 0, watermark)
+        waiting.rearm(0, rest, None, timer.held[0])
+        found += ready.column(0).to_pylist()
+        assert pending.asked == ["delete"] * 2 if len(set(query)) == 1 else ["read", "delete"] * 2
+        assert len(pending.held) == len(rest) == 2 * 6
+        assert handle.timers == {watermark + 1}
+    assert found == list(range(600))
+
+
+def test_a_chunk_that_is_passed_in_part_leaves_the_rest_of_it():
+    handle, pending = Handle(), Counted()
+    timer = handle.getValueState("timer", "")
+    waiting = WaitingRows(pending, timer, handle, 1)
+    waiting.add("query", 0, [chunk_of(10, 10)])
+    handle.timers.clear()
+    ready, rest = waiting.split("query", 0, 13)
+    assert ready.column(0).to_pylist() == [10, 11, 12]
+    waiting.rearm(0, rest, None, 11)
+    assert [(first, last, n) for _, first, last, n in pending.held.values()] == [(13, 19, 7)]
+    assert handle.timers == {14}
+    ready, rest = WaitingRows(pending, timer, handle, 1).split("another worker", 0, 1000)
+    assert ready.column(0).to_pylist() == list(range(13, 20))
+    assert rest == []
+    assert pending.held == {}
+    waiting = WaitingRows(pending, timer, handle, 1)
+    waiting.rearm(0, rest, None, 14)
+    assert timer.held is None

@@ -14,7 +14,7 @@ import pyarrow as pa
 from siddhi.spark.workers.kept_state import KeptState
 from siddhi.spark.workers.pack import RowLayout, pack_rows, unpacked
 from siddhi.spark.workers.worker import Kept
-from tests.spark.streams.without_jvm import FakeStream, Listed
+from tests.spark.streams.without_jvm import FakeStream, Mapped
 
 APP = """define stream S (k string, v int);
 partition with (k of S) begin
@@ -89,7 +89,7 @@ def test_a_worker_that_goes_on_asks_the_store_for_tokens_only(monkeypatch):
     stream = FakeStream(APP, bound={"S"}, shards=2, grace=50)
     stream.batch(rows_of(0, 200))
     monkeypatch.setattr(KeptState, "read", lambda *_: pytest.fail("the engine is there"))
-    monkeypatch.setattr(Listed, "get", lambda _: pytest.fail("the rows are there"))
+    monkeypatch.setattr(Mapped, "getValue", lambda *_: pytest.fail("the rows are there"))
     for batch in range(1, 4):
         stream.batch(rows_of(batch * 200, 200))
     stream.finish()

@@ -78,8 +78,8 @@ def stored_shards(
         held = parts.setdefault(row["key"]["shard"], {})
         held[row["user_map_key"]["part"]] = bytes(row["user_map_value"]["blob"])
     pending: dict[int, list[tuple[bytes, int, int, int]]] = {}
-    for row in read("pending").collect():
-        data, first, last, n = row["list_element"]
+    for row in sorted(read("pending").collect(), key=lambda row: row["user_map_value"]["min_t"]):
+        data, first, last, n = row["user_map_value"]
         pending.setdefault(row["key"]["shard"], []).append((bytes(data), first, last, n))
     for number in sorted({*metas, *pending}):
         meta = metas.get(number)

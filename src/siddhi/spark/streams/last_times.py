@@ -58,7 +58,7 @@ def last_time_in_log(spark: SparkSession, checkpoint: str, stream: str, grace: i
     if watermark > 0 and (mark is None or watermark + grace > mark):
         return watermark + grace
     waiting = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
-    found: int | None = waiting.select(F.max("list_element.max_t").alias("at")).collect()[0]["at"]
+    found: int | None = waiting.select(F.max("user_map_value.max_t").alias("at")).collect()[0]["at"]
     return found
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
@@ -27,11 +26,13 @@ from siddhi.spark.workers.waiting_rows import WaitingRows, new_token
 from siddhi.spark.workers.worker import Kept, spare_modules
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from siddhi.spark.workers.late import LatePolicy
 
 __all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor", "ShardRange"]
 
-LAYOUT_VERSION = 3
+LAYOUT_VERSION = 4
 """Of the state variables; a checkpoint with another one is refused."""
 LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
@@ -95,8 +96,8 @@ class IslandProcessor(StatefulProcessor):
             "meta", "format int, plan string, engine string, version bigint, clock bigint, token bigint"
         )
         self._engine = handle.getMapState("engine", "part string", "v int, blob binary")
-        pending = handle.getListState("pending", "ipc binary, min_t bigint, max_t bigint, n int")
-        timer = handle.getValueState("timer", "at bigint, token bigint")
+        pending = handle.getMapState("pending", "chunk bigint", "ipc binary, min_t bigint, max_t bigint, n int")
+        timer = handle.getValueState("timer", "at bigint, chunks binary")
         self._waiting = WaitingRows(pending, timer, handle, self._ordering)
         spare_modules()
 
@@ -153,7 +154,7 @@ class IslandProcessor(StatefulProcessor):
             self._retire(shard_number, fired)
             return
         program = self._programs[island]
-        ready, rest, token = self._waiting.split(self._query, shard_number, watermark)
+        ready, rest = self._waiting.split(self._query, shard_number, watermark)
         kept, version = self._load(shard_number, island, watermark if ready is None else ready)
         shard = kept.shard
         shard.seed(f"{self._checkpoint} {shard_number} {version}")
@@ -168,7 +169,7 @@ class IslandProcessor(StatefulProcessor):
             first = sum(len(p.outputs) for p in self._programs[:island])
             yield _released(first + number, shard_number, batch.num_rows, packed(batch))
         self._store(kept, shard_number, version + 1, watermark)
-        self._waiting.rearm(self._query, shard_number, rest, token, shard.next_due, fired)
+        self._waiting.rearm(shard_number, rest, shard.next_due, fired)
 
     def close(self) -> None:
         """Nothing to close: engines are kept for the next batch."""
@@ -230,5 +231,7 @@ def _told_once(rows: pa.RecordBatch, place: int) -> pa.RecordBatch:
 
 
 def _released(out: int, shard: int, n: int, rows: bytes) -> pd.DataFrame:
+    import pandas as pd  # here: Spark asks a process of its own which state there is, at every start of a query
+
     released: pd.DataFrame = pd.DataFrame({"out": [out], "shard": [shard], "n": [n], "rows": [rows]})
     return released

@@ -16,9 +16,12 @@ from siddhi.spark.workers.worker import Kept
 __all__ = ["WaitingRows", "in_order", "new_token"]
 
 _MOST_BYTES = 256 << 20
-_kept: Kept[list[pa.RecordBatch]] = Kept(_MOST_BYTES)
-_NONE = 0
-"""The token of a shard that has no rows waiting."""
+_NUMBERED = 0
+"""The token of what is kept: chunks have numbers that say which they are."""
+_kept: Kept[dict[int, pa.RecordBatch]] = Kept(_MOST_BYTES)
+
+Chunk = tuple[int, int]
+"""Rows that wait, written once and never changed: their number, and their first event time."""
 
 
 def new_token() -> int:
@@ -29,9 +32,12 @@ def new_token() -> int:
 class WaitingRows:
     """Rows that wait, and the one timer of a shard.
 
+    A chunk is written when its rows come, and deleted when the watermark has passed the first of them; what it has not
+    passed then becomes a chunk of its own. So a step of the watermark costs what it releases, however much goes on waiting.
+
     Args:
-        pending: Spark's list of packed rows.
-        timer: Spark's value of when the timer is to fire, and of the token of the rows.
+        pending: Spark's map of packed rows, by the number of their chunk.
+        timer: Spark's value of when the timer is to fire, and of the chunks.
         handle: that registers timers.
         ordering: how many columns order rows; the first is event time.
     """
@@ -41,58 +47,59 @@ class WaitingRows:
         self._timer = timer
         self._handle = handle
         self._ordering = ordering
-        self._told: dict[int, tuple[int | None, int]] = {}
+        self._told: dict[int, tuple[int | None, list[Chunk]]] = {}
 
     def add(self, query: str, shard: int, rows: Iterable[tuple[bytes, pa.RecordBatch]]) -> None:
         """Put rows aside, packed and not; the timer fires when the watermark has passed the first of them."""
-        armed, token = self._state(shard)
-        held = self._held(query, shard, token)
-        first: int | None = None
-        added = []
+        armed, chunks = self._state(shard)
+        held = self._held(query, shard, chunks)
+        fresh = []
         for data, batch in rows:
-            bounds = pc.min_max(batch.column(0)).as_py()
-            self._pending.appendValue((data, bounds["min"], bounds["max"], batch.num_rows))
-            first = bounds["min"] if first is None else min(first, bounds["min"])
-            added.append(batch)
-        if first is None:
-            self._keep(query, shard, token, held)
-            return
-        token = new_token()
-        self._arm(shard, armed, first + 1 if armed is None else min(armed, first + 1), token)
-        self._keep(query, shard, token, None if held is None else [*held, *added])
+            chunk = self._write(data, batch)
+            fresh.append(chunk)
+            held[chunk[0]] = batch
+        if fresh:
+            at = min(first for _, first in fresh) + 1
+            self._arm(shard, at if armed is None else min(armed, at), [*chunks, *fresh])
+        self._keep(query, shard, held)
 
-    def split(self, query: str, shard: int, watermark: int) -> tuple[pa.RecordBatch | None, list[pa.RecordBatch], int]:
-        """What the watermark has passed, in order, or None; what not, and its token. The store has only the latter then."""
-        _, token = self._state(shard)
-        if token == _NONE:
-            return None, [], token
-        held = self._held(query, shard, token)
-        if held is None:
-            held = [unpacked(bytes(data)) for data, *_ in self._pending.get()]
-        ready, rest = _divided(held, watermark)
-        if not ready:
-            return None, rest, token
-        self._pending.clear()
-        for batch in rest:
-            bounds = pc.min_max(batch.column(0)).as_py()
-            self._pending.appendValue((packed(batch), bounds["min"], bounds["max"], batch.num_rows))
-        return in_order(ready, self._ordering), rest, new_token() if rest else _NONE
+    def split(self, query: str, shard: int, watermark: int) -> tuple[pa.RecordBatch | None, list[Chunk]]:
+        """What the watermark has passed, in order, or None; and what goes on waiting. The store has only the latter then."""
+        _, chunks = self._state(shard)
+        held = self._held(query, shard, chunks)
+        ready: list[pa.RecordBatch] = []
+        rest: list[Chunk] = []
+        for number, first in chunks:
+            if first >= watermark:
+                rest.append((number, first))
+                continue
+            batch = held.pop(number, None)
+            if batch is None:
+                batch = unpacked(bytes(self._pending.getValue((number,))[0]))
+            self._pending.removeKey((number,))
+            passed = pc.less(batch.column(0), watermark)
+            if pc.all(passed).as_py():
+                ready.append(batch)
+                continue
+            ready.append(batch.filter(passed))
+            waiting = batch.filter(pc.invert(passed))
+            chunk = self._write(packed(waiting), waiting)
+            rest.append(chunk)
+            held[chunk[0]] = waiting
+        self._keep(query, shard, held)
+        return (in_order(ready, self._ordering) if ready else None), rest
 
-    def rearm(
-        self, query: str, shard: int, rest: list[pa.RecordBatch], token: int, due: int | None, fired: int | None
-    ) -> None:
+    def rearm(self, shard: int, rest: list[Chunk], due: int | None, fired: int | None) -> None:
         """Let the timer wait for what is left, and for what is due in the engine.
 
         Args:
-            rest: what waits now, with its token.
+            rest: the chunks that wait now.
             due: when the engine's next timer is due (ms).
             fired: the timer that just fired; Spark deletes it.
         """
-        nexts = [pc.min(batch.column(0)).as_py() + 1 for batch in rest]
+        nexts = [first + 1 for _, first in rest]
         nexts += [] if due is None else [due + 1]
-        armed, _ = self._state(shard)
-        self._arm(shard, armed, min(nexts) if nexts else None, token, fired)
-        self._keep(query, shard, token, rest)
+        self._arm(shard, min(nexts, default=None), rest, fired)
 
     def put(self, shard: int, rows: Iterable[tuple[bytes, int, int, int]], at: int) -> None:
         """Write what a shard has that has nothing in the store yet.
@@ -101,12 +108,12 @@ class WaitingRows:
             rows: that wait: (packed, first event time, last event time, how many); only the store gets them.
             at: when the timer is to fire (ms); no later than the watermark passes the first of them.
         """
-        token = _NONE
-        for row in rows:
-            self._pending.appendValue(row)
-            token = new_token()
-        armed, _ = self._state(shard)
-        self._arm(shard, armed, at, token)
+        chunks = []
+        for data, first, last, n in rows:
+            number = new_token()
+            self._pending.updateValue((number,), (data, first, last, n))
+            chunks.append((number, first))
+        self._arm(shard, at, chunks)
 
     def clear(self, shard: int, fired: int | None) -> None:
         """Forget the rows of a shard, and its timer.
@@ -115,29 +122,34 @@ class WaitingRows:
             fired: the timer that just fired; Spark deletes it.
         """
         self._pending.clear()
-        armed, _ = self._state(shard)
-        self._arm(shard, armed, None, _NONE, fired)
+        self._arm(shard, None, [], fired)
 
     # --- what the store says
 
-    def _state(self, shard: int) -> tuple[int | None, int]:
-        """When the timer is to fire, and the token of the rows; asked for once per task."""
+    def _state(self, shard: int) -> tuple[int | None, list[Chunk]]:
+        """When the timer is to fire, and the chunks; asked for once per task."""
         if shard not in self._told:
             held = self._timer.get()
-            at, token = (None, _NONE) if held is None else held
-            # Rows that something else put there have no token: one that nothing is kept under.
-            self._told[shard] = (at, new_token() if token is None else token)
+            self._told[shard] = (None, []) if held is None else (held[0], _listed(bytes(held[1])))
         return self._told[shard]
 
-    def _held(self, query: str, shard: int, token: int) -> list[pa.RecordBatch] | None:
-        """The rows that wait, where this process has them."""
-        return [] if token == _NONE else _kept.take(query, shard, token)
+    def _write(self, data: bytes, batch: pa.RecordBatch) -> Chunk:
+        bounds = pc.min_max(batch.column(0)).as_py()
+        number = new_token()
+        self._pending.updateValue((number,), (data, bounds["min"], bounds["max"], batch.num_rows))
+        return number, bounds["min"]
 
-    def _keep(self, query: str, shard: int, token: int, rows: list[pa.RecordBatch] | None) -> None:
-        if rows:
-            _kept.put(query, shard, token, rows, sum(batch.nbytes for batch in rows))
+    def _held(self, query: str, shard: int, chunks: list[Chunk]) -> dict[int, pa.RecordBatch]:
+        """Those of the chunks that this process has decoded; of other states it may have others."""
+        held = _kept.take(query, shard, _NUMBERED) or {}
+        return {number: held[number] for number, _ in chunks if number in held}
 
-    def _arm(self, shard: int, armed: int | None, at: int | None, token: int, fired: int | None = None) -> None:
+    def _keep(self, query: str, shard: int, held: dict[int, pa.RecordBatch]) -> None:
+        if held:
+            _kept.put(query, shard, _NUMBERED, held, sum(batch.nbytes for batch in held.values()))
+
+    def _arm(self, shard: int, at: int | None, chunks: list[Chunk], fired: int | None = None) -> None:
+        armed, before = self._state(shard)
         if at != armed:
             if armed is not None and armed != fired:
                 self._handle.deleteTimer(armed)
@@ -145,9 +157,13 @@ class WaitingRows:
                 self._handle.registerTimer(at)
         if at is None:
             self._timer.clear()
-        elif (at, token) != self._told[shard]:
-            self._timer.update((at, token))
-        self._told[shard] = (at, token)
+        elif (at, chunks) != (armed, before):
+            self._timer.update((at, np.array(chunks, "<i8").tobytes()))
+        self._told[shard] = (at, chunks)
+
+
+def _listed(chunks: bytes) -> list[Chunk]:
+    return [(number, first) for number, first in np.frombuffer(chunks, "<i8").reshape(-1, 2).tolist()]
 
 
 def in_order(batches: list[pa.RecordBatch], ordering: int) -> pa.RecordBatch:
@@ -177,19 +193,3 @@ def _has_ties(rows: pa.RecordBatch, ordering: int) -> bool:
         if not equal.any():
             return False
     return True
-
-
-def _divided(batches: list[pa.RecordBatch], watermark: int) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
-    """Rows below the watermark, and the others."""
-    ready, rest = [], []
-    for batch in batches:
-        passed = pc.less(batch.column(0), watermark)
-        n = pc.sum(passed).as_py() or 0
-        if n == batch.num_rows:
-            ready.append(batch)
-        elif not n:
-            rest.append(batch)
-        else:
-            ready.append(batch.filter(passed))
-            rest.append(batch.filter(pc.invert(passed)))
-    return [b for b in ready if b.num_rows], [b for b in rest if b.num_rows]
