@@ -69,7 +69,7 @@ def test_of_ranges_it_may_be_told_to_look_for_some() -> None:
     with running(app) as runtime:
         got = collect(runtime, "Out")
         for wanted in ({"higher", "low"}, {"high"}, set()):
-            runtime._look_for_ranges(wanted.__contains__)
+            runtime.sharding.look_for_ranges(wanted.__contains__)
             for v in (20, 12, -1):
                 runtime.input_handler("S").send((v,))
     assert got == [(20, 1), (-1, 1), (20, 1), (12, 2)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from siddhi._core.executor_function import seed_uuids
 from siddhi.runtime.persistence import Persistence
 from siddhi.runtime.pieces import SnapshotPieces, put_together
+from siddhi.runtime.sharding import AppSharding
 from siddhi.runtime.state import SnapshotService
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class AppState:
     def __init__(
         self, assembly: Assembly, persistence_store: Callable[[], tuple[PersistenceStore, bool] | None]
     ) -> None:
-        self._left_out: list[str] = []
+        self._sharding = AppSharding(lambda: (self._assembly, self._state))
         self._hold_state_of(assembly)
         self._pieces = SnapshotPieces()
         name, named = assembly.context.name, assembly.plan.app.name is not None
@@ -86,6 +86,11 @@ class AppState:
         self.restore(put_together(pieces))
         self._pieces.taken_in(pieces)
 
+    @property
+    def sharding(self) -> AppSharding:
+        """For who spreads the app over several engines: what is this one's part."""
+        return self._sharding
+
     def persist(self) -> str:
         """Save the state in the manager's persistence store; returns its revision.
 
@@ -128,38 +133,12 @@ class AppState:
         """
         self._persistence.clear_all_revisions()
 
-    @staticmethod
-    def _seed_uuids(seed: bytes) -> None:
-        """Let the UUIDs of this process follow from a seed."""
-        seed_uuids(seed)
-
-    def _leave_out(self, element: str) -> None:
-        """Let an element, as ``table 'T'``, be no part of snapshots: its state comes from elsewhere at every start."""
-        self._left_out.append(element)
-        self._state.leave_out(element)
-
-    def _shown(self, element: str) -> dict[str, list[object]]:
-        """What an element holds, by step, for a person to look at; its name is that in snapshots, as ``query 'q'``."""
-        return self._state.shown(element)
-
-    def _retain_keys(self, partition: str, wanted: Callable[[object], bool]) -> int:
-        """Forget the keys of a partition that are not wanted; a key is a tuple. How many are left."""
-        with self._assembly.context.lock:
-            return self._assembly.partitions[partition].keys.retain(wanted)
-
-    def _look_for_ranges(self, wanted: Callable[[str], bool]) -> None:
-        """Let partitions by ranges process events under no other labels than the wanted ones; until it is shut down."""
-        with self._assembly.context.lock:
-            for partition in self._assembly.partitions.values():
-                partition.look_for(wanted)
-
     def _hold_state_of(self, assembly: Assembly) -> None:
         from siddhi.runtime.assembly.elements import stateful_elements  # with the first app, as the compiler
 
         self._assembly = assembly
         self._state = SnapshotService(assembly.context, stateful_elements(assembly))
-        for element in self._left_out:
-            self._state.leave_out(element)
+        self._sharding.begin(self._state)
 
     def _begin_anew(self) -> None:
         """Be as when the app was created, if it was shut down."""

@@ -128,7 +128,7 @@ class CheckpointState:
                 runtime.restore_pieces(stored.pieces)
             if texts:
                 retain_key(runtime, slot, texts)
-            shown = runtime._shown(name)
+            shown = runtime.sharding.shown(name)
             return {step.removeprefix(prefix): held for step, held in shown.items() if step.startswith(prefix)}
         return {}
 
@@ -167,7 +167,7 @@ def _queries(execution: QueryPlan | PartitionPlan) -> Sequence[QueryPlan]:
 def retain_key(runtime: SiddhiAppRuntime, slot: Slot, texts: list[str | None]) -> None:
     """Leave in the partitions of an engine nothing but one key."""
     for name, at in key_places(runtime.plan, slot):
-        runtime._retain_keys(name, lambda key, at=at: key_texts(key) == [texts[at]])  # type: ignore[misc]
+        runtime.sharding.retain_keys(name, lambda key, at=at: key_texts(key) == [texts[at]])  # type: ignore[misc]
 
 
 def key_places(plan: Plan, slot: Slot) -> list[tuple[str, int]]:

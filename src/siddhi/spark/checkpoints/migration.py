@@ -136,7 +136,7 @@ def _split_state(
             if child != children[0]:
                 runtime.restore_pieces(pieces)
             for name in partitions:
-                runtime._retain_keys(name, lambda key, child=child: shards[_text(key)] == child)  # type: ignore[misc]
+                runtime.sharding.retain_keys(name, lambda key, child=child: shards[_text(key)] == child)  # type: ignore[misc]
             cut = runtime.snapshot_pieces()
             found[child] = {name: data for name, data in cut.items() if data is not None}
     return found
@@ -144,7 +144,7 @@ def _split_state(
 
 def _leave_tables_out(runtime: SiddhiAppRuntime, slot: Slot) -> None:
     for table in Fragment.from_json(slot.fragment).fills:
-        runtime._leave_out(f"table '{table}'")
+        runtime.sharding.leave_out(f"table '{table}'")
 
 
 def _keys_of(runtime: SiddhiAppRuntime, partition: str) -> list[str]:
@@ -154,7 +154,7 @@ def _keys_of(runtime: SiddhiAppRuntime, partition: str) -> list[str]:
         texts.append(_text(key))
         return True
 
-    runtime._retain_keys(partition, note)
+    runtime.sharding.retain_keys(partition, note)
     return texts
 
 

@@ -61,9 +61,8 @@ class Shard:
                 for batch in reader:
                     runtime.input_handler(table.stream).send_batch(batch)  # without time, so that the clock stays
         for name, _ in self.program.fills:
-            runtime._leave_out(
-                f"table '{name}'"
-            )  # read anew at every start, and too much to be written with each batch
+            # Read anew at every start, and too much to be written with each batch.
+            runtime.sharding.leave_out(f"table '{name}'")
         return runtime
 
     def open(self, number: int, clock: int) -> None:
@@ -85,12 +84,12 @@ class Shard:
             # The shards of an island are a range that begins at a multiple of their number.
             place = number % self.program.shards
             mine = {label for label, shard in self.program.labels if shard == place}
-            self._runtime._look_for_ranges(mine.__contains__)
+            self._runtime.sharding.look_for_ranges(mine.__contains__)
 
     def seed(self, what: str) -> None:
         """Name the work that comes next: where it is done again, UUIDs are the same again."""
         if self.program.random:
-            self._runtime._seed_uuids(what.encode())
+            self._runtime.sharding.seed_uuids(what.encode())
 
     def send(self, rows: pa.RecordBatch, times: pa.Array) -> None:
         """Rows of the door, in the order of time.
