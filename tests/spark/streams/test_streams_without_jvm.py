@@ -47,3 +47,22 @@ def test_rows_before_1970_are_refused_unless_they_are_late():
     stream.batch([(0, "S", 1000, ("a", 1))])
     stream.batch([(1, "S", -5, ("a", 1))])
     assert stream.late == 1
+
+
+OVERDUE = """define stream S (k string, v int);
+partition with (k of S) begin from S select k, v output all every 3 events insert into Y; end;
+from every a=Y -> not S[k == a.k and v < 0] for 100 milliseconds select a.k as k, a.v as v insert into Out;"""
+
+
+@pytest.mark.parametrize("forget", [False, True])
+@pytest.mark.parametrize("last", [600, 601, 900])
+def test_what_the_last_event_leaves_overdue_waits_for_time_to_move(last, forget):
+    """The first two rows of a key are handed out with the third, when their absences are overdue."""
+    rows = [("S", at, ("a", n)) for n, at in enumerate((0, 200, 400))]
+    rows += [("S", 600, ("b", 7)), ("S", last, ("b", 8)), ("S", last, ("b", 9))]
+    want = oracle(OVERDUE, rows, ["Out"])["Out"]
+    assert want == [(100, "a", 0), (300, "a", 1), (500, "a", 2)]
+    for shards in (1, 3):
+        for seed in range(4):
+            stream = played(OVERDUE, rows, shards=shards, seed=seed, forget=forget)
+            assert sorted(stream.found.get("Out", [])) == sorted(want)

@@ -169,7 +169,9 @@ class IslandProcessor(StatefulProcessor):
             first = sum(len(p.outputs) for p in self._programs[:island])
             yield _released(first + number, shard_number, batch.num_rows, packed(batch))
         self._store(kept, shard_number, version + 1, watermark)
-        self._waiting.rearm(shard_number, rest, shard.next_due, fired)
+        due = shard.next_due
+        # What is overdue already waits for the next step of the watermark.
+        self._waiting.rearm(shard_number, rest, None if due is None else max(due, watermark), fired)
 
     def close(self) -> None:
         """Nothing to close: engines are kept for the next batch."""
