@@ -36,6 +36,24 @@ def test_filters_and_projections_into_one_stream(spark):
     )
 
 
+def test_comparisons_are_handed_to_files(spark, tmp_path):
+    from siddhi.spark import SparkRuntime
+
+    folder = str(tmp_path / "trades")
+    spark.range(10).selectExpr("id as ts", "cast(id as double) as price", "cast(id as int) as n").write.parquet(folder)
+    runtime = SparkRuntime(
+        """define stream Trades (price double, n int);
+        from Trades[price > 4.0 and n != 7] select price having price < 8.5 insert into Out;""",
+        spark,
+    )
+    runtime.bind("Trades", spark.read.parquet(folder), timestamp="ts")
+    found = runtime.output("Out")
+    pushed = found._jdf.queryExecution().executedPlan().toString().split("PushedFilters: ")[1]
+    assert "GreaterThan(price,4.0)" in pushed
+    assert "LessThan(price,8.5)" in pushed
+    assert sorted(row.price for row in found.collect()) == [5.0, 6.0, 8.0]
+
+
 @pytest.mark.parametrize("how", ["join", "left outer join"])
 def test_joins_with_a_table(spark, how):
     native(

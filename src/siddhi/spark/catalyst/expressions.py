@@ -100,7 +100,7 @@ def keeps(condition: Column) -> Column:
 
 
 def matches(lower: Lowering, expression: TypedExpression) -> Column:
-    """A condition for who takes null for false anyway: equalities stay what Spark can look up by a hash."""
+    """A condition for who takes null for false anyway: comparisons stay what Spark can look up by a hash, or hand to files."""
     if isinstance(expression, And):
         return matches(lower, expression.left) & matches(lower, expression.right)
     if isinstance(expression, Comparison) and expression.operator is not CompareOperator.NOT_EQUAL:

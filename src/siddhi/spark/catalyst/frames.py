@@ -49,7 +49,7 @@ class Base:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branch:
-    """Rows of a base that fulfil a condition (None: all), as columns."""
+    """Rows of a base that fulfil a condition (None: all; null counts as false), as columns."""
 
     base: Base
     columns: tuple[Column, ...]

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from siddhi.planner.expressions import OUTPUT_SLOT, Aggregate, Attr, Const, TypedExpression
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.query_api.input import JoinType
-from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering, keeps, matches, wrap_decimal
+from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering, matches, wrap_decimal
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column, values_as_order
 from siddhi.types import AttributeType
 
@@ -30,7 +30,7 @@ def filtered(branch: Branch, handlers: Sequence[HandlerPlan]) -> Branch:
     condition = branch.condition
     for handler in handlers:
         assert isinstance(handler, FilterPlan)
-        kept = keeps(lower(handler.condition))
+        kept = matches(lower, handler.condition)
         condition = kept if condition is None else condition & kept
     return Branch(branch.base, branch.columns, condition, branch.path)
 
@@ -51,7 +51,7 @@ def _selected(query: QueryPlan, kept: Branch, lower: Lowering, place: int) -> Br
         def either(attr: Attr) -> Column:
             return columns[attr.position] if attr.slot == OUTPUT_SLOT else inside(attr)
 
-        having = keeps(Lowering(either, F.col(TIME))(query.selector.having))
+        having = matches(Lowering(either, F.col(TIME)), query.selector.having)
         condition = having if condition is None else condition & having
     return Branch(kept.base, columns, condition, (*kept.path, place))
 
