@@ -70,9 +70,31 @@ def test_one_stream_alone():
 
 def test_after_a_restart_it_goes_on_with_what_was_known():
     graces, patience = {"A": 100, "B": 10}, {"A": 60, "B": 60}
-    idle = IdleInputs(graces, patience, now=0.0, latest={"A": 5000, "B": 4000, "Gone": 9000}, marked={"A": 5101})
+    idle = IdleInputs(graces, patience, now=0.0, latest={"A": 5000, "B": 4000, "Gone": 9000})
+    idle.noted("A", 5101)
     assert marked(idle, 59.0) == {}
     assert marked(idle, 60.0) == {"B": 5011}  # A has its mark
+
+
+def test_it_follows_where_others_are_said_to_be():
+    idle = inputs(B=60)
+    idle.saw("A", 5000, 1.0)
+    idle.noted("A", 9100)  # by a user: nothing earlier will come
+    idle.noted("A", 8000)
+    assert marked(idle, 60.0) == {"B": 9010}
+    idle = inputs(B=60)
+    idle.noted("A", 9100)  # no row ever came
+    assert marked(idle, 60.0) == {"B": 9010}
+    idle.noted("B", 20_000)
+    assert idle.marks(200.0) == {}
+
+
+def test_where_all_stand_still_they_are_let_go_as_far_as_one_is_said_to_be():
+    idle = inputs(A=60, B=60)
+    idle.saw("A", 5000, 1.0)
+    idle.saw("B", 4000, 2.0)
+    idle.noted("A", 9100)
+    assert marked(idle, 100.0) == {"B": 9010}
 
 
 def test_a_day_has_no_more_marks_than_half_the_patience_fits_in():
@@ -96,8 +118,14 @@ class Query:
 
 def test_the_watch_reads_reports_and_writes_marks():
     query, written = Query(), []
+    noted: dict[str, int] = {}
     watch = IdleWatch(
-        inputs(B=60), lambda: reported(query), lambda stream, at: written.append((stream, at)), lambda: False, 1.0
+        inputs(B=60),
+        lambda: reported(query),
+        lambda: noted,
+        lambda stream, at: written.append((stream, at)),
+        lambda: False,
+        1.0,
     )
     query.report(0, A=5000, B=3000)
     watch.look(10.0)
@@ -106,6 +134,9 @@ def test_the_watch_reads_reports_and_writes_marks():
     assert written == []
     watch.look(70.0)  # 60 s after the last row of B, however often the reports are read
     assert written == [("B", 5910)]
+    noted["A"] = 7100
+    watch.look(110.0)
+    assert written == [("B", 5910), ("B", 7010)]
 
 
 def test_the_watch_goes_on_after_whatever_fails_and_says_so(caplog):
@@ -117,7 +148,7 @@ def test_the_watch_goes_on_after_whatever_fails_and_says_so(caplog):
         written.append((stream, at))
 
     idle = IdleInputs({"A": 0, "B": 0}, {"A": 0, "B": 0}, now=0.0, latest={"A": 5000, "B": 4000})
-    watch = IdleWatch(idle, lambda: reported(query), write, lambda: next(looks), 0.0)
+    watch = IdleWatch(idle, lambda: reported(query), dict, write, lambda: next(looks), 0.0)
     with caplog.at_level("WARNING", "siddhi"):
         watch.run()
     assert written == [("B", 5001), ("A", 5001)]  # A's is tried until it is there
@@ -130,5 +161,5 @@ def test_the_watch_ends_where_its_query_can_t_be_asked(caplog):
         raise ConnectionRefusedError("no JVM")
 
     with caplog.at_level("ERROR", "siddhi"):
-        IdleWatch(inputs(B=60), list, lambda stream, at: None, gone, 0.0).run()
+        IdleWatch(inputs(B=60), list, dict, lambda stream, at: None, gone, 0.0).run()
     assert caplog.messages == ["time of streams that stand still is moved no more, their query can't be asked: no JVM"]

@@ -30,7 +30,6 @@ class IdleInputs:
         patience: of some streams, how long they may be without rows, in seconds.
         now: seconds of a clock that does not go back.
         latest: the last event times (ms) so far, of some streams.
-        marked: the last marks (ms) so far, of some streams.
     """
 
     def __init__(
@@ -40,13 +39,12 @@ class IdleInputs:
         now: float,
         *,
         latest: Mapping[str, int] | None = None,
-        marked: Mapping[str, int] | None = None,
     ) -> None:
         self._graces = dict(graces)
         self._patience = dict(patience)
         self._moved = dict.fromkeys(graces, now)
         self._latest = {name: at for name, at in (latest or {}).items() if name in graces}
-        self._marked = {name: at - graces[name] for name, at in (marked or {}).items() if name in graces}
+        self._marked: dict[str, int] = {}
         self._written: dict[str, float] = {}
 
     def saw(self, stream: str, latest: int, now: float) -> None:
@@ -54,29 +52,45 @@ class IdleInputs:
         self._moved[stream] = now
         self._latest[stream] = max(latest, self._latest.get(stream, latest))
 
+    def noted(self, stream: str, at: int) -> None:
+        """A mark at this event time (ms) is there, whoever wrote it."""
+        watermark = at - self._graces[stream]
+        self._marked[stream] = max(watermark, self._marked.get(stream, watermark))
+
     def marks(self, now: float) -> dict[str, int]:
         """The marks that are to be written now: event times in ms, by stream; :meth:`wrote` says that one was."""
         idle = [name for name, patience in self._patience.items() if now - self._moved[name] >= patience]
-        going = [name for name in self._graces if name not in idle]
-        if any(name not in self._latest for name in going) or not self._latest:
+        reached = {name: self._reached(name) for name in self._graces}
+        going = [reached[name] for name in self._graces if name not in idle]
+        known = [at for at in going if at is not None]
+        if len(known) < len(going):
             return {}  # nobody knows how far those are
-        if going:
-            goal = min(self._latest[name] - self._graces[name] for name in going)
-        else:
-            goal = max(self._latest.values()) + 1
+        if not going:
+            known = [at + 1 for at in self._latest.values()]
+            known = [max([*known, *self._marked.values()])] if known or self._marked else []
+        if not known:
+            return {}
+        goal = min(known)
         found = {}
         for name in idle:
             if now - self._written.get(name, -math.inf) < max(_LEAST_STEP, self._patience[name] / 2):
                 continue  # each mark is a file, and a micro-batch
-            reached = self._latest.get(name, goal - 1) - (self._graces[name] if name in self._latest else 0)
-            if goal > max(reached, self._marked.get(name, goal - 1)):
+            at = reached[name]
+            if at is None or goal > at:
                 found[name] = goal + self._graces[name]
         return found
 
     def wrote(self, stream: str, at: int, now: float) -> None:
-        """A mark at this event time (ms) is there."""
-        self._marked[stream] = at - self._graces[stream]
+        """A mark at this event time (ms) has been written."""
+        self.noted(stream, at)
         self._written[stream] = now
+
+    def _reached(self, stream: str) -> int | None:
+        """The watermark of a stream, by its rows and marks; None where there are none."""
+        found = [self._marked[stream]] if stream in self._marked else []
+        if stream in self._latest:
+            found.append(self._latest[stream] - self._graces[stream])
+        return max(found, default=None)
 
 
 class IdleWatch(threading.Thread):
@@ -85,6 +99,7 @@ class IdleWatch(threading.Thread):
     Args:
         inputs: what is known of them.
         reports: gives what the query reported: number of the batch, and by stream the latest event time or None.
+        marked: gives the last mark (ms) of every stream that has one: users write some, too.
         write: called with a stream and the event time of its mark.
         is_active: whether the query is at work.
         step: seconds between two looks.
@@ -94,6 +109,7 @@ class IdleWatch(threading.Thread):
         self,
         inputs: IdleInputs,
         reports: Callable[[], Iterable[tuple[int, Mapping[str, int | None]]]],
+        marked: Callable[[], Mapping[str, int]],
         write: Callable[[str, int], None],
         is_active: Callable[[], bool],
         step: float,
@@ -101,6 +117,7 @@ class IdleWatch(threading.Thread):
         super().__init__(name="siddhi-idle-inputs", daemon=True)
         self._inputs = inputs
         self._reports = reports
+        self._marked = marked
         self._write = write
         self._is_active = is_active
         self._step = step
@@ -135,6 +152,8 @@ class IdleWatch(threading.Thread):
                 for stream, latest in times.items():
                     if latest is not None:
                         self._inputs.saw(stream, latest, now)
+        for stream, at in self._marked().items():
+            self._inputs.noted(stream, at)
         errors = []
         for stream, at in self._inputs.marks(now).items():
             try:

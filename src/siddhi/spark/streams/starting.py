@@ -179,10 +179,10 @@ class Starter:
             if binding.max_idle is not None
         }
         if patience:
-            marks, now = self._marks(checkpoint), time.monotonic()
             IdleWatch(
-                IdleInputs(self._graces(), patience, now, latest=times.times, marked=marks),
+                IdleInputs(self._graces(), patience, time.monotonic(), latest=times.times),
                 lambda: reported(query.query),
+                lambda: self._marks(checkpoint),
                 lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
                 lambda: query.is_active,
                 max(0.2, min(5.0, min(patience.values()) / 4)),
