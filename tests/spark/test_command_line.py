@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 pytest.importorskip("pyspark")
@@ -14,11 +12,24 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 
 from siddhi.cli.command import siddhi
-from siddhi.cli.failures import BadInput
+from siddhi.cli.endpoints import read_inputs, read_outputs
+from siddhi.cli.failures import BadInput, OutputFailed
 from siddhi.cli.spark_binds import Bind, bind_all, read_binds
+from siddhi.cli.spark_checks import check_command, read_master, read_trigger
+from siddhi.planner import plan
+from siddhi.query_compiler import parse
 
 APP = """define stream Trades (symbol string, price double);
 from Trades[price > 2.0] select symbol, price insert into Dear;"""
+CSV = "Trades=csv:in.csv?timestamp=ts"
+OUT = ["--output", "Dear=-"]
+IN = ["--bind", "Trades=parquet:/data?timestamp=t"]
+WITH_TABLES = """define stream Trades (symbol string, price double);
+define table Names (symbol string, name string);
+define table Seen (symbol string);
+from Trades join Names on Trades.symbol == Names.symbol select Trades.symbol as symbol, name insert into Named;
+from Trades select symbol insert into Seen;
+from Trades select price insert into Prices;"""
 
 
 def test_a_bind_as_people_type_it():
@@ -35,7 +46,16 @@ def test_a_bind_as_people_type_it():
         (["--engine", "spark", "--bind", "Trades=/data"], "is not of the form Stream=format:path?timestamp=column"),
         (["--engine", "spark", "--bind", "T=parquets:/data?timestamp=t"], "not 'parquets'; did you mean 'parquet'?"),
         (["--engine", "spark", "--bind", "T=kafka:topic?timestamp=t"], "for Kafka write @source(type='kafka', ...)"),
-        (["--engine", "spark", "--bind", "T=parquet:/data"], "does not say which column is the event time"),
+        (["--engine", "spark", "--bind", "Trades=parquet:/data", *OUT], "does not say which column is the event time"),
+        (["--engine", "spark", "--shards", "0"], "'--shards': 0 is not in the range x>=1"),
+        (["--engine", "spark", "--master", "local[0]"], "'local[0]' is no master of Spark"),
+        (["--engine", "spark", "--master", "foo"], "'foo' is no master of Spark"),
+        (["--engine", "spark", "--trigger", "soon"], "'soon' is neither available-now nor a time such as '5 seconds'"),
+        (
+            ["--engine", "spark", *IN, "--output", "Dea=-"],
+            "the app has no stream 'Dea' (streams: Trades, Dear); did you mean",
+        ),
+        (["--engine", "spark", "--timestamp", "t", "--input", "Trade=t.csv", *OUT], "; did you mean 'Trades'?"),
         (["--bind", "T=parquet:/data?timestamp=t"], "--bind goes with --engine spark"),
     ],
 )
@@ -66,7 +86,7 @@ def folder(tmp_path):
 def test_files_of_each_kind_at_once_and_as_they_come(spark, folder, format_):
     from siddhi.spark import MemorySink, SparkRuntime
 
-    bind = Bind("Trades", format_, str(folder / format_), "ts")
+    bind = Bind("Trades", format_, str(folder / format_), "ts", "0 seconds")
     batch, stream = SparkRuntime(APP, spark), SparkRuntime(APP, spark)
     bind_all(batch, spark, [bind], streaming=False)
     want = [("B", 2.5, 2000), (None, 3.5, 3000)]
@@ -91,10 +111,130 @@ def test_files_that_are_not_what_a_stream_needs(spark, folder):
             bind_all(runtime, spark, [bind], streaming=False)
 
 
-def test_options_that_files_do_not_know():
+@pytest.mark.spark
+def test_several_binds_of_one_stream_and_a_table(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
-    for name, message in (("heder", "did you mean 'header'?"), ("max.idle", "did you mean 'max_idle'?")):
-        bind = Bind("Trades", "csv", "/in", "ts", options={name: "false"})
-        with pytest.raises(click.UsageError, match=re.escape(f"no option '{name}' of csv files; {message}")):
-            bind_all(SparkRuntime(APP, None), None, [bind], streaming=True)
+    (tmp_path / "a.csv").write_text("symbol,price,at\nB,1.0,1000\nA,2.0,1000\n")
+    pq.write_table(pa.table({"ts": [1000, 500], "symbol": ["A", "C"], "price": [3.0, 4.0]}), tmp_path / "b.parquet")
+    (tmp_path / "names.json").write_text('{"symbol": "A", "name": "Alpha"}\n{"symbol": "C", "name": null}\n')
+    binds = [
+        Bind("Trades", "csv", str(tmp_path / "a.csv"), "at"),
+        Bind("Names", "json", str(tmp_path / "names.json")),
+        Bind("Trades", "parquet", str(tmp_path / "b.parquet"), "ts"),
+    ]
+    pairs = "from a=Trades, b=Trades select a.price as first, b.price as second insert into Pairs;"
+    app = f"{WITH_TABLES} partition with (symbol of Trades) begin {pairs} end;"
+    runtime = SparkRuntime(app, spark, shards=1)
+    bind_all(runtime, spark, binds, streaming=False)
+    found = runtime.run(["Named", "Pairs"], meta=True)
+    named = sorted(map(tuple, found["Named"].collect()), key=str)
+    assert named == [("A", "Alpha", 1000), ("A", "Alpha", 1000), ("C", None, 500)]
+    # Of one ms, rows of the first file go first.
+    assert list(map(tuple, found["Pairs"].collect())) == [(2.0, 3.0, 1000)]
+    runtime.release()
+
+
+def checked(*, app=APP, inputs=(), binds=(), outputs=("Dear=out.csv",), **more):
+    check_command(
+        plan(parse(app)),
+        app,
+        inputs=read_inputs(None, None, inputs),
+        binds=read_binds(None, None, binds),
+        outputs=read_outputs(None, None, outputs),
+        **{"streaming": False, **more},
+    )
+
+
+def test_a_command_line_in_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").touch()
+    checked(inputs=["Trades=in.csv", "Trades=in.csv"])
+    checked(
+        binds=["Trades=csv:in.csv?timestamp=ts", "Trades=csv:s3://bucket/in?timestamp=at", "Trades=csv:*.c?timestamp=t"]
+    )
+    checked(binds=["Trades=csv:in.csv?timestamp=ts&watermark=0 seconds"], streaming=True)
+    late = ["Dear=out.csv", "Trades__late=late.csv"]
+    checked(binds=["Trades=csv:in.csv?timestamp=ts&watermark=1 day"], outputs=late, streaming=True, late="side")
+    checked(app=WITH_TABLES, inputs=["Trades=in.csv"], outputs=["Prices=-"])
+    checked(app=WITH_TABLES, inputs=["Trades=in.csv"], binds=["Names=csv:in.csv"], outputs=["Named=-"])
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"inputs": ["Trades=no.csv"]}, BadInput, "cannot read no.csv: no such file or folder"),
+        ({"inputs": ["Trades=-"]}, click.UsageError, "--engine spark reads files, not standard input"),
+        ({"inputs": ["Trades=in.csv"], "outputs": ["Dear=no/o.csv"]}, OutputFailed, "there is no folder no"),
+        ({"inputs": ["Trades=in.csv"], "outputs": []}, click.UsageError, "there is nothing to write: give --output"),
+        ({}, click.UsageError, "no stream has rows: give --input or --bind"),
+        (
+            {"binds": ["Dear=csv:in.csv?timestamp=t"], "outputs": ["Trades=-"]},
+            click.UsageError,
+            "--output Trades: stream 'Trades' is not bound",
+        ),
+        (
+            {"inputs": ["Trades=in.csv"], "emit_timestamp": "price"},
+            click.UsageError,
+            "'price' is an attribute of an output",
+        ),
+        ({"inputs": ["Trades=in.csv"], "streaming": True}, click.UsageError, "a stream takes --bind, or its sources"),
+        (
+            {"binds": [CSV], "streaming": True},
+            click.UsageError,
+            "--bind Trades has no watermark: add '&watermark=10 seconds'",
+        ),
+        (
+            {"binds": [f"{CSV}&watermark=1 day"], "outputs": ["Dear=-"], "streaming": True},
+            click.UsageError,
+            "a stream writes folders of files, not standard output",
+        ),
+        (
+            {"binds": [f"{CSV}&watermark=1 day", f"{CSV}&watermark=2 days"], "streaming": True},
+            click.UsageError,
+            "the binds of 'Trades' differ in watermark (1 day and 2 days): one stream has one watermark",
+        ),
+        (
+            {"binds": ["Trade=csv:in.csv"]},
+            click.UsageError,
+            "no stream 'Trade' (streams: Trades, Dear); did you mean 'Trades'?",
+        ),
+        ({"binds": [f"{CSV}&heder=false"]}, click.UsageError, "no option 'heder' of csv files; did you mean 'header'?"),
+        ({"binds": [f"{CSV}&max.idle=1"]}, click.UsageError, "did you mean 'max_idle'?"),
+    ],
+)
+def test_what_is_told_before_spark_starts(tmp_path, monkeypatch, given, error, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.csv").touch()
+    with pytest.raises(error) as told:
+        checked(**given)
+    assert message in told.value.message
+
+
+@pytest.mark.parametrize(
+    ("binds", "message"),
+    [
+        ([], "table 'Names' has no rows, and no query writes it: --bind 'Names=csv:path' reads them"),
+        (["Names=csv:in.csv?timestamp=ts"], "--bind Names: a table takes no timestamp"),
+        (["Names=csv:in.csv", "Seen=csv:in.csv"], "--bind Seen: the app writes this table"),
+        (["Nam=csv:in.csv"], "no stream or table 'Nam' (streams: Trades, Named, Prices; tables: Names, Seen)"),
+    ],
+)
+def test_tables_on_the_command_line(binds, message):
+    with pytest.raises(click.UsageError) as told:
+        checked(app=WITH_TABLES, inputs=["Trades=in.csv"], binds=binds, outputs=["Named=-"])
+    assert message in told.value.message
+
+
+@pytest.mark.parametrize(
+    "text", ["available-now", "5 seconds", "1 minute 30 seconds", "0.5 seconds", "INTERVAL 1 hour"]
+)
+def test_triggers(text):
+    assert read_trigger(None, None, text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["local", "local[4]", "local[*]", "local[2, 3]", "spark://host:7077", "yarn", "k8s://https://h"]
+)
+def test_masters(text):
+    assert read_master(None, None, text) == text

@@ -128,8 +128,11 @@ def test_a_stream_is_ended_and_opened_again(masters, tmp_path, monkeypatch):
     more_output = ["--output", f"Nines={tmp_path}/nines.parquet"]
     code, told = failing(*arguments, *more_output)
     assert (code, "start with --evolve if that is meant" in told) == (5, True)
+    more_output += ["--output", f"Counts={tmp_path}/again.csv"]
     run(*arguments, *more_output, "--finish", "--evolve", "--end-of-input", "flush")
     assert written() == ["1", "2", "2"]
+    again = [line for path in (tmp_path / "again.csv").rglob("*.csv") for line in path.read_text().splitlines()]
+    assert sorted(line for line in again if line[0] != "n") == ["1,3500", "2,2500"]
 
 
 def test_rows_that_are_none_are_told_as_without_spark(masters, tmp_path, monkeypatch):

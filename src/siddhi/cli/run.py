@@ -16,6 +16,7 @@ from .feeding import Feeding, attributes_of, feeding_options
 from .outlet import Outlet
 from .session import Session, log_to_stderr
 from .spark_binds import Bind, read_binds
+from .spark_checks import read_master, read_trigger
 
 if TYPE_CHECKING:
     from siddhi.spark.workers.late import LatePolicy
@@ -63,10 +64,20 @@ Exit codes:
     multiple=True,
     callback=read_binds,
     metavar="STREAM=FORMAT:PATH?timestamp=COLUMN",
-    help="Spark: a stream's files, once or as they come; more options behind '&': watermark, sequence, max_idle, Spark's own.",
+    help="Spark: a stream's files, once or as they come; more options behind '&': watermark (how late rows may come; streams "
+    "need one), sequence, max_idle, Spark's own. Several of one stream are read as one. Tables that no query writes take "
+    "TABLE=FORMAT:PATH.",
 )
-@click.option("--master", default="local[*]", show_default=True, help="Spark: where it runs, as local[4].")
-@click.option("--shards", default=64, show_default=True, help="Spark: parts that keys are spread over.")
+@click.option(
+    "--master", default="local[*]", show_default=True, callback=read_master, help="Spark: where it runs, as local[4]."
+)
+@click.option(
+    "--shards",
+    type=click.IntRange(min=1),
+    default=64,
+    show_default=True,
+    help="Spark: parts that keys are spread over.",
+)
 @click.option(
     "--end-of-input",
     type=click.Choice(["hold", "flush"]),
@@ -79,6 +90,7 @@ Exit codes:
     "--trigger",
     default="available-now",
     show_default=True,
+    callback=read_trigger,
     help="Spark: how a stream is cut: what is there now, or a time such as '5 seconds'.",
 )
 @click.option("--finish", is_flag=True, help="Spark: end the stream after what is there now, as --end-of-input says.")

@@ -1,8 +1,8 @@
-"""``--bind Trades=parquet:/data/trades?timestamp=ts``: a stream tied to files that Spark reads, at once or as they come."""
+"""``--bind Trades=parquet:/data/trades?timestamp=ts``: a stream or table tied to files that Spark reads, at once or as they come."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -18,21 +18,20 @@ if TYPE_CHECKING:
 
     from siddhi.spark import SparkRuntime
 
-__all__ = ["Bind", "bind_all", "read_binds"]
+__all__ = ["Bind", "bind_all", "by_name", "read_binds"]
 
 _FORMATS = ("parquet", "csv", "json", "orc")
-_OWN = ("timestamp", "watermark", "sequence", "max_idle")
 _EXAMPLE = "Trades=parquet:/data/trades?timestamp=ts"
 
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """A stream tied to files; ``options`` are those of Spark's reader."""
+    """A stream or table tied to files; ``options`` are those of Spark's reader, ``timestamp`` is empty for a table."""
 
     stream: str
     format: str
     path: str
-    timestamp: str
+    timestamp: str = ""
     watermark: str | None = None
     sequence: tuple[str, ...] = ()
     max_idle: str | None = None
@@ -57,41 +56,75 @@ def _bind(value: str) -> Bind:
         )
     options = dict(parse_qsl(query, keep_blank_values=True))
     timestamp = options.pop("timestamp", "")
-    if not timestamp:
-        raise click.BadParameter(f"'{value}' does not say which column is the event time, as {_EXAMPLE}")
     sequence = tuple(name for name in options.pop("sequence", "").split(",") if name)
     watermark, idle = options.pop("watermark", None), options.pop("max_idle", None)
     return Bind(stream, format_, path, timestamp, watermark, sequence, idle, options)
 
 
+def by_name(binds: Iterable[Bind]) -> dict[str, list[Bind]]:
+    """What is tied to each stream or table, in the order of the command line."""
+    found: dict[str, list[Bind]] = {}
+    for bind in binds:
+        found.setdefault(bind.stream, []).append(bind)
+    return found
+
+
 def bind_all(runtime: SparkRuntime, spark: SparkSession, binds: list[Bind], *, streaming: bool) -> None:
-    """Give the streams their rows; text in a column of event time is a number of ms, or a date and time.
+    """Give streams and tables their rows; text in a column of event time is a number of ms, or a date and time.
+
+    Of several binds of one stream it has all rows, and of one ms first those of the first one.
 
     Raises:
-        BadInput: files are not what their stream needs.
+        BadInput: files are not what their stream or table needs.
     """
-    from siddhi.spark.connectors.file_rows import Files, read_files
-    from siddhi.spark.connectors.options import unknown_option
-
-    for bind in binds:
-        for name in bind.options:
-            instead = unknown_option("source", "file", bind.format, name, _OWN)
-            if instead is not None:
-                raise click.UsageError(f"--bind {bind.stream}: no option '{name}' of {bind.format} files; {instead}")
-        streams = runtime.plan.streams
-        if bind.stream not in streams:
-            hint = did_you_mean(bind.stream, streams)
-            raise click.UsageError(f"the app has no stream '{bind.stream}' (streams: {', '.join(streams)}){hint}")
-        given = (bind.stream, bind.format, bind.path, streams[bind.stream].attributes, bind.sequence, bind.timestamp)
+    for name, own in by_name(binds).items():
         try:
-            frame, column = read_files(spark, Files(*given, bind.options), streaming=streaming)
-            runtime.bind(
-                bind.stream,
-                frame,
-                timestamp=column or bind.timestamp,
-                watermark=(bind.watermark or "0 seconds") if streaming else None,
-                sequence=bind.sequence,
-                max_idle=bind.max_idle if streaming else None,
-            )
+            if name in runtime.plan.tables:
+                _bind_table(runtime, spark, name, own)
+            else:
+                _bind_stream(runtime, spark, name, own, streaming=streaming)
         except ValueError as error:
             raise BadInput(str(error)) from error
+
+
+def _bind_stream(runtime: SparkRuntime, spark: SparkSession, name: str, binds: list[Bind], *, streaming: bool) -> None:
+    from siddhi.spark.catalyst.bindings import event_time
+    from siddhi.spark.connectors.file_rows import Files, read_files
+    from siddhi.spark.connectors.sources import rows_in_order
+
+    attributes = runtime.plan.streams[name].attributes
+    frames, times = [], []
+    for bind in binds:
+        files = Files(name, bind.format, bind.path, attributes, bind.sequence, bind.timestamp, bind.options)
+        frame, column = read_files(spark, files, streaming=streaming)
+        frames.append(frame)
+        times.append(column or bind.timestamp)
+    first = binds[0]
+    rows, time, sequence = frames[0], times[0], first.sequence
+    if len(binds) > 1:
+        # Times of each kind as ms. The name tells a checkpoint how many sources there are.
+        time = f"__time_of_{len(binds)}"
+        more = [[event_time(f, t, f"stream '{name}'").alias(time)] for f, t in zip(frames, times, strict=True)]
+        rows, sequence = rows_in_order(attributes, frames, [bind.sequence for bind in binds], more)
+    runtime.bind(
+        name,
+        rows,
+        timestamp=time,
+        watermark=first.watermark if streaming else None,
+        sequence=sequence,
+        max_idle=first.max_idle if streaming else None,
+    )
+
+
+def _bind_table(runtime: SparkRuntime, spark: SparkSession, name: str, binds: list[Bind]) -> None:
+    from siddhi.spark.connectors.file_rows import Files, read_files
+
+    attributes = runtime.plan.tables[name].attributes
+    columns = [f"`{attribute.name}`" for attribute in attributes]
+    rows = None
+    for bind in binds:
+        files = Files(name, bind.format, bind.path, attributes, options=bind.options, kind="table")
+        frame = read_files(spark, files, streaming=False)[0].select(*columns)
+        rows = frame if rows is None else rows.unionAll(frame)
+    assert rows is not None
+    runtime.bind_table(name, rows)

@@ -6,9 +6,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -18,8 +19,10 @@ from siddhi.errors import SiddhiAppError, SiddhiError, SparkRunError, SparkSetup
 
 from .app_text import read_app
 from .endpoints import Endpoint, Format
-from .failures import AppRefused, BadInput, OutputFailed, ProcessingFailed, reason
+from .failures import AppRefused, BadInput, Interrupted, OutputFailed, ProcessingFailed, reason
 from .spark_binds import Bind, bind_all
+from .spark_checks import as_bind, check_command
+from .spark_interrupt import run_cancellable
 from .writers import open_writer, output_schema
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from siddhi.spark.workers.late import LatePolicy
 
 __all__ = ["SparkRun", "run_on_spark"]
+
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +70,64 @@ def run_on_spark(wanted: SparkRun) -> None:
         ProcessingFailed: the app failed.
     """
     text = read_app(wanted.app)
-    if wanted.timestamp is None and wanted.inputs and not wanted.explain:
+    streaming = wanted.checkpoint is not None
+    if wanted.timestamp is None and wanted.inputs and not streaming and not wanted.explain:
         raise click.UsageError("--engine spark needs --timestamp: on Spark, time is that of the events")
     try:
         from siddhi.spark import SparkRuntime, local_session
+        from siddhi.spark.session import SETTINGS
 
+        # What is wrong with the app or the command line shows before Spark starts.
+        planned = _runtime(SparkRuntime, text, None, wanted)
         if wanted.explain:
-            click.echo(_runtime(SparkRuntime, text, None, wanted).explain(streaming=wanted.checkpoint is not None))
+            click.echo(planned.explain(streaming=streaming))
             return
-        _runtime(SparkRuntime, text, None, wanted)  # what is wrong with the app shows before Spark starts
-        _say(wanted, f"starting Spark on {wanted.master}")
-        # What goes wrong on a worker comes back as an error, and is told once.
-        spark = local_session(wanted.master, settings={"spark.log.level": "OFF"})
+        check_command(
+            planned.plan,
+            text,
+            inputs=wanted.inputs,
+            binds=wanted.binds,
+            outputs=wanted.outputs,
+            streaming=streaming,
+            late=wanted.late,
+            emit_timestamp=wanted.emit_timestamp,
+        )
     except SparkSetupError as error:
         raise click.UsageError(str(error)) from error
-    from siddhi.spark.failures import BadRowError, run_errors
+    sessions: list[SparkSession] = []
+    interrupted = threading.Event()
+
+    def work() -> None:
+        _say(wanted, f"starting Spark on {wanted.master}")
+        with _start_told(wanted):
+            sessions.append(local_session(wanted.master, settings=_settings(SETTINGS)))
+        if not interrupted.is_set():
+            _run(SparkRuntime, text, sessions[0], wanted)
+
+    def cancel() -> None:
+        interrupted.set()
+        if sessions:
+            _cancel(sessions[0], wanted)
 
     try:
-        runtime = _runtime(SparkRuntime, text, spark, wanted)
+        run_cancellable(work, cancel)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "interrupted; the same command goes on from the checkpoint" if streaming else "interrupted"
+        ) from None
+    finally:
+        for spark in sessions:
+            spark.stop()
+
+
+def _run(kind: type[SparkRuntime], text: str, spark: SparkSession, wanted: SparkRun) -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from siddhi.spark.failures import BadRowError, message_of, run_errors
+
+    try:
+        runtime = _runtime(kind, text, spark, wanted)
         started = time.monotonic()
         with run_errors(), _warnings_told(wanted):
             if wanted.checkpoint is not None:
@@ -96,8 +141,42 @@ def run_on_spark(wanted: SparkRun) -> None:
         raise ProcessingFailed(_with_options(str(error))) from error
     except SiddhiAppError as error:
         raise AppRefused(str(error)) from error
-    finally:
-        spark.stop()
+    except (PySparkException, Py4JError) as error:
+        raise ProcessingFailed(message_of(error)) from error
+
+
+def _cancel(spark: SparkSession, wanted: SparkRun) -> None:
+    """Let what is under way end. A stream that is to finish fails, as one that is stopped would pass for finished."""
+    if wanted.checkpoint is not None and not wanted.finish:
+        for query in spark.streams.active:
+            query.stop()
+    spark.sparkContext.cancelAllJobs()
+
+
+def _settings(usual: Mapping[str, str]) -> dict[str, str]:
+    """Settings that keep Spark's log off the terminal, from the start of its JVM on."""
+    options = "spark.driver.extraJavaOptions"
+    return {
+        "spark.log.level": "OFF",
+        options: f'{usual[options]} "-Dlog4j2.configurationFile={_LOGGING.as_uri()}"',
+    }
+
+
+@contextmanager
+def _start_told(wanted: SparkRun) -> Iterator[None]:
+    """Say in a sentence that Spark did not start."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from siddhi.spark.failures import message_of
+
+    try:
+        yield
+    except SparkSetupError as error:
+        raise click.UsageError(str(error)) from error
+    except (PySparkException, Py4JError) as error:
+        told = message_of(error).partition("\n")[0]
+        raise click.UsageError(f"Spark does not start on {wanted.master}: {told}") from error
 
 
 def _with_options(text: str) -> str:
@@ -151,29 +230,20 @@ def _say(wanted: SparkRun, text: str) -> None:
 
 
 def _batch(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> None:
-    binds = [_bind_of(end, wanted.timestamp or "") for end in wanted.inputs]
+    binds = [as_bind(end, wanted.timestamp or "") for end in wanted.inputs]
     bind_all(runtime, spark, [*binds, *wanted.binds], streaming=False)
     with _progress(spark, shown=not wanted.quiet and sys.stderr.isatty()):
-        if not wanted.outputs:
-            for stream in runtime.write():
-                _say(wanted, f"{stream}: written")
-            return
-        streams = [end.stream for end in wanted.outputs]
-        missing = [stream for stream in streams if stream not in runtime.plan.streams]
-        if missing:
-            raise click.UsageError(f"the app has no stream '{missing[0]}'")
-        found = runtime.run(list(dict.fromkeys(streams)), meta=True)
+        try:
+            if not wanted.outputs:
+                for stream in runtime.write():
+                    _say(wanted, f"{stream}: written")
+                return
+            found = runtime.run(list(dict.fromkeys(end.stream for end in wanted.outputs)), meta=True)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
         for end in wanted.outputs:
             n = _write(runtime, found[end.stream], end, wanted)
             _say(wanted, f"{end.stream}: {n:,} events out to {'standard output' if end.is_standard else end.path}")
-
-
-def _bind_of(end: Endpoint, timestamp: str) -> Bind:
-    """An ``--input`` as a ``--bind``."""
-    if end.is_standard:
-        raise click.UsageError("--engine spark reads files, not standard input")
-    formats = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSONL: "json"}
-    return Bind(end.stream, formats[end.format], end.path, timestamp)
 
 
 def _write(runtime: SparkRuntime, frame: DataFrame, end: Endpoint, wanted: SparkRun) -> int:
@@ -226,8 +296,6 @@ def _progress(spark: SparkSession, *, shown: bool) -> Iterator[None]:
 
 
 def _stream(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> None:
-    if wanted.inputs:
-        raise click.UsageError("a stream takes --bind, or its sources from the app: @source(type='file', ...)")
     assert wanted.checkpoint is not None
     try:
         bind_all(runtime, spark, wanted.binds, streaming=True)
@@ -239,13 +307,10 @@ def _stream(runtime: SparkRuntime, spark: SparkSession, wanted: SparkRun) -> Non
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     last: Any = None
-    try:
-        while not query.await_termination(0.5):
-            last = _tell(wanted, query.last_progress, last)
-        _tell(wanted, query.last_progress, last)
-    except KeyboardInterrupt:
-        query.stop()
-    _say(wanted, f"{query.late_rows:,} late rows")
+    while not query.await_termination(0.5):
+        last = _tell(wanted, query.last_progress, last)
+    _tell(wanted, query.last_progress, last)
+    _say(wanted, f"{query.late_rows:,} late row{'' if query.late_rows == 1 else 's'}")
     for stream, n in query.written.items():
         _say(wanted, f"{stream}: {n:,} events out")
 
@@ -263,13 +328,16 @@ def _started(runtime: SparkRuntime, sinks: dict[str, Sink] | None, wanted: Spark
 
 
 def _sinks(wanted: SparkRun) -> dict[str, Sink] | None:
-    """A folder for each ``--output``; None where there is none: then the app says it."""
+    """Folders for each stream of an ``--output``; None where there is none: then the app says it."""
     from siddhi.spark import FileSink
 
+    from .spark_outputs import FolderSinks
+
     formats = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSONL: "json"}
-    if any(end.is_standard for end in wanted.outputs):
-        raise click.UsageError("a stream writes folders of files, not standard output")
-    return {end.stream: FileSink(end.path, formats[end.format]) for end in wanted.outputs} or None
+    found: dict[str, list[FileSink]] = {}
+    for end in wanted.outputs:
+        found.setdefault(end.stream, []).append(FileSink(end.path, formats[end.format]))
+    return {stream: sinks[0] if len(sinks) == 1 else FolderSinks(sinks) for stream, sinks in found.items()} or None
 
 
 def _tell(wanted: SparkRun, progress: Any, last: Any) -> Any:

@@ -53,6 +53,7 @@ class Files:
         time: the column of event time, which may be a date and time as text; None: it is an attribute.
         options: of Spark's reader, and ``mode``.
         timed: the attribute that is the event time, where ``mode`` is to see to it.
+        kind: what they are files of: a ``stream`` or a ``table``.
     """
 
     stream: str
@@ -63,6 +64,12 @@ class Files:
     time: str | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     timed: str | None = None
+    kind: str = "stream"
+
+    @property
+    def what(self) -> str:
+        """As messages call it."""
+        return f"{self.kind} '{self.stream}'"
 
     @property
     def columns(self) -> list[str]:
@@ -104,7 +111,7 @@ def _require(files: Files, have: Sequence[str]) -> None:
     missing = [name for name in files.columns if name not in have]
     if missing:
         told = "; ".join(f"there is no column '{name}'{did_you_mean(name, have)}" for name in missing)
-        raise ValueError(f"{files.path} can't be read as stream '{files.stream}': {told} (columns: {', '.join(have)})")
+        raise ValueError(f"{files.path} can't be read as {files.what}: {told} (columns: {', '.join(have)})")
 
 
 # --- parquet, orc
@@ -123,7 +130,7 @@ def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> Data
         if set(files.columns).difference(found.columns):  # this far, one file was asked
             found = _merged(spark, files, options) or found
         _require(files, found.columns)
-        check_columns(f"{files.path} as stream '{files.stream}'", found, files.attributes)
+        check_columns(f"{files.path} as {files.what}", found, files.attributes)
         declared = {a.name: _declared(a) for a in files.attributes}
         # Types as declared: another file may have the wider one.
         schema = T.StructType([declared.get(name, found.schema[name]) for name in files.columns])
@@ -163,7 +170,7 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
     reader = (spark.readStream if streaming else spark.read).format(files.format).options(**options)
     raw = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD).schema(schema).load(files.path)
     text = Text(
-        f"stream '{files.stream}'",
+        files.what,
         F.col("_metadata.file_path"),
         mode=mode,
         time=files.time,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.planner.nodes import StreamPlan
@@ -16,7 +16,7 @@ from siddhi.spark.connectors.annotated import Connector, refuse_connector
 from siddhi.spark.connectors.file_rows import Files, read_files
 from siddhi.spark.connectors.kafka import read_kafka
 
-__all__ = ["declared_binding"]
+__all__ = ["declared_binding", "rows_in_order"]
 
 _PLACE = "__source"
 _ORDER = "__order"
@@ -48,13 +48,7 @@ def declared_binding(
     idle = options.get("max.idle") if streaming else None
     if len(sources) == 1:
         return Binding(stream.id, frames[0], options["timestamp"], watermark, orders[0], idle)
-    width = max(1, *(len(order) for order in orders))
-    union = None
-    for place, (frame, order) in enumerate(zip(frames, orders, strict=True)):
-        placed = _placed(frame, stream.attributes, place, order, width)
-        union = placed if union is None else union.unionAll(placed)
-    assert union is not None
-    sequence = (_PLACE, *(f"{_ORDER}{n}" for n in range(width)))
+    union, sequence = rows_in_order(stream.attributes, frames, orders)
     told = tuple(" ".join((source.type, *order)) for source, order in zip(sources, orders, strict=True))
     return Binding(stream.id, union, options["timestamp"], watermark, sequence, idle, told)
 
@@ -93,11 +87,31 @@ def _read(
     return ticks.select(*columns), source.sequence
 
 
-def _placed(
-    frame: DataFrame, attributes: Sequence[Attribute], place: int, order: Sequence[str], width: int
-) -> DataFrame:
-    """The rows of one source among others."""
-    values = [F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(a.name) for a in attributes]
-    by = [F.col(f"`{name}`").cast("bigint") for name in order] or [F.xxhash64(*values)]
-    by += [F.lit(0).cast("bigint")] * (width - len(by))
-    return frame.select(*values, F.lit(place).alias(_PLACE), *(c.alias(f"{_ORDER}{n}") for n, c in enumerate(by)))
+def rows_in_order(
+    attributes: Sequence[Attribute],
+    frames: Sequence[DataFrame],
+    orders: Sequence[Sequence[str]],
+    more: Sequence[Sequence[Column]] = (),
+) -> tuple[DataFrame, tuple[str, ...]]:
+    """The rows of several frames as those of one stream.
+
+    Args:
+        attributes: of the stream.
+        frames: with a column for each.
+        orders: for each frame, the columns that order its rows of one ms; none: a hash of the row does.
+        more: for each frame, further columns.
+
+    Returns:
+        The rows, and the columns that order those of one ms: first those of the first frame.
+    """
+    width = max(1, *(len(order) for order in orders))
+    union = None
+    for place, (frame, order) in enumerate(zip(frames, orders, strict=True)):
+        values = [F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]).alias(a.name) for a in attributes]
+        by = [F.col(f"`{name}`").cast("bigint") for name in order] or [F.xxhash64(*values)]
+        by += [F.lit(0).cast("bigint")] * (width - len(by))
+        places = [F.lit(place).alias(_PLACE), *(c.alias(f"{_ORDER}{n}") for n, c in enumerate(by))]
+        placed = frame.select(*values, *(more[place] if more else ()), *places)
+        union = placed if union is None else union.unionAll(placed)
+    assert union is not None
+    return union, (_PLACE, *(f"{_ORDER}{n}" for n in range(width)))
