@@ -132,7 +132,7 @@ def test_a_stream_is_ended_and_opened_again(masters, tmp_path, monkeypatch):
     run(*arguments, *more_output, "--finish", "--evolve", "--end-of-input", "flush")
     assert written() == ["1", "2", "2"]
     again = [line for path in (tmp_path / "again.csv").rglob("*.csv") for line in path.read_text().splitlines()]
-    assert sorted(line for line in again if line[0] != "n") == ["1,3500", "2,2500"]
+    assert sorted(line.split(",")[0] for line in again if line[0] != "n") == ["1", "2"]
 
 
 def test_rows_that_are_none_are_told_as_without_spark(masters, tmp_path, monkeypatch):
