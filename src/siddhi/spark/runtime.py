@@ -295,11 +295,7 @@ class SparkRuntime:
         if outputs is None:
             self._bind_declared(streaming=False)
             layout = self._layout(streaming=False)
-            outputs = [
-                name
-                for name in unread(self._plan, self._layout(streaming=False))
-                if is_fed(self._plan, layout, name, self._bindings)
-            ]
+            outputs = [name for name in unread(self._plan, layout) if is_fed(self._plan, layout, name, self._bindings)]
         return self._outputs(list(outputs), meta=meta, cached=self._cached)
 
     def release(self) -> None:

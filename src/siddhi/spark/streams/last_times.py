@@ -23,6 +23,9 @@ __all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "logged_watermark"
 
 logger = logging.getLogger("siddhi")
 
+_told: list[bool] = []
+"""Whether it was said that Spark does not tell what a batch counts; once is enough, not at every batch."""
+
 
 class LastTimes:
     """The last event times (ms) of the streams of a checkpoint."""
@@ -98,5 +101,9 @@ def _observed(query: Any, prefix: str) -> dict[str, int | None]:
                 found[name.removeprefix(prefix)] = None if row.isNullAt(0) else int(row.getLong(0))
         return found
     except (Py4JError, TypeError) as error:  # it is no public part of Spark
-        logger.debug("what a batch counts is known after it only: %s", error)
+        if not _told:
+            _told.append(True)
+            logger.warning(
+                "this version of Spark does not say what a batch counts while it runs, so a kill may lose it: %s", error
+            )
         return {}

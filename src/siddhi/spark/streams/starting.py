@@ -113,6 +113,7 @@ class Starter:
         if times is not None and before is not None:
             self._remind(checkpoint, times)
         streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
+        idle = None if times is None else self._idle(times)
         try:
             query = start_query(
                 self.spark,
@@ -130,8 +131,8 @@ class Starter:
             if committed(self.spark, checkpoint)[1] == planned:  # Spark refused it before it did anything
                 self._unsettle(checkpoint, before, closed=was_closed)
             raise
-        if times is not None:
-            self._watch(query, checkpoint, times)
+        if idle is not None:
+            self._watch(query, checkpoint, *idle)
         return query
 
     def _times(self, checkpoint: str) -> LastTimes:
@@ -171,22 +172,31 @@ class Starter:
         found = {stream: last_mark(self.spark, checkpoint, stream) for stream in self.bindings}
         return {stream: at for stream, at in found.items() if at is not None}
 
-    def _watch(self, query: SparkQuery, checkpoint: str, times: LastTimes) -> None:
-        """Let streams that stand still hold nobody up."""
+    def _idle(self, times: LastTimes) -> tuple[IdleInputs, float] | None:
+        """What is known of streams that may stand still, and the seconds between two looks at them.
+
+        It is asked for before there is a query: one that runs has to be in the hands of who started it.
+        """
         patience = {
             stream: interval_ms(self.spark, binding.max_idle) / 1000
             for stream, binding in self.bindings.items()
             if binding.max_idle is not None
         }
-        if patience:
-            IdleWatch(
-                IdleInputs(self._graces(), patience, time.monotonic(), latest=times.times),
-                lambda: reported(query.query),
-                lambda: self._marks(checkpoint),
-                lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
-                lambda: query.is_active,
-                max(0.2, min(5.0, min(patience.values()) / 4)),
-            ).start()
+        if not patience:
+            return None
+        inputs = IdleInputs(self._graces(), patience, time.monotonic(), latest=times.times)
+        return inputs, max(0.2, min(5.0, min(patience.values()) / 4))
+
+    def _watch(self, query: SparkQuery, checkpoint: str, inputs: IdleInputs, step: float) -> None:
+        """Let streams that stand still hold nobody up."""
+        IdleWatch(
+            inputs,
+            lambda: reported(query.query),
+            lambda: self._marks(checkpoint),
+            lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
+            lambda: query.is_active,
+            step,
+        ).start()
 
     def finish(
         self,
