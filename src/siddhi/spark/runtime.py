@@ -46,8 +46,8 @@ from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above, unfed
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
-from siddhi.spark.streams.punctuation import interval_ms
 from siddhi.spark.streams.query import Sink, SparkQuery
+from siddhi.spark.streams.spans import interval_ms
 from siddhi.spark.streams.starting import Starter
 from siddhi.spark.workers.late import LATE_POLICIES, LatePolicy
 

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
+from siddhi.spark.checkpoints.marks import adopt_marks
 from siddhi.spark.checkpoints.migration import MovedShard
 from siddhi.spark.query_settings import query_settings, with_settings
-from siddhi.spark.streams.punctuation import adopt_marks
 from siddhi.spark.workers.kept_state import base_entry
 from siddhi.spark.workers.pack import RELEASED, packed, unpacked
 from siddhi.spark.workers.stateful import LAYOUT_VERSION, IslandProcessor

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.spark import files
+from siddhi.spark.checkpoints.marks import last_mark
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.streams.ahead import AHEAD
-from siddhi.spark.streams.punctuation import last_mark
 
 __all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "logged_watermark", "times_of_batch"]
 

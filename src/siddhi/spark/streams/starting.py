@@ -27,6 +27,7 @@ from siddhi.spark.checkpoints.manifest import (
     require_open,
     write_manifest,
 )
+from siddhi.spark.checkpoints.marks import delete_marks, last_mark, make_folders, write_mark
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.connectors.ownership import Owner
 from siddhi.spark.connectors.sinks import FileSink, file_sinks
@@ -36,16 +37,9 @@ from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
 from siddhi.spark.streams.idle import IdleInputs, IdleWatch, reported
 from siddhi.spark.streams.last_times import LastTimes, last_time_in_log, logged_watermark
-from siddhi.spark.streams.punctuation import (
-    LAST_CLOCK,
-    delete_marks,
-    interval_ms,
-    last_mark,
-    make_folders,
-    write_mark,
-)
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
+from siddhi.spark.streams.spans import LAST_CLOCK, interval_ms
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
 from siddhi.spark.workers.late import LatePolicy, late_stream
 from siddhi.spark.workers.stateful import ShardRange

@@ -10,24 +10,18 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from siddhi.spark import files
 
 __all__ = [
-    "LAST_CLOCK",
     "adopt_marks",
     "delete_marks",
     "folder_of",
-    "interval_ms",
     "last_mark",
     "make_folders",
     "note_mark",
     "write_mark",
 ]
-
-LAST_CLOCK = 221_845_392_000_000
-"""9000-01-01 in ms: a watermark from here on says that the stream has ended for good."""
 
 _MARK = re.compile(r"mark-(-?[0-9]+)-.*\.parquet")
 _NOTE = re.compile(r"(-?[0-9]+)")
@@ -103,19 +97,3 @@ def _numbers(spark: SparkSession, folder: str, form: re.Pattern[str]) -> list[in
 
 def _noted(checkpoint: str, stream: str) -> str:
     return f"{checkpoint}/siddhi/noted/{stream}"
-
-
-def interval_ms(spark: SparkSession, text: str) -> int:
-    """How long ``'10 seconds'`` is, as Spark reads it.
-
-    Raises:
-        ValueError: it is no time.
-    """
-    micros = F.expr(f"unix_millis(timestamp_millis(0) + INTERVAL {text})")
-    try:
-        found = int(spark.range(1).select(micros.alias("ms")).collect()[0]["ms"])
-    except Exception as error:
-        raise ValueError(f"{text!r} is no time such as '10 seconds'") from error
-    if found < 0:
-        raise ValueError(f"{text!r} is less than no time")
-    return found

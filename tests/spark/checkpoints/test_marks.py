@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from siddhi.spark import files
-from siddhi.spark.streams.punctuation import adopt_marks, delete_marks, folder_of, last_mark, note_mark, write_mark
+from siddhi.spark.checkpoints.marks import adopt_marks, delete_marks, folder_of, last_mark, note_mark, write_mark
 
 pytestmark = pytest.mark.spark
 
