@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from hypothesis import strategies as st
+
+from siddhi import Event, extension
+from siddhi.types import AttributeType
 
 __all__ = ["ANYTHING", "COUPLED", "SEPARATED", "SINGLE", "STREAMS", "Row", "feed", "timelines"]
 
@@ -17,9 +22,59 @@ Row = tuple[str, int, tuple[Any, ...]]
 """Stream, time in ms, values."""
 
 
+@extension.stream_function("kit:twice", args=(AttributeType.INT,), appends={"w": AttributeType.INT})
+def twice(v: int) -> tuple[int]:
+    return (2 * v,)
+
+
+@extension.stream_processor("kit:second")
+class Second:
+    """Passes every second event."""
+
+    def __init__(self, _context: Any) -> None:
+        self.passes = True
+
+    def process(self, event: Event) -> Event | None:
+        self.passes = not self.passes
+        return event if self.passes else None
+
+    def snapshot(self) -> bool:
+        return self.passes
+
+    def restore(self, state: bool) -> None:
+        self.passes = state
+
+
+@extension.stream_processor("kit:later", args=(AttributeType.INT,))
+class Later:
+    """Passes events so many milliseconds after the last one that came, with their own times."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+        self.held: deque[Event] = deque()
+        self.due = 0
+
+    def process(self, event: Event, wait: int) -> None:
+        self.held.append(event)
+        self.due = self.context.now + wait
+        self.context.schedule(self.due)
+
+    def on_timer(self, time: int) -> Iterator[Event]:
+        while self.held and self.due <= time:
+            yield self.held.popleft()
+
+    def snapshot(self) -> list[Any]:
+        return [self.due, *self.held]
+
+    def restore(self, state: list[Any]) -> None:
+        self.due, *held = state
+        self.held = deque(held)
+
+
 ANYTHING = [
     "from S[v > 0] select k, v * 2 as v insert into O;",
     "from S#log() select * insert into O;",
+    "from S#kit:twice(v) select k, w as v insert into O;",
     "from S select k, v order by v limit 1 insert into O;",
     "from S#window.time(1 sec) select k, v insert all events into O;",
     "from S#window.delay(1 sec) select k, v insert into O;",
@@ -44,6 +99,12 @@ SEPARATED = [
     ("partition with (k of S) begin from S#window.length(2) select k, sum(v) as n insert into O; end;", {"S.k"}),
     (
         "partition with (k of S) begin from every e = S, f = S select f.k as k, f.v as v insert into O; end;",
+        {"S.k"},
+    ),
+    ("partition with (k of S) begin from S#kit:second() select k, v insert into O; end;", {"S.k"}),
+    ("partition with (k of S) begin from S#kit:later(400) select k, v insert into O; end;", {"S.k"}),
+    (
+        "partition with (k of S) begin from S#window.expression('v - first.v < 2') select k, sum(v) as n insert into O; end;",
         {"S.k"},
     ),
     (
@@ -91,6 +152,15 @@ SEPARATED = [
 SINGLE = [
     ("from S select k, sum(v) as n insert into O;", "without 'group by'"),
     ("from S[count() % 2L == 0L] select k, v insert into O;", "an aggregate in a filter"),
+    ("from S#kit:second() select k, v insert into O;", "stream processor 'kit:second'"),
+    ("from S#kit:second() select k, sum(v) as n group by k insert into O;", "stream processor 'kit:second'"),
+    ("from S#kit:second()#window.time(1 sec) select k, sum(v) as n group by k insert into O;", "stream processor 'kit:second'"),
+    ("from S#window.time(1 sec)#kit:second() select k, v insert into O;", "stream processor 'kit:second'"),
+    (
+        ("from S#kit:second()#window.time(1 sec) join R#window.time(1 sec) on S.k == R.k "
+        "select S.k as k, R.v as w insert into O;"),
+        "stream processor 'kit:second'",
+    ),
     ("from S select k, d, count() as n group by d insert into O;", "'group by d'"),
     ("from S#window.time(1 sec) select k, sum(v) as n insert all events into O;", "without 'group by'"),
     ("from S#window.externalTime(ts, 1 sec) select k, sum(v) as n group by k insert expired events into O;", "stamped"),
@@ -146,6 +216,20 @@ SINGLE = [
         ("from S#window.lengthBatch(2) select k, v insert into B;"
         "@info(name = 'q') from B#window.time(300) select k, v insert expired events into O;"),
         "behind its time",
+    ),
+    *[
+        (f"partition with (k of S) begin from S#window.{window} select k, count() as n insert into O; end;", "of all keys")
+        for window in ["expression('count() <= 2')", "expression('sum(v) < 8')", "expressionBatch('count() <= 2')"]
+    ],
+    (
+        ("define window W (k string, v int) time(10 sec); partition with (k of W, k of R) begin "
+        "from W join R#window.length(1) on W.v == R.v select W.k as k, R.k as j insert into O; end;"),
+        "a join finds",
+    ),
+    (
+        ("define window W (k string, v int) timeBatch(500, 0); from W join R#window.time(1 sec) on W.k == R.k "
+        "select W.k as k, R.v as v insert into P; from W select k, v insert all events into O;"),
+        "shows a join",
     ),
     ("define window W (k string, v int) length(2); from W select k, v insert expired events into O;", "depends on all"),
 ]  # fmt: skip

@@ -296,6 +296,51 @@ def test_what_counts_in_a_filter_is_stateful() -> None:
     assert elements("from S[count() > 1L] select k insert into O;")["query_1"].stateful
 
 
+def test_stream_processors_may_keep_something_and_stream_functions_do_not() -> None:
+    assert elements("from S#kit:second() select k insert into O;")["query_1"].stateful
+    assert not elements("from S#kit:twice(v) select k insert into O;")["query_1"].stateful
+    aggregation = "define aggregation A from S{0} select k, sum(v) as n group by k aggregate by ts every sec...min;"
+    assert keys(last(aggregation.format("#kit:twice(v)"))) == {"S.k"}
+    assert "stream processor" in last(aggregation.format("#kit:second()")).reason
+    assert last(aggregation.format("[count() > 1L]")).reason == "an aggregate in a filter sees all rows"
+
+
+def test_what_a_stream_processor_puts_out_may_have_another_key() -> None:
+    part = "partition with (k of S) begin from S#kit:{0} select k, v insert into O; end;"
+    assert last(part.format("twice(v)")).carries == (("O", "k", "S", "k"), ("O", "v", "S", "v"))
+    assert last(part.format("second()")).carries == ()
+    join = (
+        "define table T (k string, v int); from R select k, v insert into T;"
+        "partition with (k of S) begin from S#kit:{0} join T on S.k == T.k select S.k as k, T.v as v insert into O; end;"
+    )
+    assert keys(last(join.format("twice(v)"))) == {"S.k"}
+    assert "not every use" in last(join.format("second()")).reason
+
+
+def test_what_a_stream_processor_holds_back_comes_behind_its_time() -> None:
+    part = "partition with (k of S) begin from S#kit:{0} select k, v insert into M; end;"
+    reads = "from M#window.time(1 sec) select k, count() as n group by k insert into O;"
+    assert keys(last(part.format("twice(v)") + reads)) == {"M.k"}
+    assert "behind its time" in last(part.format("later(200)") + reads).reason
+
+
+def test_windows_whose_condition_comes_with_the_events_count_as_they_like() -> None:
+    part = "partition with (k of S) begin from S#window.{0}(k) select k, v insert into O; end;"
+    for window in ("expression", "expressionBatch"):
+        assert "of all keys" in last(part.format(window)).reason
+
+
+def test_what_a_join_looks_at_in_a_named_window() -> None:
+    window = "define window W (k string, v int) {0};"
+    reads = "from W select k, v insert into O;"
+    join = "from W join R#window.time(1 sec) on W.k == R.k select W.k as k, R.v as v insert into P;"
+    for joined, separates in (("time(1 sec)", True), ("timeBatch(1 sec, 0)", False), ("session(1 sec, k)", False)):
+        alone = elements(window.format(joined) + reads)
+        assert [element.keys == () for element in alone.values()] == [False, False]
+        both = elements(window.format(joined) + reads + join)
+        assert [element.keys != () for element in both.values()] == [separates] * 3
+
+
 def test_tables_and_places() -> None:
     found = elements("define table T (k string); from S select k insert into T;")["query_1"]
     assert (found.tables, found.stateful, found.reads, found.writes) == (("T",), True, ("S",), ())

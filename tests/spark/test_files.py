@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -95,3 +97,26 @@ def test_what_a_killed_sink_left_is_cleared_away(spark, tmp_path):
     sink = FileSink(str(tmp_path))
     assert sink(spark.range(2), 3) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["_writing-33-abc", "batch=3"]
+
+
+def test_a_small_file_is_found_while_it_is_replaced(spark, tmp_path, monkeypatch):
+    name, real, looks = f"{tmp_path}/a.json", files.exists, []
+    files.write_text(spark, name, "first")
+
+    def exists(spark, place):
+        looks.append(place)
+        return len(looks) > 2 and real(spark, place)  # it stood aside, and then it was back
+
+    monkeypatch.setattr(files, "exists", exists)
+    assert files.text_of(spark, name) == "first"
+    monkeypatch.setattr(files, "exists", lambda spark, place: True)  # it went between the look and the reading
+    (tmp_path / "a.json").rename(tmp_path / "a.json.old")
+    assert files.text_of(spark, name) == "first"
+
+
+def test_many_threads_replace_a_small_file(spark, tmp_path):
+    name = f"{tmp_path}/a.json"
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda n: files.write_text(spark, name, str(n)), range(12)))
+    assert files.text_of(spark, name) in map(str, range(12))
+    assert files.names(spark, str(tmp_path)) == ["a.json"]

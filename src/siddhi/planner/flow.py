@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from siddhi.extension.metadata import StreamProcessorMetadata
 from siddhi.planner.aggregations_plan import AggregationPlan
 from siddhi.planner.expressions import Call, InTable, TypedExpression
 from siddhi.planner.liveness import selection_expressions
@@ -17,9 +16,9 @@ from siddhi.planner.nodes import (
     QueryPlan,
     SingleInputPlan,
     SourceKind,
-    StreamFunctionPlan,
 )
 from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.planner.processors import processors_of
 from siddhi.planner.walk import walk
 from siddhi.query_api.selection import EventRate
 
@@ -83,10 +82,9 @@ def _add_query(unit: Unit, query: QueryPlan) -> None:
             unit.uses.add(source.source)
         unit.timed = unit.timed or (source.window is not None and source.window.window.clock_driven)
         unit.reads_clock = unit.reads_clock or source.window is not None
-        for handler in (*source.before, *source.after):
-            if isinstance(handler, StreamFunctionPlan) and isinstance(handler.function, StreamProcessorMetadata):
-                unit.timed = unit.timed or handler.function.clock_driven
-                unit.reads_clock = True
+        for processor in processors_of((source,)):
+            unit.timed = unit.timed or processor.clock_driven
+            unit.reads_clock = True
     unit.timed = unit.timed or (query.rate is not None and not isinstance(query.rate, EventRate))
     for expression in expressions_of(query):
         for node in walk(expression):

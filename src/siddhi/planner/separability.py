@@ -30,7 +30,14 @@ from siddhi.planner.nodes import (
     ValueKeyPlan,
 )
 from siddhi.planner.patterns_plan import PatternPlan
-from siddhi.planner.separability_query import query_separation, selected_locator, window_separation
+from siddhi.planner.processors import processors_of
+from siddhi.planner.separability_query import (
+    handled,
+    query_separation,
+    selected_locator,
+    shown_to_joins,
+    window_separation,
+)
 from siddhi.planner.separability_tables import table_separations
 from siddhi.planner.separability_times import holds_back, keepers_of_the_late, woken_by_timers
 from siddhi.planner.separation import (
@@ -96,7 +103,8 @@ def separability(plan: Plan) -> tuple[Element, ...]:
     """Every element of an app, in the order of :func:`siddhi.planner.elements.app_elements`."""
     elements = app_elements(plan)
     by_tables = table_separations(plan, elements)
-    windows = {id_: window_separation(window.window, id_, window.output) for id_, window in plan.windows.items()}
+    joined = {name for element in elements for name in element.uses if name in plan.windows}
+    windows = {id_: _named_window(window, id_ in joined) for id_, window in plan.windows.items()}
     endless = {part.name: part.reason for part in endless_parts(plan)}
     found = []
     for element in elements:
@@ -128,9 +136,23 @@ def _own(element: AppElement) -> Separation:
     return inseparable("a trigger is one for the whole app")
 
 
+def _named_window(plan: NamedWindowPlan, joined: bool) -> Separation:
+    """By which keys a named window separates, for all who read it: what a join has looked at may leave it otherwise."""
+    shown = shown_to_joins(plan.window) if joined else ANYTHING
+    return combine(shown, window_separation(plan.window, plan.id, plan.output))
+
+
 def _partition(plan: PartitionPlan) -> Separation:
     if any(isinstance(query.input, JoinPlan) and query.input.reading is not None for query in plan.queries):
         return inseparable("it reads an aggregation")
+    sources = [source for query in plan.queries for source in sources_of(query)]
+    for query in plan.queries:
+        for side in sources_of(query) if isinstance(query.input, JoinPlan) else ():
+            if side.kind is SourceKind.WINDOW:
+                return inseparable(f"a join finds the events of all keys in window '{side.source}'")
+    for window in (source.window for source in sources if source.window is not None):
+        if window.window.takes_condition and (window.condition is None or has_aggregate(window.condition)):
+            return inseparable(f"the condition of window '{window.window.full_name}' counts the events of all keys")
     by = []
     types = {key.expression.type for key in plan.keys if isinstance(key, ValueKeyPlan)}
     ranged = any(not isinstance(key, ValueKeyPlan) for key in plan.keys)
@@ -152,6 +174,9 @@ def _partition(plan: PartitionPlan) -> Separation:
 
 
 def _aggregation(plan: AggregationPlan) -> Separation:
+    found = handled((plan.input,))
+    if found is not ANYTHING:
+        return found
     if not plan.group_by:
         return inseparable(f"aggregation '{plan.id}' has one row per bucket for all events, without 'group by'")
 
@@ -196,7 +221,7 @@ def _queries(element: AppElement) -> Iterator[QueryPlan]:
 def _is_stateful(query: QueryPlan) -> bool:
     if not isinstance(query.input, SingleInputPlan) or query.rate is not None or query.selector.has_aggregates:
         return True
-    if any(has_aggregate(expression) for expression in expressions_of(query)):
+    if any(has_aggregate(expression) for expression in expressions_of(query)) or any(processors_of(sources_of(query))):
         return True
     return query.input.window is not None or query.input.kind is SourceKind.WINDOW
 

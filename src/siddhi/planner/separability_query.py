@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from siddhi.planner.expressions import Attr, Comparison, Const, TypedExpression
 from siddhi.planner.flow import sources_of
 from siddhi.planner.nodes import FilterPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind, WindowPlan
 from siddhi.planner.patterns_plan import PatternPlan, StateKind
+from siddhi.planner.processors import processors_of
 from siddhi.planner.separation import (
     ANYTHING,
     KEY_TYPES,
@@ -28,9 +29,11 @@ from siddhi.types import AttributeType
 __all__ = [
     "attribute_equalities",
     "equal_attributes",
+    "handled",
     "locator",
     "query_separation",
     "selected_locator",
+    "shown_to_joins",
     "window_separation",
 ]
 
@@ -41,12 +44,9 @@ _STATIC = (SourceKind.TABLE, SourceKind.AGGREGATION)
 def query_separation(query: QueryPlan) -> Separation:
     """By which keys a query separates; of the tables, named windows and aggregations it uses nothing is known here."""
     locate = locator(query)
-    if any(
-        isinstance(handler, FilterPlan) and has_aggregate(handler.condition)
-        for source in sources_of(query)
-        for handler in (*source.before, *source.after)
-    ):
-        return inseparable("an aggregate in a filter sees all rows")
+    found = handled(sources_of(query))
+    if found is not ANYTHING:
+        return found
     if isinstance(query.input, PatternPlan):
         found = _pattern(query.input)
     elif isinstance(query.input, JoinPlan):
@@ -55,6 +55,20 @@ def query_separation(query: QueryPlan) -> Separation:
         found = _window(query)
     selected = selected_locator(query)
     return combine(combine(found, _selection(query, selected)), _rate(query, selected))
+
+
+def handled(sources: Sequence[SingleInputPlan]) -> Separation:
+    """By which keys filters and stream functions behind some sources separate: not where they keep something of all events."""
+    if any(
+        isinstance(handler, FilterPlan) and has_aggregate(handler.condition)
+        for source in sources
+        for handler in (*source.before, *source.after)
+    ):
+        return inseparable("an aggregate in a filter sees all rows")
+    processor = next(processors_of(sources), None)
+    if processor is None:
+        return ANYTHING
+    return inseparable(f"stream processor '{processor.full_name}' may keep something of the events of all keys")
 
 
 def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
@@ -70,12 +84,15 @@ def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
             return slot.source, slot.attributes[attribute.position].name
 
         return in_pattern
-    sides = (input_.left, input_.right) if isinstance(input_, JoinPlan) else (input_,)
+    sides = sources_of(query)
+    changed = [any(processors_of((side,))) for side in sides]
 
     def in_sides(attribute: Attr) -> Located | None:
         if not 0 <= attribute.slot < len(sides):
             return None
         side = sides[attribute.slot]
+        if changed[attribute.slot]:
+            return None  # a stream processor puts out events as it likes
         if attribute.position >= side.source_width or side.kind in _STATIC:
             return None
         return side.source, side.attributes[attribute.position].name
@@ -196,8 +213,9 @@ def _join(join: JoinPlan, locate: Callable[[Attr], Located | None]) -> Separatio
         return inseparable("it reads an aggregation")
     tables = [side for side in sides if side.kind is SourceKind.TABLE]
     for side in sides:
-        if side.window is not None and side.window.window.native != "time":
-            return inseparable(f"what window '{side.window.window.full_name}' shows a join depends on all events")
+        shown = ANYTHING if side.window is None else shown_to_joins(side.window)
+        if shown is not ANYTHING:
+            return shown
     if tables:
         return ANYTHING
     pairs = equal_attributes(join, locate)
@@ -206,6 +224,13 @@ def _join(join: JoinPlan, locate: Callable[[Attr], Located | None]) -> Separatio
     types = {(side.source, attribute.name): attribute.type for side in sides for attribute in side.attributes}
     parts = tuple(plain_part(pair, types[pair[0]]) for pair in pairs if types[pair[0]] in KEY_TYPES)
     return Separation(parts) if parts else inseparable("its two sides meet by no equality of keys")
+
+
+def shown_to_joins(window: WindowPlan) -> Separation:
+    """By which keys a window separates that joins look into."""
+    if window.window.native == "time":
+        return ANYTHING
+    return inseparable(f"what window '{window.window.full_name}' shows a join depends on all events")
 
 
 def equal_attributes(join: JoinPlan, locate: Callable[[Attr], Located | None]) -> list[tuple[Located, Located]]:

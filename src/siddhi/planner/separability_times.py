@@ -1,6 +1,6 @@
 """What keeps the events of all keys in one queue, and is given events when that shows.
 
-Batches and output rates put events out later than they came, with their own times. A window of time, or a pattern, that
+Batches, output rates and stream processors may put events out later than they came, with their own times. A window of time, or a pattern, that
 takes those lets each go behind the ones that came before it, whatever their keys: what it keeps does not separate, unless it
 stands in a partition and keeps the events of each key by themselves.
 
@@ -13,21 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from siddhi.extension.metadata import StreamProcessorMetadata
 from siddhi.planner.elements import AppElement, ElementKind
 from siddhi.planner.flow import sources_of
 from siddhi.planner.nodes import (
-    HandlerPlan,
     JoinPlan,
     NamedWindowPlan,
     PartitionPlan,
     QueryPlan,
     SingleInputPlan,
     SourceKind,
-    StreamFunctionPlan,
     WindowPlan,
 )
 from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.planner.processors import processors_of
 from siddhi.query_api.selection import EventRate, OutputEventType, RateKind
 
 __all__ = ["holds_back", "keepers_of_the_late", "woken_by_timers"]
@@ -67,7 +65,9 @@ def _holds_events_back(element: AppElement) -> bool:
     windows = [element.plan.window] if isinstance(element.plan, NamedWindowPlan) else []
     for query in _queries(element):
         windows += [source.window for source in sources_of(query) if source.window is not None]
-    return any(map(_lets_go_late, windows)) or any(map(holds_back, _queries(element)))
+    if any(map(_lets_go_late, windows)) or any(map(holds_back, _queries(element))):
+        return True
+    return any(any(processors_of(sources_of(query))) for query in _queries(element))
 
 
 def _lets_go_late(window: WindowPlan) -> bool:
@@ -164,18 +164,10 @@ def _query_puts_out(query: QueryPlan, windows: Mapping[str, NamedWindowPlan]) ->
             shown = kept.output if kept.output is OutputEventType.EXPIRED else shown
         if window is not None and _lets_go_by_timer(window, shown):
             return True
-        if any(map(_is_clock_driven, (*source.before, *source.after))):
-            return True
-    return False
+    return any(processor.clock_driven for processor in processors_of(sources_of(query)))
 
 
 def _lets_go_by_timer(window: WindowPlan, shown: OutputEventType) -> bool:
     if not window.window.clock_driven and window.window.native is not None:
         return False
     return shown is not OutputEventType.CURRENT or window.window.native not in _PASS_AT_ONCE
-
-
-def _is_clock_driven(handler: HandlerPlan) -> bool:
-    if not isinstance(handler, StreamFunctionPlan):
-        return False
-    return isinstance(handler.function, StreamProcessorMetadata) and handler.function.clock_driven

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from siddhi.errors import SparkRunError
@@ -17,9 +19,13 @@ __all__ = [
     "names",
     "read_text",
     "text_of",
+    "touch",
     "write_new",
     "write_text",
 ]
+
+_SWAPPING = threading.Lock()
+"""Held by who replaces a small file: the watch of idle streams, sinks and users each have a thread."""
 
 
 def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
@@ -76,15 +82,28 @@ def read_text(spark: SparkSession, name: str) -> str:
 
 
 def text_of(spark: SparkSession, name: str) -> str | None:
-    """The text that :func:`write_text` wrote last, also where it was killed on the way to the next; None: there is none."""
-    for place in (name, f"{name}.old"):
+    """The text that :func:`write_text` wrote last, also where it was killed on the way to the next; None: there is none.
+
+    Another process may be on that way just now, so the file may be back where it was looked for in vain.
+    """
+    for place in (name, f"{name}.old", name):
         if exists(spark, place):
-            return read_text(spark, place)
+            try:
+                return read_text(spark, place)
+            except Py4JJavaError as error:
+                if "FileNotFoundException" not in str(error.java_exception.toString()):
+                    raise
     return None
 
 
+def touch(spark: SparkSession, name: str) -> None:
+    """An empty file, which tells by its name."""
+    system, path = _path(spark, name)
+    system.create(path, True).close()
+
+
 def write_text(spark: SparkSession, name: str, text: str) -> None:
-    """Write a small file whole or not at all.
+    """Write a small file whole or not at all, one thread after the other.
 
     No file system promises to rename over what is there, so what was there stands aside until it has been replaced.
 
@@ -92,16 +111,17 @@ def write_text(spark: SparkSession, name: str, text: str) -> None:
         SparkRunError: the file system does not rename.
     """
     (system, path), (_, fresh), (_, old) = (_path(spark, f"{name}{end}") for end in ("", ".new", ".old"))
-    stream = system.create(fresh, True)
-    try:
-        stream.write(bytearray(text.encode()))
-    finally:
-        stream.close()
-    if system.exists(path):
+    with _SWAPPING:
+        stream = system.create(fresh, True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+        if system.exists(path):
+            system.delete(old, False)
+            _rename(system, path, old)
+        _rename(system, fresh, path)
         system.delete(old, False)
-        _rename(system, path, old)
-    _rename(system, fresh, path)
-    system.delete(old, False)
 
 
 def write_new(spark: SparkSession, folder: str, name: str, data: bytes) -> None:

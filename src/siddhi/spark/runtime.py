@@ -47,8 +47,8 @@ from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above, unfed
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, require_running, warnings_of
-from siddhi.spark.streams.punctuation import interval_ms
 from siddhi.spark.streams.query import Sink, SparkQuery
+from siddhi.spark.streams.spans import interval_ms
 from siddhi.spark.streams.starting import Starter
 from siddhi.spark.workers.late import LATE_POLICIES, LatePolicy
 
@@ -308,11 +308,7 @@ class SparkRuntime:
         if outputs is None:
             self._bind_declared(streaming=False)
             layout = self._layout(streaming=False)
-            outputs = [
-                name
-                for name in unread(self._plan, self._layout(streaming=False))
-                if is_fed(self._plan, layout, name, self._bindings)
-            ]
+            outputs = [name for name in unread(self._plan, layout) if is_fed(self._plan, layout, name, self._bindings)]
         return self._outputs(list(outputs), meta=meta, cached=self._cached)
 
     def release(self) -> None:

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from siddhi.errors import SparkRunError
 from siddhi.planner import plan
@@ -116,3 +117,53 @@ def test_waiting_rows_go_by_their_key_whatever_orders_them(spark, ordering):
         child: [key for key in keys if shard_of_key([key], 4) == child]
         for child in sorted({shard_of_key([key], 4) for key in keys})
     }
+
+
+TWO = """@app:name('Two') define stream S (ts long, k string, v int); define stream T (ts long, k string, v int);
+partition with (k of S, k of T) begin
+@info(name = 'sums') from S select k, sum(v) as v insert into Sums;
+@info(name = 'counts') from T select k, count() as n insert into Counts;
+end;
+"""
+
+
+@pytest.mark.spark
+def test_time_goes_on_after_marks_that_were_read_and_marks_that_were_not(spark, tmp_path):
+    from siddhi.spark import MemorySink, SparkRuntime
+
+    now, sinks = {"availableNow": True}, {"Sums": MemorySink(), "Counts": MemorySink()}
+    events = []
+
+    def runtime(shards: int) -> SparkRuntime:
+        made = SparkRuntime(TWO, spark, shards=shards)
+        for stream in "ST":
+            rows = spark.readStream.schema("ts bigint, k string, v int").parquet(str(tmp_path / stream))
+            made.bind(stream, rows, timestamp="ts", watermark="1 second")
+        return made
+
+    def bring(stream: str, *times: int) -> None:
+        rows = [(at, f"k{at // 1000 % 3}", at % 1000) for at in times]
+        events.extend((stream, row[0], row) for row in rows)
+        columns = [pa.array(column) for column in zip(*rows)]
+        table = pa.table([columns[0], columns[1], columns[2].cast(pa.int32())], names=["ts", "k", "v"])
+        (tmp_path / stream).mkdir(exist_ok=True)
+        pq.write_table(table, tmp_path / stream / f"{times[0]}.parquet")
+
+    old, new = str(tmp_path / "old"), str(tmp_path / "new")
+    bring("S", 10_001, 11_002, 12_003)
+    bring("T", 10_004)
+    first, wider, sums = runtime(2), runtime(4), sinks["Sums"]
+    first.start(old, sinks, trigger=now).await_termination()
+    bring("S", 20_005, 21_006, 22_007)
+    first.punctuate("T", 12_000)
+    first.start(old, sinks, trigger=now).await_termination()
+    assert max(row[0] for row in given(sums)) == 11_002  # T holds it up
+    first.punctuate("T", 60_000)  # noted, and not read
+    wider.migrate(old, new)
+    (tmp_path / "S" / "10001.parquet").unlink()  # what has been read is not missed
+    bring("S", 30_008, 31_009, 32_010)
+    wider.punctuate("S", 50_000, checkpoint=new)
+    wider.start(new, sinks, trigger=now).await_termination()
+    want = oracle(TWO, events, list(sinks))
+    for name, sink in sinks.items():
+        assert differences(want[name], given(sink)) is None, name

@@ -72,3 +72,21 @@ def test_what_is_refused_changes_nothing(spark, tmp_path):
     put(tmp_path, (3000, "a", 10))
     app(spark, tmp_path, SUM).finish(checkpoint, {"Out": out}, reopen=True)
     assert out.rows[2:] == [("a", 13, 3000)]
+
+
+def test_a_start_whose_idle_streams_can_t_be_watched_runs_no_query(spark, tmp_path, monkeypatch):
+    from siddhi.spark import MemorySink
+    from siddhi.spark.streams import starting
+
+    def broken(*_, **__):
+        raise RuntimeError("no watch")
+
+    put(tmp_path, (1000, "a", 1))
+    runtime = app(spark, tmp_path, SUM)
+    rows = spark.readStream.schema("ts bigint, k string, v int").parquet(str(tmp_path / "in"))
+    runtime.bind("S", rows, timestamp="ts", watermark="1 second", max_idle="1 minute")
+    monkeypatch.setattr(starting, "IdleInputs", broken)
+    monkeypatch.setattr(starting, "start_query", lambda *_, **__: pytest.fail("nobody could stop it"))
+    with pytest.raises(RuntimeError, match="no watch"):
+        runtime.start(str(tmp_path / "checkpoint"), {"Out": MemorySink()}, trigger=NOW)
+    assert not (tmp_path / "checkpoint" / "siddhi" / "manifest.json").exists()

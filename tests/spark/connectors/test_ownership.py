@@ -87,3 +87,34 @@ def test_a_folder_that_is_taken_over_before_the_first_row(spark, tmp_path):
     with pytest.raises(SparkRunError, match="taken over by another checkpoint than first"):
         first(spark.range(1), 0)
     assert second(spark.range(1), 0) == 1
+
+
+def test_a_folder_that_is_taken_over_between_two_batches_or_amid_one(spark, tmp_path):
+    from siddhi.spark import FileSink
+
+    folder = str(tmp_path / "out")
+    first, second = FileSink(folder), FileSink(folder)
+    first.claim(spark, Owner("first", "1"))
+    assert first(spark.range(1), 4) == 1
+    second.claim(spark, Owner("second", "2", ("1",), 4))
+    assert second(spark.range(3), 5) == 3
+    with pytest.raises(SparkRunError, match="taken over by another checkpoint than first"):
+        first(spark.range(1), 5)  # it would pass for written
+
+    third = FileSink(folder)
+
+    class Slow:
+        """Rows that take so long that somebody else comes meanwhile."""
+
+        def __init__(self, frame):
+            self._frame = frame
+            self.sparkSession = frame.sparkSession
+
+        def observe(self, *counts):
+            third.claim(spark, Owner("third", "3", ("1", "2"), 5))
+            return self._frame.observe(*counts)
+
+    with pytest.raises(SparkRunError, match="taken over by another checkpoint than second"):
+        second(Slow(spark.range(1)), 6)
+    assert third(spark.range(2), 6) == 2
+    assert spark.read.parquet(f"{folder}/batch=6").count() == 2

@@ -55,6 +55,11 @@ SPREAD = {
         f"partition with ({RANGES} of S) begin {COUNTED} end; "
         f"partition with ({RANGES} of S) begin from S select max(v) as m insert into P; end;"
     ),
+    "two of one stream": (
+        f"partition with ({RANGES} of S) begin {COUNTED} end; "
+        "partition with (k == 'A' as 'a' or k != 'A' as 'other' or v > 1 as 'up' of S) begin "
+        "from S select k, count() as m insert into P; end;"
+    ),
     "beside a group": (
         f"partition with ({RANGES} of S) begin {COUNTED} end; from R select k, count() as n group by k insert into P;"
     ),

@@ -111,6 +111,18 @@ def test_a_primary_key_of_another_column_keeps_a_table_in_one_shard() -> None:
     )
 
 
+def test_what_a_named_window_shows_a_join_is_stamped_by_whoever_looks() -> None:
+    text = (
+        "define window W (k string, v int) timeBatch(500, 0); from S select k, v insert into W;"
+        "from W join R#window.time(1 sec) on W.k == R.k select W.k as k, R.v as v insert expired events into O;"
+    )
+    each = (("S", 10_202, "A"), ("R", 10_252, "A"), ("R", 10_852, "C"), ("S", 16_355, "A"))
+    rows = [(stream, time, (key, n, time, 0.5)) for n, (stream, time, key) in enumerate(each)]
+    assert [island.is_single for island in islands(text)] == [True]
+    assert told(STREAMS + text, rows, seed=0, shards=5) is None
+    assert told(STREAMS + text, rows, seed=0, shards=5, force="k") is not None
+
+
 # --- apps of several rows of the table
 
 ROWS = [feed(text) for text in (*ANYTHING, *(text for text, _ in SEPARATED), *(text for text, _ in SINGLE))]

@@ -145,7 +145,7 @@ class FakeStream:
         for island in self.layout.islands if by is not None else ():
             if island.key is not None and island.key.labels:
                 island.key = IslandKey(dict.fromkeys(island.inputs, (KeyExpression(by, by),)))
-        self._ranges: dict[str, Conditions] = {}
+        self._ranges: dict[tuple[str, tuple[tuple[str, str], ...]], Conditions] = {}
         self.handles: dict[int, Handle] = {}
         self.watermark, self.latest, self.late = 0, 0, 0
         self.run = f"{id(self)}"
@@ -169,9 +169,10 @@ class FakeStream:
         if not keys:
             return [zlib.crc32(repr(values).encode()) % self.shards]
         if keys[0].labels:
-            if stream not in self._ranges:
-                self._ranges[stream] = Conditions(self.plan.streams[stream], keys[0])
-            labels = self._ranges[stream].holding(values, time)
+            at = (stream, keys[0].labels)
+            if at not in self._ranges:
+                self._ranges[at] = Conditions(self.plan.streams[stream], keys[0])
+            labels = self._ranges[at].holding(values, time)
             return sorted({shard_of_key([label], self.shards) for label in labels})
         texts = []
         for key in keys:

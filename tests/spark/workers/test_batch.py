@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
+import tests.planner.separability_kit  # noqa: F401 - declares the extensions
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.workers.batch import CarriedOrder, EndOfInput, sorted_rows, unsorted_rows
-from siddhi.spark.workers.program import write_program
+from siddhi.spark.workers.program import OutputShape, query_is_timed, write_program
 
 APP = """define stream S (a string, v int);
 from S[v > 0] select a, v * 10 as v insert into U;
@@ -59,3 +62,45 @@ def test_what_leaves_keeps_the_place_of_the_rows_it_comes_of(sorted_):
     own = [number for *_, number, _ in found]
     assert own == sorted(own)
     assert len(set(own)) == len(own)
+
+
+LATER = [
+    ("from S#kit:later({0}) select a, v insert into U;", ""),
+    ("partition with (a of S) begin from S#kit:later({0}) select a, v insert into U; end;", ""),
+    (
+        "define aggregation A from S#kit:later({0}) select a, sum(v) as v group by a aggregate every sec;",
+        "from A within 0L, 10000L per 'sec' select a, v",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "asked"), LATER)
+@pytest.mark.parametrize("wait", [500, 5000])
+def test_what_stream_processors_are_to_put_out_by_the_last_event_of_all_is_put_out(text, asked, wait):
+    planned = plan(parse("define stream S (a string, v int);" + text.format(wait)))
+    (island,) = cut(planned, prefer="engine").islands
+    program = write_program(planned, island, [] if asked else ["U"], shards=2)
+    assert program.timed
+    if asked:
+        program = replace(
+            program, asked=asked, answer=OutputShape("", ("string", "long"), (0, 1)), slots=("string", "long")
+        )
+    columns = [
+        pa.array([0, 0], pa.int32()),
+        pa.array([1000, 1100]),
+        pa.array([1000] * 2),
+        pa.array([2000] * 2),
+        pa.array(["x", "x"]),
+        pa.array([1, 2], pa.int32()),
+    ]
+    rows = pa.RecordBatch.from_arrays(columns, names=["shard", "__t", "first", "last", "a", "v"])
+    made = [row for batch in sorted_rows(program, EndOfInput(False), "w")([rows]) for row in batch.to_pylist()]
+    assert bool(made) == (wait == 500)
+
+
+def test_what_time_alone_brings_out_of_a_query():
+    text = (
+        "define stream S (a string); from S#kit:later(500) select a insert into U;"
+        "from S#kit:second() select a insert into V;"
+    )
+    assert [query_is_timed(query) for query in plan(parse(text)).executions] == [True, False]

@@ -50,7 +50,7 @@ class Manifest:
         partitions: of the stateful operator.
         late: what happens to late rows.
         first_batch: what sinks are told of Spark's batch 0.
-        id: of the checkpoint, by which sinks know it; "": it was written by a version that gave none.
+        id: of the checkpoint, by which sinks know it; "": it has not been begun.
         parents: the ids of those it was migrated from.
     """
 
@@ -151,7 +151,7 @@ def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: b
             f"{_what_fits(before, fit)}"
         )
     made = replace(now, slots=fit.slots, first_batch=before.first_batch)
-    return replace(made, id=before.id or new_id(), parents=before.parents), fit.places
+    return replace(made, id=before.id, parents=before.parents), fit.places
 
 
 def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now: Manifest) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
+from siddhi.spark.checkpoints.marks import adopt_marks
 from siddhi.spark.checkpoints.migration import MovedShard
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.workers.kept_state import base_entry
@@ -25,6 +27,8 @@ __all__ = ["StateWriter", "adopt_log", "write_state"]
 
 _AT_ONCE = 64 << 20
 _NOTHING = MovedShard(-1, "", 0, 0, {}, [], None)
+_LOG = re.compile(r"[0-9]+(\.compact)?")
+_MARK_IN_LOG = re.compile(r'\{"path":"[^"]*/siddhi/punctuation/[^"/]+/mark-[^"/]+\.parquet"')
 _SCHEMA = "shard int, rows binary, at timestamp"
 
 
@@ -127,11 +131,26 @@ def adopt_log(spark: SparkSession, old: str, batch: int, new: str) -> None:
     committed = {**json.loads(made[1]), "nextBatchWatermarkMs": json.loads(done[1])["nextBatchWatermarkMs"]}
     files.delete(spark, f"{new}/sources")
     files.copy(spark, f"{old}/sources", f"{new}/sources")
+    for source in files.names(spark, f"{new}/sources"):
+        _forget_marks(spark, f"{new}/sources/{source}")
     files.write_text(spark, f"{new}/offsets/0", "\n".join([now[0], json.dumps(telling), *then[2:]]))
     files.write_text(spark, f"{new}/commits/0", "\n".join([made[0], json.dumps(committed)]))
     times = files.text_of(spark, f"{old}/siddhi/times.json")
     if times is not None:
         files.write_text(spark, f"{new}/siddhi/times.json", times)
+    adopt_marks(spark, old, new)
+
+
+def _forget_marks(spark: SparkSession, log: str) -> None:
+    """Let a source of marks have read as many batches, and no file: it names those of the old checkpoint, and reads the folder
+    of the new one. Sources of others are left alone."""
+    names = [name for name in files.names(spark, log) if _LOG.fullmatch(name)]
+    for name in names:
+        head, *entries = files.read_text(spark, f"{log}/{name}").splitlines()
+        if entries and not _MARK_IN_LOG.match(entries[0]):
+            return
+        if entries:
+            files.write_text(spark, f"{log}/{name}", head)
 
 
 def _log(spark: SparkSession, name: str) -> list[str]:

@@ -52,7 +52,7 @@ class FileSink(CountingSink):
     """Writes every micro-batch to a folder of its own, ``batch=<number>``; one that comes again is written once.
 
     The folder belongs to the checkpoint that began to write there, or to one that was migrated from it: another one, whose
-    batches have the same numbers, is refused when it starts.
+    batches have the same numbers, is refused when it starts, and so is a batch of one that has lost it meanwhile.
 
     CSV has a header and doubles quotes, JSON writes nulls, as the embedded engine does, unless the options say otherwise.
 
@@ -76,6 +76,7 @@ class FileSink(CountingSink):
     def __call__(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch, under another name first."""
         spark = frame.sparkSession
+        self._require_still_own(spark)
         self._sweep(spark, batch)
         goal = f"{self.path}/batch={batch}"
         if files.exists(spark, goal):
@@ -83,6 +84,7 @@ class FileSink(CountingSink):
         fresh = f"{self.path}/_writing-{batch}-{uuid.uuid4().hex}"
         rows, count = _counted(frame)
         rows.write.format(self.format).options(**self.options).save(fresh)
+        self._require_still_own(spark)  # writing takes time, in which another one may have begun
         files.move(spark, fresh, goal)
         return int(count.get["rows"])
 
@@ -100,11 +102,14 @@ class FileSink(CountingSink):
         self._owner = owner
         self._swept = False
 
+    def _require_still_own(self, spark: SparkSession) -> None:
+        """Every batch anew: another checkpoint's batch of this number would pass for this one's."""
+        if self._owner is not None:
+            require_still_own(spark, self.path, self._owner)
+
     def _sweep(self, spark: SparkSession, batch: int) -> None:
         """Clear away what a killed process left of this batch, which is the first that comes again."""
         if not self._swept:
-            if self._owner is not None:
-                require_still_own(spark, self.path, self._owner)
             for name in files.names(spark, self.path):
                 if name.startswith(f"_writing-{batch}-"):
                     files.delete(spark, f"{self.path}/{name}")

@@ -15,13 +15,16 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.spark import files
+from siddhi.spark.checkpoints.marks import last_mark
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.streams.ahead import AHEAD
-from siddhi.spark.streams.punctuation import last_mark
 
 __all__ = ["LastTimes", "ahead_of_batch", "last_time_in_log", "logged_watermark", "times_of_batch"]
 
 logger = logging.getLogger("siddhi")
+
+_told: list[bool] = []
+"""Whether it was said that Spark does not tell what a batch counts; once is enough, not at every batch."""
 
 
 class LastTimes:
@@ -98,5 +101,9 @@ def _observed(query: Any, prefix: str) -> dict[str, int | None]:
                 found[name.removeprefix(prefix)] = None if row.isNullAt(0) else int(row.getLong(0))
         return found
     except (Py4JError, TypeError) as error:  # it is no public part of Spark
-        logger.debug("what a batch counts is known after it only: %s", error)
+        if not _told:
+            _told.append(True)
+            logger.warning(
+                "this version of Spark does not say what a batch counts while it runs, so a kill may lose it: %s", error
+            )
         return {}

@@ -27,6 +27,7 @@ from siddhi.spark.checkpoints.manifest import (
     require_open,
     write_manifest,
 )
+from siddhi.spark.checkpoints.marks import delete_marks, last_mark, make_folders, write_mark
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.connectors.ownership import Owner
 from siddhi.spark.connectors.sinks import FileSink, file_sinks
@@ -36,16 +37,9 @@ from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
 from siddhi.spark.streams.idle import IdleInputs, IdleWatch, reported
 from siddhi.spark.streams.last_times import LastTimes, last_time_in_log, logged_watermark
-from siddhi.spark.streams.punctuation import (
-    LAST_CLOCK,
-    delete_marks,
-    interval_ms,
-    last_mark,
-    make_folders,
-    write_mark,
-)
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
+from siddhi.spark.streams.spans import LAST_CLOCK, interval_ms
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
 from siddhi.spark.workers.late import LatePolicy, late_stream
 from siddhi.spark.workers.stateful import ShardRange
@@ -113,6 +107,7 @@ class Starter:
         if times is not None and before is not None:
             self._remind(checkpoint, times)
         streaming = self._lowered(streaming_plan, punctuation, tables, ranges)
+        idle = None if times is None else self._idle(times)
         try:
             query = start_query(
                 self.spark,
@@ -130,8 +125,8 @@ class Starter:
             if committed(self.spark, checkpoint)[1] == planned:  # Spark refused it before it did anything
                 self._unsettle(checkpoint, before, closed=was_closed)
             raise
-        if times is not None:
-            self._watch(query, checkpoint, times)
+        if idle is not None:
+            self._watch(query, checkpoint, *idle)
         return query
 
     def _times(self, checkpoint: str) -> LastTimes:
@@ -171,22 +166,31 @@ class Starter:
         found = {stream: last_mark(self.spark, checkpoint, stream) for stream in self.bindings}
         return {stream: at for stream, at in found.items() if at is not None}
 
-    def _watch(self, query: SparkQuery, checkpoint: str, times: LastTimes) -> None:
-        """Let streams that stand still hold nobody up."""
+    def _idle(self, times: LastTimes) -> tuple[IdleInputs, float] | None:
+        """What is known of streams that may stand still, and the seconds between two looks at them.
+
+        It is asked for before there is a query: one that runs has to be in the hands of who started it.
+        """
         patience = {
             stream: interval_ms(self.spark, binding.max_idle) / 1000
             for stream, binding in self.bindings.items()
             if binding.max_idle is not None
         }
-        if patience:
-            IdleWatch(
-                IdleInputs(self._graces(), patience, time.monotonic(), latest=times.times),
-                lambda: reported(query.query),
-                lambda: self._marks(checkpoint),
-                lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
-                lambda: query.is_active,
-                max(0.2, min(5.0, min(patience.values()) / 4)),
-            ).start()
+        if not patience:
+            return None
+        inputs = IdleInputs(self._graces(), patience, time.monotonic(), latest=times.times)
+        return inputs, max(0.2, min(5.0, min(patience.values()) / 4))
+
+    def _watch(self, query: SparkQuery, checkpoint: str, inputs: IdleInputs, step: float) -> None:
+        """Let streams that stand still hold nobody up."""
+        IdleWatch(
+            inputs,
+            lambda: reported(query.query),
+            lambda: self._marks(checkpoint),
+            lambda stream, at: write_mark(self.spark, checkpoint, stream, at),
+            lambda: query.is_active,
+            step,
+        ).start()
 
     def finish(
         self,

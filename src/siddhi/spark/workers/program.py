@@ -16,6 +16,7 @@ from siddhi.planner.flow import expressions_of, sources_of
 from siddhi.planner.fragments import fragment
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan, StreamPlan
 from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.planner.processors import processors_of
 from siddhi.planner.walk import walk
 from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
@@ -222,6 +223,9 @@ def _is_timed(plan: Plan, island: Island) -> bool:
     used = [plan.windows[element.name].window for element in island.elements if element.name in plan.windows]
     if any(window.window.native not in _WITHOUT_TIME for window in used):
         return True
+    filled = [plan.aggregations[element.name].input for element in island.elements if element.name in plan.aggregations]
+    if any(processor.clock_driven for processor in processors_of(filled)):
+        return True
     executions = [execution for execution in plan.executions if execution.name in island.names]
     return any(
         query_is_timed(query)
@@ -247,6 +251,8 @@ def query_is_timed(query: QueryPlan) -> bool:
         return True
     if isinstance(query.input, PatternPlan):
         return query.input.waits
+    if any(processor.clock_driven for processor in processors_of(sources_of(query))):
+        return True
     windows = [source.window for source in sources_of(query)]
     return any(window is not None and window.window.native not in _WITHOUT_TIME for window in windows)
 
