@@ -37,7 +37,7 @@ def run_error(error: BaseException) -> SparkRunError | None:
         file = _CSV_FILE.search(text)
         return BadRowError(
             f"{file.group(1) if file else 'a file'}: its header names other columns than that of the first file; files of one "
-            "source have the same columns in the same order"
+            "source have the same columns in the same order, and end their lines alike"
         )
     return None
 

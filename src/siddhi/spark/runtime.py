@@ -18,6 +18,7 @@ from siddhi.spark.catalyst.aggregations import aggregated, duration_of
 from siddhi.spark.catalyst.bindings import (
     Binding,
     check_columns,
+    check_kinds,
     check_sequence,
     event_time,
     in_session_zone,
@@ -45,7 +46,7 @@ from siddhi.spark.layout.explain import explain_layout
 from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above, unfed, unread
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.naming import app_called
-from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, warnings_of
+from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, require_running, warnings_of
 from siddhi.spark.streams.query import Sink, SparkQuery
 from siddhi.spark.streams.spans import interval_ms
 from siddhi.spark.streams.starting import Starter
@@ -77,7 +78,8 @@ class SparkRuntime:
     Raises:
         SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
         ValueError: an option has no such value.
-        TypeError: shards is no whole number.
+        TypeError: shards is no whole number, or app no text.
+        SparkSetupError: the session has been stopped.
     """
 
     def __init__(
@@ -93,6 +95,9 @@ class SparkRuntime:
         max_clock_skew: str | None = None,
         strict: bool = False,
     ) -> None:
+        if not isinstance(app, str):
+            raise TypeError(f"app is the text of an app, not {app!r}")
+        require_running(spark)
         if type(shards) is not int:
             raise TypeError(f"shards is a whole number, not {shards!r}")
         if shards < 1:
@@ -192,11 +197,19 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
-            TypeError: sequence is one text, not several names.
+            TypeError: the frame is none of Spark, a name is no text, or sequence is one text, not several names.
+            SparkSetupError: the session has been stopped.
         """
         self._require_stream(stream)
+        require_running(self._spark)
+        what = f"stream '{stream}'"
         if isinstance(sequence, str):
             raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
+        if timestamp is None:
+            raise TypeError(f"{what} can't be bound: timestamp is the name of the column of event time, not None")
+        check_kinds(what, frame, timestamp=timestamp, watermark=watermark, max_idle=max_idle)
+        for name in sequence:
+            check_kinds(what, frame, sequence=name)
         self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
 
     def _bind(self, binding: Binding) -> None:
@@ -395,9 +408,9 @@ class SparkRuntime:
             SparkRunError: the checkpoint is of another app, of another form of it, or closed, or a :class:`FileSink` has the folder
                 of another one. Then nothing has changed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
-            TypeError: a sink can't be called.
+            TypeError: a sink can't be called, or trigger is no dict.
         """
-        require_batches(trigger or {})
+        require_batches({} if trigger is None else trigger)
         require_jvm(self._spark, "start")
         starter, found = self._starter(), self._sinks(sinks)
         tables = self._streamed_tables(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -62,8 +64,16 @@ def test_the_life_of_a_checkpoint(spark, tmp_path):
     with pytest.raises(DefinitionNotExistError, match=r"has no state of 'runing'.*running"):
         state.inner("runing")
 
+    # Elsewhere: Spark does not find what its absolute paths say.
+    shutil.move(checkpoint, checkpoint + "-moved")
+    with pytest.raises(
+        SparkRunError, match=r"the state of checkpoint \S+-moved can't be read: .*stays where it was written"
+    ):
+        first.state(checkpoint + "-moved").shards()
+    shutil.move(checkpoint + "-moved", checkpoint)
+
     # Another form: refused, or asked about.
-    with pytest.raises(SparkRunError, match=r"partition 'partition_0' is not what it was"):
+    with pytest.raises(SparkRunError, match=r"partition with \(symbol of Trades\) is not what it was: .*query '"):
         started(spark, tmp_path, OTHER).start(checkpoint, {"Running": running}, evolve=True)
     with pytest.raises(SparkRunError, match=r"shards is 4, and was 3.* or the state that migrate\(\) puts there"):
         started(spark, tmp_path, APP, shards=4).start(checkpoint, {"Running": running}, evolve=True)

@@ -99,6 +99,28 @@ def test_a_change_of_what_holds_state_is_refused():
     assert "length(3)" in told
 
 
+@pytest.mark.parametrize(
+    ("queries", "told"),
+    [
+        ([SUM, LENGTH], "query 'sum' was added"),
+        ([SUM], "query 'length' was taken away, query 'sum' was added"),
+        ([LENGTH.replace("'length'", "'long'")], "query 'length' is query 'long' now"),
+        (
+            [LENGTH.replace("length(2)", "length(3)")],
+            "query 'length' says 'from S#window.length(3)' instead of 'from S#window.length(2)'",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", ["", "@info(name = 'part') "])
+def test_a_change_in_a_partition_says_which_queries_changed(name, queries, told):
+    before = slots(f"{name}partition with (k of S) begin {LENGTH} end;")
+    fit = fitted(before, slots(f"{name}partition with (k of S) begin {' '.join(queries)} end;"))
+    what = "partition 'part'" if name else "partition with (k of S)"
+    assert fit.refused == [
+        f"{what} is not what it was: {told} (a partition is one element, and what it keeps is of all its queries together)"
+    ]
+
+
 def test_a_change_back_to_something_else_is_refused_although_it_was_gone_in_between():
     gone = fitted(slots(COUNT, SUM), slots(COUNT))
     assert (gone.refused, gone.changed) == ([], ["query 'sum' is gone, and its state is left behind"])

@@ -49,6 +49,14 @@ def test_line_ends_and_marks_of_other_systems(spark, tmp_path):
     assert out(spark, stream(tmp_path, "in", "csv")) == [("A", 1), ('B "b"', 2)]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_line_breaks_between_quotes_are_kept(spark, tmp_path, end):
+    rows = ['"symbol",n,ts', '"a\r\nb",1,10', '"a\nb",2,20', '"a\rb",3,30', '"\ue000",4,40', "", '"",5,50']
+    (tmp_path / "in.csv").write_bytes("".join(row + end for row in rows).encode())
+    want = ["a\r\nb", "a\nb", "a\rb", "\ue000", ""]
+    assert [row[0] for row in out(spark, stream(tmp_path, "in.csv", "csv"))] == want
+
+
 @pytest.mark.parametrize("format_", ["csv", "json"])
 def test_a_stream_of_what_another_stream_writes(spark, tmp_path, format_):
     from siddhi.spark import MemorySink, SparkRuntime

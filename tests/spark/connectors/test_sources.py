@@ -182,6 +182,30 @@ def test_what_was_cached_to_be_written_is_let_go(spark, tmp_path):
     assert found.count() == 2
 
 
+def test_columns_that_can_not_be_meant_by_their_names_are_told(spark):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(ROWS + IN_ORDER, spark)
+    frame = spark.sql("select 1L as n, 2L as ts, 3L as seq")
+    for more, told in (
+        ({"n": "n"}, "there are 2 columns 'n'"),
+        ({"ts": "ts"}, "there are 2 columns 'ts'"),
+        ({"seq": "seq"}, "there are 2 columns 'seq'"),
+        ({"seq": "Seq"}, "columns 'seq' and 'Seq' differ by case alone"),
+        ({"seq": "TS"}, "columns 'ts' and 'TS' differ by case alone"),
+    ):
+        twice = frame.selectExpr("*", *(f"{name} as {other}" for name, other in more.items()))
+        with pytest.raises(ValueError, match=f"^stream 'S' can't be bound: {told}"):
+            runtime.bind("S", twice, timestamp="ts", sequence=["seq"])
+    for wrong, told in (
+        ({"timestamp": frame["ts"]}, "timestamp is a text, not Column<'ts'>"),
+        ({"timestamp": None}, "timestamp is the name of the column of event time, not None"),
+        ({"timestamp": "ts", "sequence": [frame["seq"]]}, "sequence is a text, not Column<'seq'>"),
+    ):
+        with pytest.raises(TypeError, match=f"^stream 'S' can't be bound: {told}"):
+            runtime.bind("S", frame, **wrong)
+
+
 def test_a_time_without_zone_is_warned_of(spark):
     from siddhi.spark import SparkRuntime
 

@@ -225,6 +225,21 @@ def test_what_needs_micro_batches_or_this_process_is_refused_elsewhere():
     runtime = SparkRuntime("define stream S (a int); from S select a insert into O;", connected)
     with pytest.raises(ValueError, match="trigger 'continuous' knows no micro-batches, in which engines run"):
         runtime.start("checkpoint", {}, trigger={"continuous": "1 second"})
+    with pytest.raises(ValueError, match="there is no trigger 'availabelNow'; did you mean 'availableNow'"):
+        runtime.start("checkpoint", {}, trigger={"availabelNow": True})
+    with pytest.raises(TypeError, match=r"trigger is a dict, such as \{'availableNow': True\}, not 'availableNow'"):
+        runtime.start("checkpoint", {}, trigger="availableNow")
     for call in (lambda: runtime.start("c", {}), lambda: runtime.state("c"), lambda: runtime.migrate("c", "d")):
         with pytest.raises(SparkSetupError, match="does not run over Spark Connect yet"):
             call()
+
+
+def test_arguments_of_other_kinds_are_told():
+    app = "define stream S (a int); from S select a insert into O;"
+    with pytest.raises(TypeError, match="app is the text of an app, not None"):
+        SparkRuntime(None, None)
+    stopped = type("SparkSession", (), {"_sc": type("SparkContext", (), {"_jsc": None})()})()
+    with pytest.raises(SparkSetupError, match="the session has been stopped: make another one"):
+        SparkRuntime(app, stopped)
+    with pytest.raises(TypeError, match=r"stream 'S' is bound to a DataFrame of Spark, not to a builtins\.list"):
+        SparkRuntime(app, None).bind("S", [1], timestamp="ts")

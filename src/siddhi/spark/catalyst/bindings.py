@@ -19,6 +19,7 @@ __all__ = [
     "Binding",
     "bound",
     "check_columns",
+    "check_kinds",
     "check_sequence",
     "event_time",
     "event_timestamp",
@@ -53,23 +54,36 @@ class Binding:
     sources: tuple[str, ...] = ()
 
 
+def check_kinds(what: str, frame: object, **names: object) -> None:
+    """Whether arguments of a binding are of the kinds they should be.
+
+    Args:
+        what: is bound.
+        names: of columns, and lengths of time, each under the name of its argument; None: there is none.
+
+    Raises:
+        TypeError: one is of another kind.
+    """
+    if not isinstance(frame, DataFrame):
+        of = f"{type(frame).__module__}.{type(frame).__qualname__}"
+        hint = ": spark.createDataFrame(...) makes one of it" if of.startswith(("pandas.", "pyarrow.")) else ""
+        raise TypeError(f"{what} is bound to a DataFrame of Spark, not to a {of}{hint}")
+    for name, value in names.items():
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{what} can't be bound: {name} is a text, not {value!r}")
+
+
 def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) -> None:
     """Whether every attribute has a column of its type.
 
     Raises:
-        ValueError: one has not; the message names all of them.
+        ValueError: one has not, or several; the message names all of them.
     """
     fields = {field.name: field.dataType for field in frame.schema.fields}
     wrong = []
-    told_apart = tells_case(frame.sparkSession)
     for attribute in attributes:
         have = fields.get(attribute.name)
-        alike = next((f for f in fields if f != attribute.name and f.lower() == attribute.name.lower()), None)
-        if have is not None and alike is not None and not told_apart:
-            wrong.append(
-                f"columns '{attribute.name}' and '{alike}' differ by case alone, which Spark tells apart with "
-                "spark.sql.caseSensitive=true only"
-            )
+        wrong += _ambiguous(frame, attribute.name)
         if attribute.type is AttributeType.OBJECT:
             wrong.append(f"attribute '{attribute.name}' is of type object, which no column holds")
         elif have is None:
@@ -83,15 +97,29 @@ def check_columns(what: str, frame: DataFrame, attributes: Sequence[Attribute]) 
         raise ValueError(f"{what} can't be bound: {'; '.join(wrong)}")
 
 
+def _ambiguous(frame: DataFrame, name: str) -> list[str]:
+    """Why a column that is there can't be meant by its name; a clause, or nothing."""
+    times = frame.columns.count(name)
+    if times > 1:
+        return [f"there are {times} columns '{name}'"]
+    alike = next((c for c in frame.columns if c != name and c.lower() == name.lower()), None)
+    if not times or alike is None or tells_case(frame.sparkSession):
+        return []
+    return [
+        f"columns '{name}' and '{alike}' differ by case alone, which Spark tells apart with spark.sql.caseSensitive=true only"
+    ]
+
+
 def check_sequence(what: str, frame: DataFrame, names: Sequence[str]) -> None:
     """Whether rows of one ms can be ordered by these columns.
 
     Raises:
-        ValueError: one is not there, or holds no whole numbers; the message names all of them.
+        ValueError: one is not there, or twice, or holds no whole numbers; the message names all of them.
     """
     fields = {field.name: field.dataType for field in frame.schema.fields}
     wrong = []
     for name in names:
+        wrong += _ambiguous(frame, name)
         if name not in fields:
             wrong.append(f"there is no column '{name}' for sequence{did_you_mean(name, fields)}")
         elif not isinstance(fields[name], _INTEGRAL):
@@ -114,11 +142,13 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
     """Event time in ms; a row without it fails the query.
 
     Raises:
-        ValueError: the column is no time.
+        ValueError: the column is no time, or there are several.
     """
     fields = {field.name: field for field in frame.schema.fields}
     if column not in fields:
         raise ValueError(f"{what} can't be bound: there is no column '{column}'{did_you_mean(column, fields)}")
+    for told in _ambiguous(frame, column):
+        raise ValueError(f"{what} can't be bound: {told}")
     kind, value = fields[column].dataType, F.col(f"`{column}`")
     if isinstance(kind, T.TimestampType):
         millis = F.unix_millis(value)

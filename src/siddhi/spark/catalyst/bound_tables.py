@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan
-from siddhi.spark.catalyst.bindings import check_columns
+from siddhi.spark.catalyst.bindings import check_columns, check_kinds
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.table_keys import key_of_several
 from siddhi.spark.failures import BadRowError
@@ -41,6 +41,7 @@ class BoundTables:
         Raises:
             DefinitionNotExistError: there is no such table.
             ValueError: the app writes it, or a column is missing or of another type.
+            TypeError: it is no DataFrame of Spark.
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(
@@ -48,6 +49,7 @@ class BoundTables:
             )
         if table not in self._read_only:
             raise ValueError(f"table '{table}' is written by the app: it gets its rows there")
+        check_kinds(f"table '{table}'", frame)
         if frame.isStreaming:
             raise ValueError(
                 f"table '{table}' can't be bound to a streaming DataFrame: bind a stream and insert from it"

@@ -14,6 +14,7 @@ from siddhi.errors import SiddhiAppError
 from siddhi.planner import Plan
 from siddhi.planner.compatibility import can_restore, stateful_parts
 from siddhi.planner.fragments import Fragment, fragment
+from siddhi.spark.checkpoints.partition_changes import told_by_queries
 from siddhi.spark.layout.islands import Island
 from siddhi.spark.layout.keys import IslandKey
 from siddhi.spark.workers.program import IslandProgram
@@ -180,7 +181,7 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
 
 def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
     try:
-        return can_restore(old, new)
+        return told_by_queries(can_restore(old, new), old, new)
     except SiddhiAppError as error:  # an extension that is there no more
         return (f"what it was can't be told: {error.message}",)
 

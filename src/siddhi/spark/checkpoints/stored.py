@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
+from siddhi.spark.failures import message_of
 from siddhi.spark.workers.kept_state import pieces_of
 
 __all__ = ["StoredShard", "committed", "key_texts", "number_of_key", "rows_wait", "stored_shards"]
@@ -59,7 +63,7 @@ def stored_shards(
         numbers: of shards; None: all.
 
     Raises:
-        SparkRunError: no batch was committed.
+        SparkRunError: no batch was committed, or Spark can't read what was.
     """
     if committed(spark, checkpoint)[0] is None:
         raise SparkRunError(f"checkpoint {checkpoint} holds no state: none of its batches has been committed")
@@ -71,16 +75,17 @@ def stored_shards(
         frame = reader.load(checkpoint)
         return frame if numbers is None else frame.where(F.col("key.shard").isin(list(numbers)))
 
-    metas = {row["key"]["shard"]: row["value"] for row in read("meta").collect()}
-    timers = {row["key"]["shard"]: row["value"]["at"] for row in read("timer").collect()}
-    parts: dict[int, dict[str, bytes]] = {}
-    for row in read("engine").collect():
-        held = parts.setdefault(row["key"]["shard"], {})
-        held[row["user_map_key"]["part"]] = bytes(row["user_map_value"]["blob"])
-    pending: dict[int, list[tuple[bytes, int, int, int]]] = {}
-    for row in sorted(read("pending").collect(), key=lambda row: row["user_map_value"]["min_t"]):
-        data, first, last, n = row["user_map_value"]
-        pending.setdefault(row["key"]["shard"], []).append((bytes(data), first, last, n))
+    with _readable(checkpoint):
+        metas = {row["key"]["shard"]: row["value"] for row in read("meta").collect()}
+        timers = {row["key"]["shard"]: row["value"]["at"] for row in read("timer").collect()}
+        parts: dict[int, dict[str, bytes]] = {}
+        for row in read("engine").collect():
+            held = parts.setdefault(row["key"]["shard"], {})
+            held[row["user_map_key"]["part"]] = bytes(row["user_map_value"]["blob"])
+        pending: dict[int, list[tuple[bytes, int, int, int]]] = {}
+        for row in sorted(read("pending").collect(), key=lambda row: row["user_map_value"]["min_t"]):
+            data, first, last, n = row["user_map_value"]
+            pending.setdefault(row["key"]["shard"], []).append((bytes(data), first, last, n))
     for number in sorted({*metas, *pending}):
         meta = metas.get(number)
         yield StoredShard(
@@ -95,12 +100,25 @@ def stored_shards(
         )
 
 
+@contextmanager
+def _readable(checkpoint: str) -> Iterator[None]:
+    """Say which checkpoint it is that Spark can't read."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        raise SparkRunError(
+            f"the state of checkpoint {checkpoint} can't be read: {message_of(error)} (a checkpoint stays where it was "
+            "written: Spark keeps its absolute path in it)"
+        ) from error
+
+
 def rows_wait(spark: SparkSession, checkpoint: str, numbers: Sequence[int]) -> bool:
     """Whether rows wait in shards of these numbers, after the last batch that was committed."""
     if committed(spark, checkpoint)[0] is None:
         return False
-    pending = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
-    return not pending.where(F.col("key.shard").isin(list(numbers))).limit(1).isEmpty()
+    with _readable(checkpoint):
+        pending = spark.read.format("statestore").option("stateVarName", "pending").load(checkpoint)
+        return not pending.where(F.col("key.shard").isin(list(numbers))).limit(1).isEmpty()
 
 
 def key_texts(key: object) -> list[str | None]:

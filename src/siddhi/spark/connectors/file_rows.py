@@ -38,6 +38,7 @@ _CSV_READ = {
     "columnPruning": "false",
 }
 _SAMPLE_LINES = 1000
+_HEADER_LINES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,8 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
     options = {key: value for key, value in files.options.items() if key.lower() != "mode"}
     if files.format == "csv":
         given = {key.lower() for key in options}
+        if given.isdisjoint({"multiline", "encoding", "charset", "linesep"}) and _ends_with_crlf(spark, files, options):
+            options["lineSep"] = "\r\n"
         options = {**{key: value for key, value in _CSV_READ.items() if key.lower() not in given}, **options}
         columns = _columns_of_csv(spark, files, options)
     else:
@@ -176,8 +179,25 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
         time=files.time,
         timed=files.timed,
         has_empty=option(options, "emptyValue", "") == EMPTY,
+        is_json=files.format == "json",
     )
     return typed_rows(raw, text, files.attributes, numbers=files.sequence)
+
+
+def _ends_with_crlf(spark: SparkSession, files: Files, options: Mapping[str, str]) -> bool:
+    """Whether the first record ends with CRLF. Spark, which sees that too, then makes LF of every CRLF between quotes, unless
+    it is told of it."""
+    reader = spark.read.format("text").options(**{**options, "wholetext": "false", "lineSep": "\n"})
+    try:
+        found = reader.load(files.path).select("value").where("value != ''").head(_HEADER_LINES)
+    except (PySparkException, Py4JJavaError):
+        return False  # reading will tell
+    quotes = 0
+    for row in found:
+        quotes += row["value"].count('"')
+        if quotes % 2 == 0:
+            return bool(row["value"].endswith("\r"))
+    return False
 
 
 def _columns_of_csv(spark: SparkSession, files: Files, options: Mapping[str, str]) -> list[str]:

@@ -62,7 +62,11 @@ def messages_as_rows(messages: DataFrame, connector: Connector, attributes: Sequ
     raw = messages.select(value.alias("__value"), parsed.alias("__row"), place.alias("__place"), "partition", "offset")
     raw = raw.select(*(F.col(f"__row.`{a.name}`") for a in attributes), bad, "__place", "partition", "offset")
     text = Text(
-        f"stream '{connector.stream}'", F.col("__place"), mode=_mode(connector), timed=connector.options["timestamp"]
+        f"stream '{connector.stream}'",
+        F.col("__place"),
+        mode=_mode(connector),
+        timed=connector.options["timestamp"],
+        is_json=True,
     )
     return typed_rows(raw, text, attributes, keep=["partition", "offset"])
 

@@ -16,8 +16,8 @@ __all__ = ["BAD", "EMPTY", "EVENT_TIME", "Text", "typed_rows"]
 
 BAD = "__unreadable"
 """The column in which Spark puts a record that it can't read."""
-EMPTY = "\ue000"
-"""What Spark's reader of CSV puts where ``""`` stands, which is not null."""
+EMPTY = "\ue000siddhi:empty\ue000"
+"""What Spark's reader of CSV puts where ``""`` stands, which is not null; nothing that a cell would say."""
 EVENT_TIME = "__event_time"
 """Event time in ms, where it is none of the attributes."""
 _IN_WORDS = {
@@ -28,8 +28,17 @@ _IN_WORDS = {
     AttributeType.BOOL: "a bool (true or false)",
 }
 _TIME_IN_WORDS = "a time (milliseconds since 1970, or ISO 8601 such as 2013-03-04T05:17:00Z)"
-_JAVA_ONLY = r"[0-9.][dDfF]\s*$|[xX]"
-"""Numbers that only Java reads: ``1f``, ``0x1p3``."""
+_WHOLE = r"^[ \t]*-?[0-9]+[ \t]*\z"
+"""Whole numbers; ``$`` would let a line break pass."""
+_HEXADECIMAL = r"^[ \t]*0[xX][0-9a-fA-F]{{1,{digits}}}[ \t]*\z"
+_JAVA_ONLY = r"[0-9.][dDfF][ \t]*\z|[xX]|[\x00-\x08\x0a-\x1f\x7f]"
+"""Numbers that only Java reads: ``1f``, ``0x1p3``, and what has a line break, or the like, around it."""
+_NOT_A_NUMBER = r"(?i)^[ \t]*[+-]nan[ \t]*\z"
+_BLANKS = r"(?U)^\s+|\s+\z"
+_INSTANT = r"^\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d(:?\d\d)?)?)?\z"
+"""A date, or a date and time; Spark takes much else, ``03:04:05`` of today included."""
+_ZONE = r"^.{11}[^Z+-]*(Z|[+-].*)\z"
+_MIDNIGHT = "0000-00-00T00:00:00"
 _SHOWN = 60
 
 
@@ -45,6 +54,7 @@ class Text:
         time: a column of event time that is none of the attributes.
         timed: the attribute that is the event time.
         has_empty: whether :data:`EMPTY` stands for the empty string.
+        is_json: whether numbers are those of JSON, which knows no hexadecimal ones and no infinity.
     """
 
     what: str
@@ -53,6 +63,7 @@ class Text:
     time: str | None = None
     timed: str | None = None
     has_empty: bool = False
+    is_json: bool = False
 
 
 def typed_rows(
@@ -78,7 +89,7 @@ def typed_rows(
         if kind is AttributeType.STRING:
             value = F.when(cell == EMPTY, F.lit("")).otherwise(cell) if text.has_empty else cell
         else:
-            value = _parsed(cell, kind)
+            value = _parsed(cell, kind, is_json=text.is_json)
             problems.append(F.when(cell.isNotNull() & value.isNull(), _said(name, cell, _IN_WORDS[kind])))
         values.append(value.alias(name))
     if text.timed is not None:
@@ -86,7 +97,7 @@ def typed_rows(
         problems.append(F.when(F.col(f"`{text.timed}`").isNull(), missing))
     if text.time is not None:
         cell = F.col(f"`{text.time}`")
-        instant = F.coalesce(cell.try_cast("bigint"), F.unix_millis(F.try_to_timestamp(cell)))
+        instant = _instant(cell)
         missing = F.lit(f", column '{text.time}': a row has no event time")
         problems.append(F.when(cell.isNull(), missing).when(instant.isNull(), _said(text.time, cell, _TIME_IN_WORDS)))
         values.append(instant.alias(EVENT_TIME))
@@ -99,14 +110,38 @@ def typed_rows(
     return raw.select(*values, *(F.col(f"`{name}`") for name in keep))
 
 
-def _parsed(cell: Column, kind: AttributeType) -> Column:
+def _parsed(cell: Column, kind: AttributeType, *, is_json: bool) -> Column:
     if kind is AttributeType.BOOL:
-        known = ("true", "True", "TRUE", "false", "False", "FALSE")
-        return F.when(F.trim(cell).isin(*known), F.trim(cell).try_cast("boolean"))
+        return F.when(cell.isin("true", "True", "TRUE", "false", "False", "FALSE"), cell.try_cast("boolean"))
     value = cell.try_cast(SPARK_TYPES[kind])
     if kind in (AttributeType.FLOAT, AttributeType.DOUBLE):
-        return F.when(~cell.rlike(_JAVA_ONLY), value)
-    return value
+        exact = F.when(~cell.rlike(_JAVA_ONLY), value)
+        if is_json:
+            beyond = cell.rlike("[0-9]") & (F.abs(cell.try_cast("double")) == float("inf"))
+            return F.when(~F.coalesce(beyond, F.lit(False)), exact)
+        return F.coalesce(exact, F.when(cell.rlike(_NOT_A_NUMBER), F.lit(float("nan")).cast(SPARK_TYPES[kind])))
+    exact = F.when(cell.rlike(_WHOLE), value)
+    return exact if is_json else F.coalesce(exact, _hexadecimal(cell, kind))
+
+
+def _hexadecimal(cell: Column, kind: AttributeType) -> Column:
+    """``0x10``; the digits are the bits of the number, so ``0xFFFFFFFF`` is the int -1."""
+    is_int = kind is AttributeType.INT
+    digits = F.regexp_replace(cell, r"^[ \t]*0[xX]|[ \t]+\z", "")
+    bits = F.conv(digits, 16, -10).try_cast("bigint")
+    value = F.shiftright(F.shiftleft(bits, 32), 32).cast("int") if is_int else bits
+    return F.when(cell.rlike(_HEXADECIMAL.format(digits=8 if is_int else 16)), value)
+
+
+def _instant(cell: Column) -> Column:
+    """Milliseconds, or a date and time of ISO 8601 that is in UTC unless it says otherwise; else null."""
+    text = F.regexp_replace(cell, _BLANKS, "")
+    zone = F.regexp_extract(text, _ZONE, 1)
+    local = F.substring(text, F.lit(1), F.length(text) - F.length(zone))
+    whole = F.concat(local, F.substring(F.lit(_MIDNIGHT), F.length(local) + 1, F.lit(len(_MIDNIGHT))))
+    instant = F.concat(whole, F.when(zone == "", "Z").otherwise(zone))
+    said = F.when(text.rlike(_INSTANT), F.unix_millis(F.try_to_timestamp(instant)))
+    return F.when(text.rlike(_WHOLE), text.try_cast("bigint")).otherwise(said)
 
 
 def _said(column: str | None, cell: Column, expected: str) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError, SparkSetupError
+from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError, SparkSetupError, did_you_mean
 from siddhi.planner.expressions import Call
 from siddhi.planner.flow import expressions_of
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan
@@ -152,17 +152,37 @@ def refuse_stored_aggregations(plan: Plan, islands: Iterable[Island]) -> None:
         raise SparkLoweringError(found)
 
 
+_BATCHES = ("availableNow", "once", "processingTime")
+_WITHOUT_BATCHES = ("continuous", "realTime")
+
+
 def require_batches(trigger: Mapping[str, object]) -> None:
     """Whether a stream is cut into micro-batches.
 
     Raises:
-        ValueError: it is not.
+        ValueError: it is not, or there is no such trigger.
+        TypeError: it is no mapping.
     """
+    if not isinstance(trigger, Mapping):
+        raise TypeError(f"trigger is a dict, such as {{'availableNow': True}}, not {trigger!r}")
     for name in trigger:
-        if name not in ("availableNow", "once", "processingTime"):
+        if name not in (*_BATCHES, *_WITHOUT_BATCHES):
+            raise ValueError(f"there is no trigger {name!r}{did_you_mean(str(name), _BATCHES)}")
+        if name in _WITHOUT_BATCHES:
             raise ValueError(
                 f"trigger {name!r} knows no micro-batches, in which engines run: take 'processingTime' or 'availableNow'"
             )
+
+
+def require_running(spark: object) -> None:
+    """Whether a session has not been stopped.
+
+    Raises:
+        SparkSetupError: it has.
+    """
+    context = getattr(spark, "_sc", None)
+    if getattr(spark, "is_stopped", False) or (context is not None and context._jsc is None):
+        raise SparkSetupError("the session has been stopped: make another one, and a runtime with it")
 
 
 def require_jvm(spark: object, what: str) -> None:
