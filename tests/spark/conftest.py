@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from siddhi.errors import SparkSetupError
-from tests.spark.small_session import small_session
+from tests.spark.small_session import COMPILED, INTERPRETED, small_session
 
 
 def pytest_collection_modifyitems(items):
@@ -24,3 +24,13 @@ def spark():
         pytest.skip(str(error))
     yield session
     session.stop()
+
+
+@pytest.fixture
+def compiled(spark):
+    """The session with code generation, as users have it."""
+    for name, value in COMPILED.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in INTERPRETED.items():
+        spark.conf.set(name, value)

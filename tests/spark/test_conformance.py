@@ -33,22 +33,10 @@ LONGEST = 30_000
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case["id"]) for cases in eligible().values() for case in cases[::EVERY]]
 )
-def test_recorded_case(spark, case):
+def test_recorded_case(compiled, case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a query runs on one shard
-        assert_parity(case["app"], rows_of(case), spark, outputs=outputs_of(case))
-
-
-@pytest.fixture
-def interpreted(spark):
-    """Expressions over the rows of hundreds of apps are more than the JVM takes in one method."""
-    names = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    before = {name: spark.conf.get(name) for name in names}
-    for name, value in names.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        spark.conf.set(name, value)
+        assert_parity(case["app"], rows_of(case), compiled, outputs=outputs_of(case))
 
 
 def part(number: int, *, longest: int | None = None, every: int = 1) -> tuple[list[str], list[OneApp]]:
@@ -77,16 +65,16 @@ def compare(ids: list[str], apps: list[OneApp], found: list[Found], until: int |
 
 
 @pytest.mark.parametrize("number", range(JOBS))
-def test_all_recorded_cases_in_batch(interpreted, tmp_path, number):
+def test_all_recorded_cases_in_batch(spark, tmp_path, number):
     ids, apps = part(number)
-    found = ManyApps(apps, shards=3, prefer="engine").in_batch(interpreted, tmp_path, seed=number)
+    found = ManyApps(apps, shards=3, prefer="engine").in_batch(spark, tmp_path, seed=number)
     compare(ids, apps, found, until=None)
 
 
 @pytest.mark.parametrize("number", range(JOBS))
-def test_all_recorded_cases_as_streams(interpreted, tmp_path, number):
+def test_all_recorded_cases_as_streams(spark, tmp_path, number):
     ids, apps = part(number, longest=LONGEST, every=FEWER)
     together = ManyApps(apps, shards=3, prefer="native")
-    found, late = together.streamed(interpreted, tmp_path, seed=number)
+    found, late = together.streamed(spark, tmp_path, seed=number)
     assert late == 0
     compare(ids, apps, found, until=together.last)
