@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -14,9 +15,11 @@ __all__ = [
     "copy",
     "delete",
     "exists",
+    "is_same_folder",
     "make_folder",
     "move",
     "names",
+    "qualified",
     "read_text",
     "text_of",
     "touch",
@@ -39,6 +42,26 @@ def exists(spark: SparkSession, name: str) -> bool:
     """Whether there is such a file or folder."""
     system, path = _path(spark, name)
     return bool(system.exists(path))
+
+
+def qualified(spark: SparkSession, name: str) -> str:
+    """The absolute path with its file system, as Hadoop writes it: one text however a path is put, but for links."""
+    system, path = _path(spark, name)
+    return str(system.makeQualified(path).toString())
+
+
+def is_same_folder(spark: SparkSession, one: str, other: str) -> bool:
+    """Whether two paths are of one folder; of local ones, also by links, or where the file system does not tell case."""
+    paths = [qualified(spark, name) for name in (one, other)]
+    if paths[0] == paths[1]:
+        return True
+    if not all(path.startswith("file:/") for path in paths):
+        return False
+    try:
+        here, there = (Path(path.removeprefix("file:")) for path in paths)
+        return here.samefile(there)
+    except OSError:  # one is not there any more
+        return False
 
 
 def copy(spark: SparkSession, source: str, target: str) -> None:

@@ -15,6 +15,7 @@ from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark._compat import spark_version
 from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted
+from siddhi.spark.checkpoints.place import require_place
 from siddhi.spark.checkpoints.stored import rows_wait
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
 
@@ -52,6 +53,7 @@ class Manifest:
         first_batch: what sinks are told of Spark's batch 0.
         id: of the checkpoint, by which sinks know it; "": it has not been begun.
         parents: the ids of those it was migrated from.
+        path: of its folder, qualified; "": it was begun before that was kept.
     """
 
     app: str
@@ -64,6 +66,7 @@ class Manifest:
     first_batch: int = 0
     id: str = ""
     parents: list[str] = field(default_factory=list)
+    path: str = ""
     layout: int = LAYOUT_VERSION
     format: int = _FORMAT
     engine: str = __version__
@@ -104,11 +107,13 @@ def read_manifest(spark: SparkSession, checkpoint: str) -> Manifest | None:
     """The manifest of a checkpoint; None where it is new.
 
     Raises:
-        SparkRunError: somebody else wrote the checkpoint, or another version of this package.
+        SparkRunError: somebody else wrote the checkpoint, or another version of this package, or it was moved or copied.
     """
     text = files.text_of(spark, _name(checkpoint))
     if text is not None:
-        return Manifest.from_json(text, checkpoint)
+        found = Manifest.from_json(text, checkpoint)
+        require_place(spark, checkpoint, found.path)
+        return found
     if files.exists(spark, f"{checkpoint}/offsets"):
         raise SparkRunError(f"checkpoint {checkpoint} was not written by siddhi: give a folder of its own")
     return None
@@ -151,7 +156,7 @@ def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: b
             f"{_what_fits(before, fit)}"
         )
     made = replace(now, slots=fit.slots, first_batch=before.first_batch)
-    return replace(made, id=before.id, parents=before.parents), fit.places
+    return replace(made, id=before.id, parents=before.parents, path=before.path or now.path), fit.places
 
 
 def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now: Manifest) -> None:

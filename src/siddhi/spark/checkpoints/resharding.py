@@ -63,7 +63,7 @@ def migrate(
     write_state(spark, new, moved(), partitions)
     adopt_log(spark, old, done, new)
     made = replace(before, slots=slots, shards=shards, partitions=partitions, first_batch=before.first_batch + done)
-    made = replace(made, id=new_id(), parents=[*before.parents, before.id])
+    made = replace(made, id=new_id(), parents=[*before.parents, before.id], path=files.qualified(spark, new))
     write_manifest(spark, new, made)  # last: without it, nobody takes the folder for a checkpoint
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
+from siddhi.spark.checkpoints.place import STAYS
 from siddhi.spark.failures import message_of
 from siddhi.spark.workers.kept_state import pieces_of
 
@@ -107,8 +108,7 @@ def _readable(checkpoint: str) -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         raise SparkRunError(
-            f"the state of checkpoint {checkpoint} can't be read: {message_of(error)} (a checkpoint stays where it was "
-            "written: Spark keeps its absolute path in it)"
+            f"the state of checkpoint {checkpoint} can't be read: {message_of(error)} ({STAYS})"
         ) from error
 
 

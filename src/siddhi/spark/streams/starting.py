@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import SiddhiAppCreationError, SparkLoweringError, SparkRunError, SparkSetupError, did_you_mean
 from siddhi.planner import Plan
+from siddhi.spark import files
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import Settings
@@ -79,7 +80,7 @@ class Starter:
         parallel = self.spark.sparkContext.defaultParallelism
         before = read_manifest(self.spark, checkpoint)
         partitions = min(parallel, self.settings.shards) if before is None else before.partitions
-        asked = self._manifest(streaming_plan, partitions)
+        asked = self._manifest(checkpoint, streaming_plan, partitions)
         manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
         ranges = tuple(ShardRange(slot.first, slot.accepted) for slot in slots)
@@ -278,7 +279,7 @@ class Starter:
             max_ahead=None if self.max_clock_skew is None else interval_ms(self.spark, self.max_clock_skew),
         )
 
-    def _manifest(self, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
+    def _manifest(self, checkpoint: str, streaming_plan: StreamingPlan, partitions: int) -> Manifest:
         shards = self.settings.shards
         both = zip(streaming_plan.islands, streaming_plan.programs, strict=True)
         return Manifest(
@@ -289,6 +290,7 @@ class Starter:
             shards=shards,
             partitions=partitions,
             late=self.late,
+            path=files.qualified(self.spark, checkpoint),
         )
 
     def _checked(self, sinks: Collection[str]) -> StreamingPlan:
