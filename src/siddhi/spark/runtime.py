@@ -405,8 +405,8 @@ class SparkRuntime:
 
         Raises:
             SparkLoweringError: the app can't run over streams.
-            SparkRunError: the checkpoint is of another app, of another form of it, or closed, or a :class:`FileSink` has the folder
-                of another one. Then nothing has changed.
+            SparkRunError: the checkpoint is of another app, of another form of it, closed, moved or copied, or a
+                :class:`FileSink` has the folder of another one. Then nothing has changed.
             ValueError: something is not bound, or a sink is of a stream that nothing fills.
             TypeError: a sink can't be called, or trigger is no dict.
         """
@@ -449,13 +449,14 @@ class SparkRuntime:
 
         Args:
             stream: that is bound to a streaming DataFrame.
-            clock: event time in ms.
+            clock: event time in ms since 1970; a whole number.
             checkpoint: of the stream; None: that of the last :meth:`start`.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            ValueError: it is not bound to a streaming DataFrame, or nothing was started.
-            SparkRunError: the checkpoint is closed, or not there.
+            ValueError: it is not bound to a streaming DataFrame, nothing was started, or the clock is negative.
+            TypeError: the clock is no whole number.
+            SparkRunError: the checkpoint is closed, moved, copied, or not there.
         """
         self._require_stream(stream)
         where = self._checkpoint if checkpoint is None else checkpoint
@@ -495,7 +496,7 @@ class SparkRuntime:
             batch: after which to look, of those that Spark still keeps; None: the last one that was committed.
 
         Raises:
-            SparkRunError: it is no checkpoint of an app.
+            SparkRunError: it is no checkpoint of an app, or one that was moved or copied.
         """
         require_jvm(self._spark, "state")
         return CheckpointState(self._spark, checkpoint, batch)

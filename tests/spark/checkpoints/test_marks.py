@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 pytest.importorskip("pyspark")
 
+import numpy as np
+
 from siddhi.spark import files
-from siddhi.spark.checkpoints.marks import adopt_marks, delete_marks, folder_of, last_mark, note_mark, write_mark
+from siddhi.spark.checkpoints.marks import (
+    adopt_marks,
+    clock_of,
+    delete_marks,
+    folder_of,
+    last_mark,
+    note_mark,
+    write_mark,
+)
 
 pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("clock", ["5", None, 5000.0, 1.7e12, True, np.float64(5), np.True_])
+def test_a_clock_is_a_whole_number(clock):
+    with pytest.raises(TypeError, match=re.escape(f"clock is a whole number of ms, not {clock!r}")):
+        clock_of(clock)
+
+
+def test_a_clock_is_of_numpy_too_and_not_before_1970():
+    found = [clock_of(clock) for clock in (0, 1 << 40, np.int64(5), np.uint8(7))]
+    assert found == [0, 1 << 40, 5, 7]
+    assert {type(at) for at in found} == {int}
+    for clock in (-1, np.int32(-1)):
+        with pytest.raises(ValueError, match=r"clock is in ms since 1970, and -1 is before that"):
+            clock_of(clock)
 
 
 def test_the_last_mark_is_the_latest_one_whoever_wrote_it_last(spark, tmp_path):

@@ -60,6 +60,8 @@ def test_a_stream_that_stands_still_and_time_at_the_end(spark, tmp_path, monkeyp
     assert seconds.rows == []
     with pytest.raises(ValueError, match="ends with finish"):
         first.punctuate("Quotes", 1 << 50)
+    with pytest.raises(TypeError, match="clock is a whole number of ms"):
+        first.punctuate("Quotes", START + 5_001.5)
     first.punctuate("Quotes", START + 5_001)
     first.start(checkpoint, sinks, trigger=now).await_termination()
     assert {(row[-1] - START) // 1000 for row in seconds.rows} == {0, 1, 2, 3, 4}

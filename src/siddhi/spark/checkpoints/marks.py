@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import operator
 import re
 import uuid
 from collections.abc import Iterable
+from typing import SupportsIndex
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,7 @@ from siddhi.spark import files
 
 __all__ = [
     "adopt_marks",
+    "clock_of",
     "delete_marks",
     "folder_of",
     "last_mark",
@@ -25,6 +28,24 @@ __all__ = [
 
 _MARK = re.compile(r"mark-(-?[0-9]+)-.*\.parquet")
 _NOTE = re.compile(r"(-?[0-9]+)")
+
+
+def clock_of(clock: SupportsIndex) -> int:
+    """The event time (ms) that a user says a stream has reached: marks are found by the digits in their names.
+
+    Raises:
+        TypeError: it is no whole number.
+        ValueError: it is before 1970, where no watermark is.
+    """
+    try:
+        at = operator.index(clock)
+    except TypeError:
+        at = None
+    if at is None or isinstance(clock, bool):
+        raise TypeError(f"clock is a whole number of ms, not {clock!r}")
+    if at < 0:
+        raise ValueError(f"clock is in ms since 1970, and {at} is before that")
+    return at
 
 
 def folder_of(checkpoint: str, stream: str) -> str:

@@ -28,7 +28,7 @@ from siddhi.spark.checkpoints.manifest import (
     require_open,
     write_manifest,
 )
-from siddhi.spark.checkpoints.marks import delete_marks, last_mark, make_folders, write_mark
+from siddhi.spark.checkpoints.marks import clock_of, delete_marks, last_mark, make_folders, write_mark
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.connectors.ownership import Owner
 from siddhi.spark.connectors.sinks import FileSink, file_sinks
@@ -335,7 +335,7 @@ class Starter:
 
     def punctuate(self, checkpoint: str, stream: str, clock: int) -> None:
         """See :meth:`siddhi.spark.SparkRuntime.punctuate`."""
-        at = clock + self._graces()[stream]
+        at = clock_of(clock) + self._graces()[stream]
         if at >= LAST_CLOCK:
             raise ValueError("a stream ends with finish(...), not with a time after the year 9000")
         if read_manifest(self.spark, checkpoint) is None:
