@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.spark.failures import message_of
+from siddhi.spark.failures import cleared_away, message_of
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,24 @@ from siddhi.spark.failures import message_of
 )  # fmt: skip
 def test_an_error_is_told_without_frames(told, message):
     assert message_of(RuntimeError(told)) == message
+
+
+WRITING = "out/_writing-4-b9c2cce803dd4a8899e5590ac5abcb50"
+
+
+@pytest.mark.parametrize(
+    ("told", "gone"),
+    [
+        (f"An error occurred while calling o1.parquet.\n: java.io.X: File file:/a/{WRITING}/_temporary/0 does not exist\n\tat x", True),
+        (f"File does not exist: /a/{WRITING}/_temporary/0", True),
+        (f"No such file or directory: s3a://a/{WRITING}", True),
+        (f"java.io.FileNotFoundException: /a/{WRITING}/_temporary/0/x.parquet (No such file or directory)", True),
+        ("File file:/a/siddhi/times.json.new does not exist", True),
+        ("ExitCodeException exitCode=1: chmod: cannot access '/a/siddhi/.times.json.new.crc': No such file or directory", True),
+        (f"/a/{WRITING} can't be renamed to /a/out/batch=4: the file system gives no reason", False),
+        ("File file:/a/in/1.parquet does not exist", False),
+        (f"no space left for {WRITING}/1.parquet; /other does not exist", False),
+    ],
+)  # fmt: skip
+def test_what_was_being_written_was_cleared_away(told, gone):
+    assert cleared_away(RuntimeError(told)) is gone

@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 
 from siddhi.errors import SparkRunError
 
-__all__ = ["BadRowError", "message_of", "run_error", "run_errors", "stream_errors"]
+__all__ = ["BadRowError", "cleared_away", "message_of", "run_error", "run_errors", "stream_errors"]
 
 _MESSAGE = re.compile(r"SparkRunError: (.*)")
 _BAD_ROW = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
@@ -20,6 +20,11 @@ _BEFORE_IT = re.compile(
 )
 _BEHIND_IT = re.compile(r"(\s*SQLSTATE: \w+)?\s*(=== Streaming Query ===|JVM stacktrace:|\n\tat |$)")
 _CSV_FILE = re.compile(r"CSV file: (\S+)")
+_UNFINISHED = r"(?:_writing-\d+-[0-9a-f]{32}|/siddhi/\.?times\.json)"
+_CLEARED_AWAY = re.compile(
+    rf"{_UNFINISHED}\S* (?:does not exist|\(?No such file)|(?:does not exist|No such file or directory): \S*{_UNFINISHED}"
+)
+"""What was being written is gone, as local file systems, HDFS and object stores put it."""
 
 
 class BadRowError(SparkRunError):
@@ -78,6 +83,11 @@ def stream_errors(sink_error: Callable[[], SparkRunError | None]) -> Iterator[No
             yield
     except StreamingQueryException as error:
         raise sink_error() or SparkRunError(message_of(error)) from error
+
+
+def cleared_away(error: BaseException) -> bool:
+    """Whether what a micro-batch was writing went meanwhile: another process takes it for what a killed one left."""
+    return _CLEARED_AWAY.search(str(error)) is not None
 
 
 def message_of(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from siddhi.errors import SparkRunError
 from siddhi.spark.catalyst.frames import Base, frame_of
 from siddhi.spark.connectors.sinks import CountingSink
-from siddhi.spark.failures import message_of, run_error, run_errors, stream_errors
+from siddhi.spark.failures import cleared_away, message_of, run_error, run_errors, stream_errors
 from siddhi.spark.query_settings import query_settings, with_settings
 from siddhi.spark.streams.last_times import LastTimes, ahead_of_batch, times_of_batch
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
@@ -139,7 +139,7 @@ def _plain(
             for stream, sink in sinks.items():
                 branches = streaming.branches(bases, stream)
                 rows = frame_of(branches, streaming.plan.streams[stream].attributes, timestamp="_timestamp")
-                with _blamed(stream, batch, started):
+                with _blamed(f"sink of '{stream}'", batch, started):
                     n = 0 if rows is None else _given(sink, rows, batch)
                 started.written[stream] = started.written.get(stream, 0) + n
             _count_ahead(streaming, started)
@@ -150,13 +150,18 @@ def _plain(
 
 
 @contextmanager
-def _blamed(stream: str, batch: int, started: SparkQuery) -> Iterator[None]:
-    """Note the error of a sink, which Spark tells as text in the midst of others."""
+def _blamed(what: str, batch: int, started: SparkQuery) -> Iterator[None]:
+    """Note the error of a sink, or of what else is written, which Spark tells as text in the midst of others."""
     try:
         yield
     except Exception as error:
         if run_error(error) is None:  # an error of the app comes up where its rows are asked for
-            told = f"{message_of(error)} (sink of '{stream}', batch {batch}, {type(error).__name__})"
+            told = f"{message_of(error)} ({what}, batch {batch}, {type(error).__name__})"
+            if cleared_away(error):
+                told = (
+                    "another process seems to be at work on this checkpoint, which only one may be at a time: it cleared away "
+                    f"what this one was writing: {told}"
+                )
             started._sink_error = SparkRunError(told)
         raise
 
@@ -191,7 +196,8 @@ def _taking(
             for row in frame.select("out", "n").collect():  # a row per shard and output: fewer than a shuffle is worth
                 counts[row["out"]] += row["n"]
             if times is not None and started._begun.wait(60):
-                times.note(times_of_batch(started.query))
+                with _blamed("times of streams", batch, started):
+                    times.note(times_of_batch(started.query))
             _count_ahead(streaming, started)
             for out, n in counts.items():
                 if out >= LATE:
@@ -202,10 +208,10 @@ def _taking(
                 if bound is not None:
                     teller = streaming.teller(bound)
                     if teller is not None and LATE + teller[0] in counts:
-                        with _blamed(stream, batch, started):
+                        with _blamed(f"sink of '{stream}'", batch, started):
                             sink(late_rows_of(streaming, frame, bound), batch)
                 elif numbers:
-                    with _blamed(stream, batch, started):
+                    with _blamed(f"sink of '{stream}'", batch, started):
                         sink(rows_of(streaming, frame, stream, numbers), batch)
                     started.written[stream] = started.written.get(stream, 0) + sum(counts[n] for n in numbers)
         finally:
