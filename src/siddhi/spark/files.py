@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from siddhi.errors import SparkRunError
+from siddhi.spark.failures import message_of
 
 __all__ = [
     "copy",
@@ -80,9 +81,20 @@ def delete(spark: SparkSession, name: str) -> None:
 
 
 def make_folder(spark: SparkSession, name: str) -> None:
-    """A folder and those above it; nothing where it is there."""
+    """A folder and those above it; nothing where it is there.
+
+    Raises:
+        SparkRunError: it can't be made, as where there is a file.
+    """
     system, path = _path(spark, name)
-    system.mkdirs(path)
+    try:
+        made = system.mkdirs(path)
+    except Py4JJavaError as error:
+        raise SparkRunError(f"folder {name} can't be made: {message_of(error)}") from error
+    if not made:
+        raise SparkRunError(
+            f"folder {name} can't be made: is there a file of that name, and may this process write there?"
+        )
 
 
 def names(spark: SparkSession, folder: str) -> list[str]:

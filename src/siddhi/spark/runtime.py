@@ -28,7 +28,7 @@ from siddhi.spark.catalyst.bindings import (
 from siddhi.spark.catalyst.bound_tables import BoundTables
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
-from siddhi.spark.catalyst.lowering import BatchLowering, Settings
+from siddhi.spark.catalyst.lowering import BatchLowering, Settings, release_all
 from siddhi.spark.checkpoints.inspection import CheckpointState
 from siddhi.spark.checkpoints.resharding import migrate
 from siddhi.spark.connectors.annotated import (
@@ -200,8 +200,8 @@ class SparkRuntime:
             TypeError: the frame is none of Spark, a name is no text, or sequence is one text, not several names.
             SparkSetupError: the session has been stopped.
         """
-        self._require_stream(stream)
         require_running(self._spark)
+        self._require_stream(stream)
         what = f"stream '{stream}'"
         if isinstance(sequence, str):
             raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
@@ -266,7 +266,7 @@ class SparkRuntime:
             DefinitionNotExistError: there is no such stream.
             ValueError: nothing is bound to a stream it comes from, or it has an attribute of type object.
             SparkLoweringError: the app can't run over streams.
-            SparkSetupError: the session's state store is not the one on RocksDB.
+            SparkSetupError: the session's state store is not the one on RocksDB, or the session has been stopped.
         """
         if not self._is_streaming:
             return self._outputs([stream], meta=meta)[stream]
@@ -313,7 +313,7 @@ class SparkRuntime:
 
     def release(self) -> None:
         """Let go of what :meth:`run` has cached; its DataFrames compute it anew if they are asked once more."""
-        _release(self._cached)
+        release_all(self._cached)
 
     def _outputs(
         self, streams: Sequence[str], *, meta: bool, cached: list[BatchLowering] | None = None
@@ -407,7 +407,7 @@ class SparkRuntime:
             SparkLoweringError: the app can't run over streams.
             SparkRunError: the checkpoint is of another app, of another form of it, closed, moved or copied, or a
                 :class:`FileSink` has the folder of another one. Then nothing has changed.
-            ValueError: something is not bound, or a sink is of a stream that nothing fills.
+            ValueError: something is not bound, a sink is of a stream that nothing fills, or the trigger is none of Spark's.
             TypeError: a sink can't be called, or trigger is no dict.
         """
         require_batches({} if trigger is None else trigger)
@@ -542,11 +542,12 @@ class SparkRuntime:
                 for stream, frame in self._outputs(list(sinks), meta=False, cached=cached).items():
                     sinks[stream].write_all(frame)
         finally:
-            _release(cached)
+            release_all(cached)
         return list(sinks)
 
     def _bind_declared(self, *, streaming: bool) -> None:
         """Bind the streams that have a source in the app, and none of the user's."""
+        require_running(self._spark)
         unread = [c for c in self._foreign if c.direction == "source" and c.stream not in self._bindings]
         refuse_foreign(unread, self._model)
         sources: dict[str, list[Connector]] = {}
@@ -597,8 +598,3 @@ class SparkRuntime:
             raise DefinitionNotExistError(
                 f"{app_called(self._plan)} has no stream '{stream}'{did_you_mean(stream, self._plan.streams)}"
             )
-
-
-def _release(cached: list[BatchLowering]) -> None:
-    while cached:
-        cached.pop().release()

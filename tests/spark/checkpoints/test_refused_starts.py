@@ -44,7 +44,7 @@ def test_what_is_refused_changes_nothing(spark, tmp_path):
     manifest = tmp_path / "checkpoint" / "siddhi" / "manifest.json"
 
     # A first one: its shards are not bound.
-    with pytest.raises(Exception, match="nonsense"):
+    with pytest.raises(ValueError, match=r"trigger is \{'processingTime': 'nonsense'\}: "):
         app(spark, tmp_path, SUM, shards=64).start(checkpoint, {"Out": out}, trigger={"processingTime": "nonsense"})
     assert not manifest.exists()
     app(spark, tmp_path, SUM).finish(checkpoint, {"Out": out})
@@ -72,6 +72,21 @@ def test_what_is_refused_changes_nothing(spark, tmp_path):
     put(tmp_path, (3000, "a", 10))
     app(spark, tmp_path, SUM).finish(checkpoint, {"Out": out}, reopen=True)
     assert out.rows[2:] == [("a", 13, 3000)]
+
+
+def test_a_file_where_a_folder_is_to_be(spark, tmp_path):
+    from siddhi.spark import FileSink, MemorySink
+
+    (tmp_path / "in").mkdir()
+    (tmp_path / "file").write_text("mine")
+    here, file = app(spark, tmp_path, SUM), str(tmp_path / "file")
+    told = r"folder \S+/file\S* can't be made: "
+    with pytest.raises(SparkRunError, match=told):
+        here.start(file, {"Out": MemorySink()}, trigger=NOW)
+    with pytest.raises(SparkRunError, match=told):
+        here.start(str(tmp_path / "checkpoint"), {"Out": FileSink(file)}, trigger=NOW)
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not (tmp_path / "checkpoint" / "siddhi" / "manifest.json").exists()
 
 
 def test_a_start_whose_idle_streams_can_t_be_watched_runs_no_query(spark, tmp_path, monkeypatch):

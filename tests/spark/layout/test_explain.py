@@ -241,5 +241,10 @@ def test_arguments_of_other_kinds_are_told():
     stopped = type("SparkSession", (), {"_sc": type("SparkContext", (), {"_jsc": None})()})()
     with pytest.raises(SparkSetupError, match="the session has been stopped: make another one"):
         SparkRuntime(app, stopped)
+    runtime = SparkRuntime(app, None)
+    runtime._spark = stopped
+    for call in (lambda: runtime.output("S"), runtime.run, lambda: runtime.start("c", {})):
+        with pytest.raises(SparkSetupError, match="the session has been stopped: make another one"):
+            call()
     with pytest.raises(TypeError, match=r"stream 'S' is bound to a DataFrame of Spark, not to a builtins\.list"):
         SparkRuntime(app, None).bind("S", [1], timestamp="ts")

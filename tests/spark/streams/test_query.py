@@ -28,6 +28,13 @@ def test_an_error_of_the_app_is_no_sink_s():
     assert told(RuntimeError("Job aborted: siddhi.errors.SparkRunError: too many pending")) is None
 
 
+def test_an_error_of_reading_is_no_sink_s():
+    error = RuntimeError(
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file a.parquet.  SQLSTATE: KD001\n\nJVM stacktrace:"
+    )
+    assert told(error) == "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file a.parquet."
+
+
 def test_two_processes_on_one_checkpoint_are_told_of_where_that_is_likely():
     lost = "File file:/out/_writing-4-b9c2cce803dd4a8899e5590ac5abcb50/_temporary/0 does not exist"
     assert told(OSError(lost)) == (

@@ -24,7 +24,7 @@ from siddhi.spark.workers.batch import CarriedOrder, EndOfInput, sorted_rows, un
 from siddhi.spark.workers.program import IslandProgram, TableFeed, write_program
 from siddhi.types import AttributeType
 
-__all__ = ["BatchLowering", "Settings"]
+__all__ = ["BatchLowering", "Settings", "release_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,3 +255,9 @@ class BatchLowering:
         for frame in self._cached:
             frame.unpersist()
         self._cached.clear()
+
+
+def release_all(cached: list[BatchLowering]) -> None:
+    """Let go of what these have cached, and forget them."""
+    while cached:
+        cached.pop().release()

@@ -102,6 +102,9 @@ def start_query(
         partitions: of the stateful operator.
         first_batch: the number that sinks are told of Spark's batch 0.
         settle: called when all has been checked that can be, right before the query starts.
+
+    Raises:
+        ValueError: Spark knows no such trigger.
         times: takes the last event times before each batch is committed.
     """
     started = SparkQuery(streaming.plan.name, None)
@@ -118,7 +121,10 @@ def start_query(
         if name is not None:
             writer = writer.queryName(name)
         if trigger:
-            writer = writer.trigger(**trigger)
+            try:
+                writer = writer.trigger(**trigger)
+            except Exception as error:
+                raise ValueError(f"trigger is {dict(trigger)!r}: {message_of(error)}") from error
         if settle is not None:
             settle()
         started.query = writer.start()
@@ -156,7 +162,9 @@ def _blamed(what: str, batch: int, started: SparkQuery) -> Iterator[None]:
         yield
     except Exception as error:
         if run_error(error) is None:  # an error of the app comes up where its rows are asked for
-            told = f"{message_of(error)} ({what}, batch {batch}, {type(error).__name__})"
+            told = message_of(error)
+            if not told.startswith("[FAILED_READ_FILE"):  # so does one of reading, which is of no sink
+                told = f"{told} ({what}, batch {batch}, {type(error).__name__})"
             if cleared_away(error):
                 told = (
                     "another process seems to be at work on this checkpoint, which only one may be at a time: it cleared away "
