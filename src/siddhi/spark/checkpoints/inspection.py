@@ -94,6 +94,7 @@ class CheckpointState:
         Raises:
             DefinitionNotExistError: nothing of that name holds state there.
             ValueError: a key is needed, or has not as many parts.
+            KeyError: a partition, or a query in one, holds nothing of this key, be it that all of its rows wait.
             SparkRunError: no batch was committed, or the state is not readable.
         """
         known: list[str] = []
@@ -126,10 +127,14 @@ class CheckpointState:
                 continue  # rows wait in it, and that is all
             with readable(stored, slot):
                 runtime.restore_pieces(stored.pieces)
-            if texts:
-                retain_key(runtime, slot, texts)
+            if texts and retain_key(runtime, slot, texts).get(name) == 0:
+                break
             shown = runtime.sharding.shown(name)
             return {step.removeprefix(prefix): held for step, held in shown.items() if step.startswith(prefix)}
+        if any(name == _partition(keyed) for keyed, _ in key_places(runtime.plan, slot)):
+            raise KeyError(
+                f"{name} holds nothing of key {key!r}: none of its rows has passed the watermark, or it was purged"
+            )
         return {}
 
 
@@ -148,10 +153,10 @@ def _named(plan: Plan, element: str) -> tuple[str, str] | None:
     for execution in plan.executions:
         if isinstance(execution, PartitionPlan):
             if execution.name == element:
-                return f"partition '{element}'", ""
+                return _partition(element), ""
             for number, query in enumerate(execution.queries, 1):
                 if query.name == element:
-                    return f"partition '{execution.name}'", f"{number}/"
+                    return _partition(execution.name), f"{number}/"
         elif execution.name == element:
             return f"query '{element}'", ""
     for kind, held in (("table", plan.tables), ("window", plan.windows), ("aggregation", plan.aggregations)):
@@ -160,14 +165,24 @@ def _named(plan: Plan, element: str) -> tuple[str, str] | None:
     return None
 
 
+def _partition(name: str) -> str:
+    """What snapshots call a partition."""
+    return f"partition '{name}'"
+
+
 def _queries(execution: QueryPlan | PartitionPlan) -> Sequence[QueryPlan]:
     return execution.queries if isinstance(execution, PartitionPlan) else (execution,)
 
 
-def retain_key(runtime: SiddhiAppRuntime, slot: Slot, texts: list[str | None]) -> None:
-    """Leave in the partitions of an engine nothing but one key."""
+def retain_key(runtime: SiddhiAppRuntime, slot: Slot, texts: list[str | None]) -> dict[str, int]:
+    """Leave in the partitions of an engine nothing but one key; how many are left, by partition."""
+    left = {}
     for name, at in key_places(runtime.plan, slot):
-        runtime.sharding.retain_keys(name, lambda key, at=at: key_texts(key) == [texts[at]])  # type: ignore[misc]
+        left[_partition(name)] = runtime.sharding.retain_keys(
+            name,
+            lambda key, at=at: key_texts(key) == [texts[at]],  # type: ignore[misc]
+        )
+    return left
 
 
 def key_places(plan: Plan, slot: Slot) -> list[tuple[str, int]]:
