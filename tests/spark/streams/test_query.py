@@ -35,6 +35,10 @@ def test_an_error_of_reading_is_no_sink_s():
     assert told(error) == "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file a.parquet."
 
 
+def test_an_error_where_nothing_is_written_is_nobody_s():
+    assert told(RuntimeError("out of memory"), "") == "out of memory"
+
+
 def test_two_processes_on_one_checkpoint_are_told_of_where_that_is_likely():
     lost = "File file:/out/_writing-4-b9c2cce803dd4a8899e5590ac5abcb50/_temporary/0 does not exist"
     assert told(OSError(lost)) == (

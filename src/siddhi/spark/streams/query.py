@@ -157,13 +157,13 @@ def _plain(
 
 @contextmanager
 def _blamed(what: str, batch: int, started: SparkQuery) -> Iterator[None]:
-    """Note the error of a sink, or of what else is written, which Spark tells as text in the midst of others."""
+    """Note an error, which Spark tells as text in the midst of others: of a sink, of what else is written, or ("") of nobody."""
     try:
         yield
     except Exception as error:
         if run_error(error) is None:  # an error of the app comes up where its rows are asked for
             told = message_of(error)
-            if not told.startswith("[FAILED_READ_FILE"):  # so does one of reading, which is of no sink
+            if what and "[FAILED_READ_FILE" not in told:  # so does one of reading, which is of no sink
                 told = f"{told} ({what}, batch {batch}, {type(error).__name__})"
             if cleared_away(error):
                 told = (
@@ -201,8 +201,11 @@ def _taking(
         frame.persist()
         try:
             counts: Counter[int] = Counter()
-            for row in frame.select("out", "n").collect():  # a row per shard and output: fewer than a shuffle is worth
-                counts[row["out"]] += row["n"]
+            with _blamed("", batch, started):
+                for row in frame.select(
+                    "out", "n"
+                ).collect():  # a row per shard and output: fewer than a shuffle is worth
+                    counts[row["out"]] += row["n"]
             if times is not None and started._begun.wait(60):
                 with _blamed("times of streams", batch, started):
                     times.note(times_of_batch(started.query))
