@@ -14,9 +14,12 @@ __all__ = [
     "copy",
     "delete",
     "exists",
+    "is_file",
+    "is_reachable",
     "make_folder",
     "move",
     "names",
+    "qualified",
     "read_text",
     "text_of",
     "touch",
@@ -33,6 +36,25 @@ def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
     assert spark._jvm is not None
     path = spark._jvm.org.apache.hadoop.fs.Path(name)
     return path.getFileSystem(spark._jsc.hadoopConfiguration()), path
+
+
+def is_reachable(spark: SparkSession) -> bool:
+    """Whether files are reached from here: not over Spark Connect."""
+    return "connect" not in type(spark).__module__.split(".")
+
+
+def qualified(spark: SparkSession, name: str) -> str:
+    """A path with its file system, which is the session's where it names none."""
+    if not is_reachable(spark):
+        return name
+    system, path = _path(spark, name)
+    return str(system.makeQualified(path).toString())
+
+
+def is_file(spark: SparkSession, name: str) -> bool:
+    """Whether there is such a file, and no folder."""
+    system, path = _path(spark, name)
+    return bool(system.exists(path) and system.getFileStatus(path).isFile())
 
 
 def exists(spark: SparkSession, name: str) -> bool:

@@ -17,6 +17,7 @@ from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.definition import Attribute, StreamDefinition
 from siddhi.query_api.span import Span
 from siddhi.spark.connectors.options import KAFKA_REFUSED, unknown_option
+from siddhi.spark.connectors.places import relation
 from siddhi.types import AttributeType
 
 __all__ = [
@@ -101,7 +102,7 @@ def connectors_of(app: SiddhiApp) -> tuple[Connector, ...]:
                 refused += _mistakes(connector, definition.attributes)
             refused += _at_odds([connector for connector in made if connector.direction == "source"])
             found += made
-    refused += _written_twice(found)
+    refused += _in_each_other(found)
     if refused:
         raise SparkLoweringError([error.located(source=app.source, app=app.name) for error in refused])
     return tuple(found)
@@ -265,17 +266,31 @@ def _at_odds(sources: Sequence[Connector]) -> Iterator[SiddhiAppError]:
                 )
 
 
-def _written_twice(connectors: Iterable[Connector]) -> Iterator[SiddhiAppError]:
-    """Two sinks in one folder would write over each other."""
-    seen: dict[str, Connector] = {}
-    for connector in connectors:
-        if connector.direction == "sink" and connector.type == "file" and "file.uri" in connector.options:
-            folder = connector.options["file.uri"].rstrip("/")
-            if folder in seen:
-                yield _mistaken(connector)(
-                    f"{connector.what} writes to {folder}, as does {seen[folder].what}", "a folder for each sink"
+def _in_each_other(connectors: Sequence[Connector]) -> Iterator[SiddhiAppError]:
+    """Two sinks in one folder would write over each other, and what a sink writes where the app reads would be deleted by a
+    batch, and read again by a stream."""
+    files = [
+        (each, each.options["file.uri"].rstrip("/") or "/")
+        for each in connectors
+        if each.type == "file" and "file.uri" in each.options
+    ]
+    for place, (sink, folder) in enumerate(files):
+        if sink.direction == "source":
+            continue
+        for other, uri in (each for n, each in enumerate(files) if n < place or each[0].direction == "source"):
+            lies = relation(folder, uri)
+            if lies is None:
+                continue
+            where = "" if lies == "is" else f", which {lies} {uri}"
+            if other.direction == "source":
+                yield _mistaken(sink)(
+                    f"{sink.what} writes to {folder}{where}, where {other.what} reads",
+                    "a folder apart from all sources",
                 )
-            seen.setdefault(folder, connector)
+            else:
+                yield _mistaken(sink)(
+                    f"{sink.what} writes to {folder}{where}, as does {other.what}", "a folder for each sink"
+                )
 
 
 def _quoted(value: str | None) -> str:
