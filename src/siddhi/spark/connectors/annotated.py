@@ -274,23 +274,19 @@ def _in_each_other(connectors: Sequence[Connector]) -> Iterator[SiddhiAppError]:
         for each in connectors
         if each.type == "file" and "file.uri" in each.options
     ]
-    for place, (sink, folder) in enumerate(files):
-        if sink.direction == "source":
-            continue
-        for other, uri in (each for n, each in enumerate(files) if n < place or each[0].direction == "source"):
+    sources = [each for each in files if each[0].direction == "source"]
+    sinks = [each for each in files if each[0].direction == "sink"]
+    for place, (sink, folder) in enumerate(sinks):
+        for other, uri in (*sinks[:place], *sources):
             lies = relation(folder, uri)
             if lies is None:
                 continue
             where = "" if lies == "is" else f", which {lies} {uri}"
             if other.direction == "source":
-                yield _mistaken(sink)(
-                    f"{sink.what} writes to {folder}{where}, where {other.what} reads",
-                    "a folder apart from all sources",
-                )
+                told, hint = f"where {other.what} reads", "a folder apart from all sources"
             else:
-                yield _mistaken(sink)(
-                    f"{sink.what} writes to {folder}{where}, as does {other.what}", "a folder for each sink"
-                )
+                told, hint = f"as does {other.what}", "a folder for each sink"
+            yield _mistaken(sink)(f"{sink.what} writes to {folder}{where}, {told}", hint)
 
 
 def _quoted(value: str | None) -> str:
