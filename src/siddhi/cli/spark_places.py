@@ -31,10 +31,9 @@ def refuse_outputs_in_inputs(
     from siddhi.spark.connectors.annotated import connectors_of
     from siddhi.spark.connectors.places import relation
 
-    inputs = list(inputs)
     files = [each for each in connectors_of(parse(text)) if each.type == "file"]
-    bound = {each.stream for each in (*inputs, *binds)}
-    read = [each.path for each in (*inputs, *binds)]
+    given = [(end.stream, end.path) for end in inputs] + [(bind.stream, bind.path) for bind in binds]
+    bound, read = {stream for stream, _ in given}, [path for _, path in given]
     read += [each.options["file.uri"] for each in files if each.direction == "source" and each.stream not in bound]
     written = [end.path for end in outputs if not end.is_standard]
     if not written:

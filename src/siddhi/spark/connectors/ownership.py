@@ -41,11 +41,11 @@ def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
     Raises:
         SparkRunError: another checkpoint wrote what is there, or no stream.
     """
+    if files.is_file(spark, folder):
+        raise SparkRunError(f"{folder} is a file: a sink writes a folder of files. Give it another path")
     mark = files.text_of(spark, _name(folder))
     if mark == owner.id:
         return
-    if files.is_file(spark, folder):
-        raise SparkRunError(f"{folder} is a file: a sink writes a folder of files. Give it another path")
     names = files.names(spark, folder)
     there = [int(found[1]) for name in names if (found := _BATCH.fullmatch(name))]
     may_be_own = mark is None or mark in owner.parents
@@ -53,7 +53,7 @@ def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
         return
     if not there:
         foreign = sorted(name for name in names if not name.startswith(("_", ".")))
-        if not foreign:
+        if not foreign or mark in owner.parents:
             return
         more = "" if len(foreign) <= 3 else f" and {len(foreign) - 3} more"
         raise SparkRunError(
