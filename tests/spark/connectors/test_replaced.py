@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.errors import AnalysisException
+
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark.connectors.replaced import clear, require_replaceable
@@ -125,3 +127,15 @@ def test_what_a_crash_leaves_may_be_replaced(spark, tmp_path, monkeypatch):
     (tmp_path / "out" / "part-00000-half.parquet").write_text("half")
     FileSink(folder).write_all(frame)
     assert spark.read.parquet(folder).count() == 3
+
+
+def test_without_files_in_reach_a_folder_must_be_new(spark, tmp_path, monkeypatch):
+    from siddhi.spark import FileSink
+
+    monkeypatch.setattr(files, "is_reachable", lambda spark: False)  # as over Spark Connect
+    sink = FileSink(str(tmp_path / "out"))
+    sink.require_replaceable(spark)
+    sink.write_all(spark.range(3))
+    with pytest.raises(AnalysisException, match="PATH_ALREADY_EXISTS"):
+        sink.write_all(spark.range(3))
+    assert spark.read.parquet(str(tmp_path / "out")).count() == 3
