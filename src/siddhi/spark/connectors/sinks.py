@@ -135,7 +135,7 @@ class FileSink(CountingSink):
         Raises:
             SparkRunError: the folder holds something else: rows of a stream, or files of somebody. They are left alone.
         """
-        spark, mode = frame.sparkSession, "errorifexists"
+        spark, mode = frame.sparkSession, "error"
         if files.is_reachable(spark):
             replaced.clear(spark, self.path)
             mode = "append"
