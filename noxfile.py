@@ -60,7 +60,7 @@ def lint(session: nox.Session) -> None:
 def test(session: nox.Session) -> None:
     """Run the test suite on the release build."""
     session.install("-q", "-e", ".[test]")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", "-n", "2", *session.posargs)
 
 
 @nox.session
@@ -68,7 +68,7 @@ def test(session: nox.Session) -> None:
 def spark(session: nox.Session, pyspark: str) -> None:
     """Run the tests on Spark with its older versions; the newest one is that of ``test``."""
     session.install("-q", "-e", ".[test]", f"pyspark=={pyspark}.*")
-    session.run("pytest", "tests/spark", "-m", "spark", *session.posargs)
+    session.run("pytest", "-n", "2", "tests/spark", "-m", "spark", *session.posargs)
 
 
 @nox.session
@@ -99,7 +99,7 @@ def debug(session: nox.Session) -> None:
     session.run("python", "wheels/hints.py", str(log))
     session.install("-q", *PROJECT["dependencies"], *extra("test"))
     # On Spark's workers there is the same engine; what is not seen here without Spark is not seen there.
-    session.run("pytest", "-m", "not spark", *session.posargs, env=env)
+    session.run("pytest", "-n", "2", "-m", "not spark", *session.posargs, env=env)
 
 
 @nox.session

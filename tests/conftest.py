@@ -29,6 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="rewrite golden files that differ; review the diff as code")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """With ``-n``: a file stays in one process, for its fixtures; files come in their order, so that short ones are last."""
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)
+
+
 class Golden(Protocol):
     """Compares text with a golden file."""
 

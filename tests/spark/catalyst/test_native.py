@@ -54,6 +54,38 @@ def test_comparisons_are_handed_to_files(spark, tmp_path):
     assert sorted(row.price for row in found.collect()) == [5.0, 6.0, 8.0]
 
 
+ZEROS = [
+    [-0.0] * 20,
+    [0.0] * 20,
+    [-0.0, None] * 10,
+    [-0.0, float("nan"), 1.0] * 10,
+    [-1.5, -0.0, -2.25, -0.0, -3.0] * 4,
+    [float("nan")] * 20,
+]
+
+
+@pytest.mark.parametrize("format_", ["parquet", "orc"])
+@pytest.mark.parametrize("kind", ["double", "float"])
+def test_zeros_in_files_are_found_whatever_their_sign(spark, tmp_path, format_, kind):
+    from siddhi.spark import SparkRuntime
+    from siddhi.spark.testing import oracle
+
+    asked = [f"v {sign} {zero}" for sign in ("==", ">=", "<=", ">", "<", "!=") for zero in ("0.0", "-0.0", "0")]
+    asked += ["v >= 0.0 and v <= 0.0", "0.0 <= v", "v >= 1.0 - 1.0", "v == 1.0", "not (v > 0.0)"]
+    app = f"define stream S (v {kind}, n int);\n" + "\n".join(
+        f"from S[{condition}] select {number} as asked, n insert into O;" for number, condition in enumerate(asked)
+    )
+    for number, values in enumerate(ZEROS):
+        folder = str(tmp_path / str(number))
+        rows = [(1000 + n, value, n) for n, value in enumerate(values)]
+        spark.createDataFrame(rows, f"ts bigint, v {kind}, n int").coalesce(1).write.format(format_).save(folder)
+        runtime = SparkRuntime(app, spark)
+        runtime.bind("S", spark.read.format(format_).load(folder), timestamp="ts")
+        found = sorted((row.asked, row.n) for row in runtime.output("O").collect())
+        want = oracle(app, [("S", ts, row) for ts, *row in rows], ["O"])["O"]
+        assert found == sorted(tuple(row[-2:]) for row in want), values
+
+
 @pytest.mark.parametrize("how", ["join", "left outer join"])
 def test_joins_with_a_table(spark, how):
     native(

@@ -186,6 +186,26 @@ def test_json_that_is_not_what_the_app_says(spark, tmp_path):
             out(spark, stream(tmp_path, f"in{n}", "json"))
 
 
+@pytest.mark.parametrize("broken", ['{"symbol": "B", "n": "x", "ts": 1}', '{"symbol": "B", "n": 1}', "no record"])
+@pytest.mark.parametrize("compiled", ["true", "false"])
+def test_records_that_filters_leave_out_are_looked_at(spark, tmp_path, broken, compiled):
+    from siddhi.spark import SparkRuntime
+    from siddhi.spark.failures import BadRowError, run_errors
+
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0.json").write_text('{"symbol": "A", "n": 1, "ts": 1}\n' + broken + "\n")
+    text = f"{stream(tmp_path, 'in', 'json')} from S[symbol == 'A'] select n insert into O;"
+    before = spark.conf.get("spark.sql.codegen.wholeStage")
+    spark.conf.set("spark.sql.codegen.wholeStage", compiled)
+    try:
+        with pytest.raises(BadRowError, match=r"0\.json"), run_errors():
+            SparkRuntime(text, spark).output("O").collect()
+    finally:
+        spark.conf.set("spark.sql.codegen.wholeStage", before)
+    dropping = text.replace("type = 'json'", "type = 'json', mode = 'DROPMALFORMED'")
+    assert [row.n for row in SparkRuntime(dropping, spark).output("O").collect()] == [1]
+
+
 def test_no_files(spark, tmp_path):
     with pytest.raises(SparkLoweringError, match=r"nowhere can't be read: .*PATH_NOT_FOUND"):
         out(spark, stream(tmp_path, "nowhere", "parquet"))

@@ -27,6 +27,7 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
+from siddhi.planner.walk import walk
 from siddhi.query_api.expression import CompareOperator, MathOperator
 from siddhi.types import AttributeType
 
@@ -103,9 +104,32 @@ def matches(lower: Lowering, expression: TypedExpression) -> Column:
     """A condition for who takes null for false anyway: comparisons stay what Spark can look up by a hash, or hand to files."""
     if isinstance(expression, And):
         return matches(lower, expression.left) & matches(lower, expression.right)
-    if isinstance(expression, Comparison) and expression.operator is not CompareOperator.NOT_EQUAL:
+    if isinstance(expression, Comparison) and _found_in_files(expression):
         return _compared(lower, expression)
     return keeps(lower(expression))
+
+
+def _found_in_files(node: Comparison) -> bool:
+    """Whether readers of files that look a comparison up find all that it is true of.
+
+    To those of Parquet and ORC -0.0 is less than 0.0, so that they pass over a -0.0 where ``>= 0.0`` or ``== 0.0`` is asked
+    for. With ``>`` they find too much, which is compared again.
+    """
+    operator = node.operator
+    if operator is CompareOperator.NOT_EQUAL:
+        return False
+    if node.operand_type not in (_FLOAT, _DOUBLE) or operator in (CompareOperator.GREATER, CompareOperator.LESS):
+        return True
+    return not any(_may_be_zero(side) for side in (node.left, node.right))
+
+
+def _may_be_zero(side: TypedExpression) -> bool:
+    """Whether this is one value for all rows and may be zero."""
+    while isinstance(side, Widen):
+        side = side.operand
+    if isinstance(side, Const):
+        return not side.value
+    return not any(isinstance(node, Attr) for node in walk(side))
 
 
 # --- numbers

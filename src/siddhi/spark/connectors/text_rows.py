@@ -104,10 +104,15 @@ def typed_rows(
     problem, mode = F.coalesce(*problems), text.mode.upper()
     if mode == "FAILFAST":
         message = F.concat(F.lit(f"{text.what}: "), text.place, problem)
-        raw = raw.where(F.when(problem.isNull(), F.lit(True)).otherwise(F.raise_error(message).cast("boolean")))
-    elif mode == "DROPMALFORMED":
-        raw = raw.where(problem.isNull())
+        raw = raw.where(F.when(problem.isNull(), _seen()).otherwise(F.raise_error(message).cast("boolean")))
+    else:
+        raw = raw.where(_seen() & problem.isNull() if mode == "DROPMALFORMED" else _seen())
     return raw.select(*values, *(F.col(f"`{name}`") for name in keep))
+
+
+def _seen() -> Column:
+    """True of every record, and not to be foreseen: else Spark hands filters behind it to its reader, which drops records."""
+    return F.spark_partition_id() >= 0
 
 
 def _parsed(cell: Column, kind: AttributeType, *, is_json: bool) -> Column:
