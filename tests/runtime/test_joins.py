@@ -145,6 +145,17 @@ def test_time_windows_take_their_matches_back() -> None:
     ]
 
 
+@pytest.mark.parametrize("condition", ["L.s == R.s", "L.a >= R.b", "L.s != R.s or L.s == R.s"])
+def test_chunks_released_in_pieces_stay_to_be_found(condition: str) -> None:
+    query = f"from L#window.length(1) join R#window.batch(2) on {condition} select b insert into O;"
+    with running(STREAMS + query) as runtime:
+        out = collect(runtime, "O")
+        for numbers in ((1, 2, 3, 4, 5), (6, 7, 8), (9,)):
+            runtime.input_handler("R").send_events([Event(1, ("x", number)) for number in numbers])
+        play(runtime, ("L", 2, ("x", 10)))
+        assert out == [(number,) for number in range(1, 10)]
+
+
 def test_a_batch_is_found_once_it_is_released() -> None:
     query = "@info(name='q') from L#window.lengthBatch(2) join R#window.length(2) select a, b insert into O;"
     with running(STREAMS + query) as runtime:

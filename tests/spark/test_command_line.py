@@ -18,6 +18,7 @@ from siddhi.cli.spark_binds import Bind, bind_all, read_binds
 from siddhi.cli.spark_checks import check_command, read_master, read_trigger
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
+from siddhi.spark.connectors.annotated import without_connectors
 
 APP = """define stream Trades (symbol string, price double);
 from Trades[price > 2.0] select symbol, price insert into Dear;"""
@@ -137,7 +138,7 @@ def test_several_binds_of_one_stream_and_a_table(spark, tmp_path):
 
 def checked(*, app=APP, inputs=(), binds=(), outputs=("Dear=out.csv",), **more):
     check_command(
-        plan(parse(app)),
+        plan(without_connectors(parse(app))),
         app,
         inputs=read_inputs(None, None, inputs),
         binds=read_binds(None, None, binds),
@@ -209,6 +210,64 @@ def test_what_is_told_before_spark_starts(tmp_path, monkeypatch, given, error, m
     with pytest.raises(error) as told:
         checked(**given)
     assert message in told.value.message
+
+
+SINK = "@sink(type='file', file.uri='{}', @map(type='csv')) define stream Dear (symbol string, price double);"
+SOURCE = (
+    "@source(type='file', file.uri='{}', timestamp='ts', @map(type='csv')) define stream More (ts long, price double);"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"binds": [CSV], "outputs": ["Dear=in.csv"]}, "in.csv is both input and output"),
+        ({"binds": [CSV], "outputs": ["Dear=x/../in.csv"]}, "x/../in.csv is both input and output"),
+        (
+            {"binds": ["Trades=csv:in?timestamp=t"], "outputs": ["Dear=in/o.csv"]},
+            "output in/o.csv lies within input in:",
+        ),
+        ({"binds": ["Trades=csv:*.csv?timestamp=t"]}, "out.csv is both input and output"),
+        (
+            {
+                "inputs": ["Trades=in/a.csv"],
+                "binds": ["Names=csv:in.csv"],
+                "outputs": ["Named=in.csv"],
+                "app": WITH_TABLES,
+            },
+            "in.csv is both input and output",
+        ),
+        (
+            {"binds": ["Trades=csv:in?timestamp=t&watermark=1 day"], "outputs": ["Dear=in/o.csv"], "streaming": True},
+            "output in/o.csv lies within input in:",
+        ),
+        ({"binds": [CSV], "outputs": [], "app": f"{SINK.format('.')} {APP}"}, "output . contains input in.csv:"),
+        (
+            {"binds": [CSV], "outputs": ["Dear=in/o.csv"], "app": f"{SOURCE.format('in')} {APP}"},
+            "lies within input in:",
+        ),
+    ],
+)
+def test_no_output_is_an_input(tmp_path, monkeypatch, given, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    for name in ("in.csv", "in/a.csv"):
+        (tmp_path / name).touch()
+    with pytest.raises(click.UsageError) as told:
+        checked(**given)
+    assert message in told.value.message
+
+
+def test_outputs_beside_inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").touch()
+    checked(inputs=["Trades=in/a.csv"], outputs=["Dear=in/b.csv", "Dear=-"])
+    checked(binds=["Trades=csv:in?timestamp=t"], outputs=["Dear=in.csv"])
+    # Neither a source of a stream that is bound, nor a sink where there is an output.
+    own = f"""{SOURCE.format("out.csv")} {SINK.format("in/a.csv")}
+    from More select 'A' as symbol, price insert into Dear;"""
+    checked(app=own, binds=["More=csv:in/a.csv?timestamp=t"], outputs=["Dear=out.csv"])
 
 
 @pytest.mark.parametrize(

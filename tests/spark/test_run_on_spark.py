@@ -156,3 +156,30 @@ def test_rows_that_are_none_are_told_as_without_spark(masters, tmp_path, monkeyp
     (tmp_path / "app.siddhi").write_text(APP.replace("ts long, ", ""))
     code, told = failing(*common, "--engine", "spark")
     assert (code, "column 'ts': 'yesterday' is not a time" in told) == (3, True)
+
+
+def test_a_bind_is_not_overwritten(masters, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.siddhi").write_text("define stream Trades (ts long); from Trades select ts insert into Copy;")
+    (tmp_path / "trades.csv").write_text("ts\n1000\n")
+    bind = ["app.siddhi", "--engine", "spark", "--bind", "Trades=csv:trades.csv?timestamp=ts"]
+    code, told = failing(*bind, "--output", f"Copy={tmp_path}/trades.csv")
+    assert (code, "/trades.csv is both input and output" in "".join(told.split("│"))) == (2, True)
+    assert masters == []  # Spark was not started
+    assert (tmp_path / "trades.csv").read_text() == "ts\n1000\n"
+
+
+def test_a_sink_of_the_app_does_not_write_over_rows_of_a_stream(masters, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.siddhi").write_text(
+        f"""define stream Trades (ts long);
+        @sink(type = 'file', file.uri = '{tmp_path}/out', @map(type = 'csv')) define stream Copy (ts long);
+        from Trades select ts insert into Copy;"""
+    )
+    (tmp_path / "trades.csv").write_text("ts\n1000\n")
+    bind = ["app.siddhi", "--engine", "spark", "--bind", f"Trades=csv:{tmp_path}/trades.csv?timestamp=ts"]
+    (tmp_path / "out" / "batch=0").mkdir(parents=True)
+    (tmp_path / "out" / "batch=0" / "0.csv").write_text("ts\n5\n")
+    code, told = failing(*bind)
+    assert (code, "belongs to a stream, whose rows a batch would delete" in told) == (5, True)
+    assert (tmp_path / "out" / "batch=0" / "0.csv").read_text() == "ts\n5\n"

@@ -182,7 +182,8 @@ cdef class HeldEvents:
     """Numbers the events a window holds and keeps indexes over them.
 
     Args:
-        window: one that holds what has come out of it as CURRENT and not yet as EXPIRED.
+        window: one that holds what has come out of it as CURRENT and not yet as EXPIRED. Where it goes on holding an event
+            that it sends as EXPIRED, it sends a copy that has no number.
         tells: the window wants to know when its content is looked at.
         shared: it has one content for all partition keys.
     """

@@ -102,7 +102,6 @@ cdef class BatchWindow(Window):
 
     cdef int pass_batch(self, BatchStateC* state) except -1:
         """A release without the end of its chunk."""
-        cdef QueueC batch
         cdef Py_ssize_t i
         self.expire_previous(state)
         if state.current.size == 0:
@@ -110,25 +109,23 @@ cdef class BatchWindow(Window):
         if self.resets:
             self.next.reset(
                 now_ms(&self.app.frame) if self.resets_now else queue_first(&state.current).timestamp)
-        if self.streams_current:
-            batch = state.current
-            state.current = state.previous
-            state.previous = batch
-        else:
-            # The batch is taken out first, and put back as the previous one before anything downstream runs.
-            batch = state.current
-            state.current = state.previous
-            state.previous = batch
-            try:
-                for i in range(state.previous.size):
-                    self.next.process(queue_at(&state.previous, i))
-            finally:
-                if self.accumulates:
-                    while state.previous.size:
-                        queue_push(&state.current, queue_pop(&state.previous))
-                    batch = state.current
-                    state.current = state.previous
-                    state.previous = batch
+        i = self.put_in_place(state)
+        while i < state.previous.size:
+            self.next.process(queue_at(&state.previous, i))
+            i += 1
+        return 0
+
+    cdef Py_ssize_t put_in_place(self, BatchStateC* state) except -1:
+        """The batch becomes the previous one, before anything downstream runs; returns where it begins there."""
+        cdef QueueC batch
+        cdef Py_ssize_t start = state.previous.size
+        if self.accumulates:
+            while state.current.size:
+                queue_push(&state.previous, queue_pop(&state.current))
+            return start
+        batch = state.current
+        state.current = state.previous
+        state.previous = batch
         return 0
 
     cdef int end_period(self, BatchStateC* state) except -1:
@@ -148,8 +145,6 @@ cdef class BatchWindow(Window):
         cdef BatchStateC* batch = <BatchStateC*> state
         cdef QueueC* events = &batch.current if self.streams_current else &batch.previous
         if found is not NULL:
-            if self.accumulates and batch.releasing and not self.streams_current:
-                queue_show(&batch.current, found)      # the batches before the one that is on its way
             return queue_show(events, found)
         batch.searched = events.size
         return 0
@@ -354,26 +349,25 @@ cdef class ChunkBatchWindow(BatchWindow):
         return 0
 
     cdef int release_chunk(self, BatchStateC* state, Py_ssize_t n) except -1:
-        cdef QueueC batch
         cdef EventC* event
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, start
         if self.length <= 0 or n <= self.length:
             return self.release_batch(state)
         # The whole chunk is the next previous batch; only its release is in pieces.
-        self.expire_previous(state)
-        batch = state.current
-        state.current = state.previous
-        state.previous = batch
         state.releasing = True
         try:
-            for i in range(n):
+            self.expire_previous(state)
+            start = self.put_in_place(state)
+            i = start
+            while i < state.previous.size:
                 event = queue_at(&state.previous, i)
-                if i % self.length == 0:
-                    if i:
+                if (i - start) % self.length == 0:
+                    if i > start:
                         self.next.finish()
                     if self.resets:
                         self.next.reset(event.timestamp)
                 self.next.process(event)
+                i += 1
         finally:
             self.end_release(state)
         self.next.finish()

@@ -164,9 +164,8 @@ cdef class ExternalTimeBatchWindow(Window):
             return False
         if self.keeps_expired:
             while i < n and i < state.released.size:
-                # expire() takes a reference over, and works on a copy while the queue has its own.
-                retain(self.pool, queue_at(&state.released, i))
-                self.expire(queue_at(&state.released, i), state.latest)
+                # It stays held: what expires is a copy without the number by which the index of a join knows it.
+                self.expire(copy_event(self.pool, queue_at(&state.released, i)), state.latest)
                 i += 1
             i = 0
         self.next.reset(state.latest)
@@ -185,15 +184,21 @@ cdef class ExternalTimeBatchWindow(Window):
     cdef int pass_on(self, ExternalBatchStateC* state, bint keeps) except -1:
         """Send what was collected as CURRENT."""
         cdef EventC* event
+        cdef bint keep = False
         while state.current.size:
             event = queue_pop(&state.current)
             try:
                 self.next.process(event)
-                if keeps:
-                    retain(self.pool, event)
-                    queue_push(&state.released, event)
+                keep = keeps
+            except BaseException:
+                # Where the index of a join has entered it (given it a number), it is held all the same.
+                keep = keeps and event.group != 0
+                raise
             finally:
-                release(self.pool, event)
+                if keep:
+                    queue_push(&state.released, event)
+                else:
+                    release(self.pool, event)
         return 0
 
     cdef int on_timer(self, int64_t when) except -1:

@@ -16,6 +16,7 @@ from siddhi.query_compiler import parse
 from .endpoints import Endpoint, Format
 from .failures import BadInput, OutputFailed
 from .spark_binds import Bind, by_name
+from .spark_places import refuse_outputs_in_inputs
 
 if TYPE_CHECKING:
     from siddhi.planner import Plan
@@ -104,6 +105,7 @@ def check_command(
     bound = {end.stream for end in inputs} | {bind.stream for bind in binds if bind.stream in plan.streams}
     tables = {bind.stream for bind in binds if bind.stream in plan.tables}
     _check_flow(plan, text, wanted, bound, tables, streaming=streaming)
+    refuse_outputs_in_inputs(text, inputs=inputs, binds=binds, outputs=outputs)
     for place in (*(end.path for end in inputs), *(bind.path for bind in binds)):
         if _is_missing(place):
             raise BadInput(f"cannot read {place}: no such file or folder")

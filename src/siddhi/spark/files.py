@@ -16,6 +16,8 @@ __all__ = [
     "copy",
     "delete",
     "exists",
+    "is_file",
+    "is_reachable",
     "is_same_folder",
     "make_folder",
     "move",
@@ -34,21 +36,38 @@ _SWAPPING = threading.Lock()
 
 def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
     """The file system of a path, and the path."""
-    assert spark._jvm is not None
-    path = spark._jvm.org.apache.hadoop.fs.Path(name)
+    path = _class(spark, "org.apache.hadoop.fs.Path")(name)
     return path.getFileSystem(spark._jsc.hadoopConfiguration()), path
+
+
+def is_reachable(spark: SparkSession) -> bool:
+    """Whether files are reached from here: not over Spark Connect."""
+    return "connect" not in type(spark).__module__.split(".")
+
+
+def qualified(spark: SparkSession, name: str) -> str:
+    """A path with its file system, which is the session's where it names none."""
+    if not is_reachable(spark):
+        return name
+    system, path = _path(spark, name)
+    return str(system.makeQualified(path).toString())
+
+
+def is_file(spark: SparkSession, name: str) -> bool:
+    """Whether there is such a file, and no folder."""
+    system, path = _path(spark, name)
+    return bool(system.exists(path) and system.getFileStatus(path).isFile())
+
+
+def _class(spark: SparkSession, name: str) -> Any:
+    """A class of Java; asked for part by part, each part is looked for in all jars, and each in vain but the last."""
+    return getattr(spark._jvm, name)
 
 
 def exists(spark: SparkSession, name: str) -> bool:
     """Whether there is such a file or folder."""
     system, path = _path(spark, name)
     return bool(system.exists(path))
-
-
-def qualified(spark: SparkSession, name: str) -> str:
-    """The absolute path with its file system, as Hadoop writes it: one text however a path is put, but for links."""
-    system, path = _path(spark, name)
-    return str(system.makeQualified(path).toString())
 
 
 def is_same_folder(spark: SparkSession, one: str, other: str) -> bool:
@@ -69,9 +88,8 @@ def copy(spark: SparkSession, source: str, target: str) -> None:
     """Copy a folder with all that is in it; the target is not there."""
     system, path = _path(spark, source)
     goal_system, goal = _path(spark, target)
-    assert spark._jvm is not None
     conf = spark._jsc.hadoopConfiguration()
-    spark._jvm.org.apache.hadoop.fs.FileUtil.copy(system, path, goal_system, goal, False, conf)
+    _class(spark, "org.apache.hadoop.fs.FileUtil").copy(system, path, goal_system, goal, False, conf)
 
 
 def delete(spark: SparkSession, name: str) -> None:
@@ -110,8 +128,7 @@ def read_text(spark: SparkSession, name: str) -> str:
     system, path = _path(spark, name)
     stream = system.open(path)
     try:
-        assert spark._jvm is not None
-        return bytes(spark._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
+        return bytes(_class(spark, "org.apache.commons.io.IOUtils").toByteArray(stream)).decode()
     finally:
         stream.close()
 

@@ -39,18 +39,21 @@ from siddhi.spark.connectors.annotated import (
     refuse_foreign,
     without_connectors,
 )
-from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks
+from siddhi.spark.connectors.apart import refuse_sinks_in_sources
+from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks, require_callable, require_replaceable
 from siddhi.spark.connectors.sources import declared_binding
 from siddhi.spark.failures import run_errors
+from siddhi.spark.layout.added_columns import require_no_timestamp
 from siddhi.spark.layout.explain import explain_layout
 from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above, unfed, unread
 from siddhi.spark.layout.islands import Layout, cut
 from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, require_running, warnings_of
+from siddhi.spark.options import check_options
 from siddhi.spark.streams.query import Sink, SparkQuery
 from siddhi.spark.streams.spans import interval_ms
 from siddhi.spark.streams.starting import Starter
-from siddhi.spark.workers.late import LATE_POLICIES, LatePolicy
+from siddhi.spark.workers.late import LatePolicy
 
 __all__ = ["SparkRuntime"]
 
@@ -98,21 +101,9 @@ class SparkRuntime:
         if not isinstance(app, str):
             raise TypeError(f"app is the text of an app, not {app!r}")
         require_running(spark)
-        if type(shards) is not int:
-            raise TypeError(f"shards is a whole number, not {shards!r}")
-        if shards < 1:
-            raise ValueError(f"shards must be at least 1, not {shards}")
-        if prefer not in ("native", "engine"):
-            raise ValueError(f"prefer is 'native' or 'engine', not {prefer!r}")
-        if end_of_input not in ("hold", "flush"):
-            raise ValueError(f"end_of_input is 'hold' or 'flush', not {end_of_input!r}")
-        if late not in LATE_POLICIES:
-            raise ValueError(f"late is 'drop', 'side' or 'error', not {late!r}")
-        if max_clock_skew is not None:
-            try:
-                interval_ms(spark, max_clock_skew)
-            except ValueError as error:
-                raise ValueError(f"max_clock_skew: {error}") from error
+        check_options(
+            spark, shards=shards, prefer=prefer, end_of_input=end_of_input, late=late, max_clock_skew=max_clock_skew
+        )
         self._spark = spark
         self._late = late
         self._max_clock_skew = max_clock_skew
@@ -264,7 +255,8 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            ValueError: nothing is bound to a stream it comes from, or it has an attribute of type object.
+            ValueError: nothing is bound to a stream it comes from, it has an attribute of type object, or with ``meta`` one
+                that is called ``_timestamp``.
             SparkLoweringError: the app can't run over streams.
             SparkSetupError: the session's state store is not the one on RocksDB, or the session has been stopped.
         """
@@ -300,7 +292,7 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            ValueError: nothing is bound to a stream that one comes from, or it has an attribute of type object.
+            ValueError: as for :meth:`output`.
             TypeError: outputs is one text, not several names.
         """
         if isinstance(outputs, str):
@@ -335,6 +327,8 @@ class SparkRuntime:
             attributes = self._plan.streams[stream].attributes
             if any(str(a.type) == "object" for a in attributes):
                 raise ValueError(f"stream '{stream}' has an attribute of type object, which can't leave an engine")
+            if meta:
+                require_no_timestamp(stream, attributes)
             frame = frame_of(lowering.branches(stream), attributes, timestamp="_timestamp" if meta else None)
             if frame is None:
                 columns = [f"`{a.name}` {SPARK_TYPES[a.type]}" for a in attributes]
@@ -406,8 +400,9 @@ class SparkRuntime:
         Raises:
             SparkLoweringError: the app can't run over streams.
             SparkRunError: the checkpoint is of another app, of another form of it, closed, moved or copied, or a
-                :class:`FileSink` has the folder of another one. Then nothing has changed.
-            ValueError: something is not bound, a sink is of a stream that nothing fills, or the trigger is none of Spark's.
+                :class:`FileSink` has the folder of another one, or of files that no stream wrote. Then nothing has changed.
+            ValueError: something is not bound, a sink is of a stream that nothing fills, or writes where the app reads, or the
+                trigger is none of Spark's.
             TypeError: a sink can't be called, or trigger is no dict.
         """
         require_batches({} if trigger is None else trigger)
@@ -510,14 +505,11 @@ class SparkRuntime:
         )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
-        if sinks is None:
-            return self._declared_sinks()
-        for stream, sink in sinks.items():
-            if not callable(sink):
-                raise TypeError(
-                    f"the sink of '{stream}' is {sink!r}: it is called as sink(frame, batch), such as FileSink(path)"
-                )
-        return sinks
+        found = self._declared_sinks() if sinks is None else sinks
+        require_callable(found)
+        bound = {stream: binding.frame for stream, binding in self._bindings.items()}
+        refuse_sinks_in_sources(self._spark, found, {**bound, **self._tables.frames})
+        return found
 
     def _declared_sinks(self) -> dict[str, DeclaredSinks]:
         refuse_foreign([connector for connector in self._foreign if connector.direction == "sink"], self._model)
@@ -526,16 +518,22 @@ class SparkRuntime:
     def write(self) -> list[str]:
         """Batch: compute the streams that the app's annotations give a sink, and write them.
 
+        Folders of files are replaced that an earlier ``write`` left; one that holds anything else is refused.
+
         Returns:
             Their names.
 
         Raises:
-            ValueError: there is no such sink, or nothing is bound.
-            SparkRunError: the app failed.
+            ValueError: there is no such sink, one writes where the app reads, or nothing is bound.
+            SparkRunError: the app failed, or a sink's folder holds rows of a stream, or files of somebody: then nothing has
+                changed.
         """
         sinks = self._declared_sinks()
         if not sinks:
             raise ValueError(f"{app_called(self._plan)} has no sink that Spark serves: take outputs instead")
+        self._bind_declared(streaming=False)
+        self._sinks(sinks)
+        require_replaceable(self._spark, sinks)
         cached: list[BatchLowering] = []
         try:
             with run_errors():

@@ -69,12 +69,36 @@ def test_a_new_checkpoint_does_not_write_over_the_folder_of_another(spark, tmp_p
         app(spark, tmp_path, SUM).finish(old, {"Out": FileSink(folder)})
 
 
+def test_a_folder_with_files_that_no_stream_wrote(spark, tmp_path):
+    folder, new = str(tmp_path / "out"), Owner("one", "1")
+    (tmp_path / "out").mkdir()
+    for name in ("_SUCCESS", "_temporary", ".hidden"):
+        (tmp_path / "out" / name).touch()
+    require_own(spark, folder, new)  # Spark does not read them
+    (tmp_path / "out" / "report.txt").touch()
+    told = r"folder .*/out holds files that no stream wrote \(report\.txt\), which would be read as its rows: give the sink"
+    for owner in (new, replace(new, last=3)):
+        with pytest.raises(SparkRunError, match=told):
+            require_own(spark, folder, owner)
+    claim(spark, folder, new)  # what is put beside the rows later is none of our business
+    require_own(spark, folder, new)
+    require_own(spark, folder, Owner("child", "2", ("1",)))
+    with pytest.raises(SparkRunError, match=told):
+        require_own(spark, folder, Owner("other", "3"))
+    with pytest.raises(SparkRunError, match=r"report\.txt is a file: a sink writes a folder of files"):
+        require_own(spark, f"{folder}/report.txt", new)
+
+
 def test_two_sinks_do_not_share_a_folder():
     from siddhi.spark import FileSink
     from siddhi.spark.streams.starting import _folders
 
     with pytest.raises(ValueError, match="the sink of 'B' writes to there, as does another one"):
         _folders({"A": FileSink("there"), "B": FileSink("there/")})
+    with pytest.raises(
+        ValueError, match="the sink of 'B' writes to there/b, which lies within there, where another one"
+    ):
+        _folders({"A": FileSink("there"), "B": FileSink("there/b")})
 
 
 def test_a_folder_that_is_taken_over_before_the_first_row(spark, tmp_path):

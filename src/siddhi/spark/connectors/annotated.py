@@ -17,6 +17,7 @@ from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.definition import Attribute, StreamDefinition
 from siddhi.query_api.span import Span
 from siddhi.spark.connectors.options import KAFKA_REFUSED, unknown_option
+from siddhi.spark.connectors.places import relation
 from siddhi.types import AttributeType
 
 __all__ = [
@@ -101,7 +102,7 @@ def connectors_of(app: SiddhiApp) -> tuple[Connector, ...]:
                 refused += _mistakes(connector, definition.attributes)
             refused += _at_odds([connector for connector in made if connector.direction == "source"])
             found += made
-    refused += _written_twice(found)
+    refused += _in_each_other(found)
     if refused:
         raise SparkLoweringError([error.located(source=app.source, app=app.name) for error in refused])
     return tuple(found)
@@ -265,17 +266,27 @@ def _at_odds(sources: Sequence[Connector]) -> Iterator[SiddhiAppError]:
                 )
 
 
-def _written_twice(connectors: Iterable[Connector]) -> Iterator[SiddhiAppError]:
-    """Two sinks in one folder would write over each other."""
-    seen: dict[str, Connector] = {}
-    for connector in connectors:
-        if connector.direction == "sink" and connector.type == "file" and "file.uri" in connector.options:
-            folder = connector.options["file.uri"].rstrip("/")
-            if folder in seen:
-                yield _mistaken(connector)(
-                    f"{connector.what} writes to {folder}, as does {seen[folder].what}", "a folder for each sink"
-                )
-            seen.setdefault(folder, connector)
+def _in_each_other(connectors: Sequence[Connector]) -> Iterator[SiddhiAppError]:
+    """Two sinks in one folder would write over each other, and what a sink writes where the app reads would be deleted by a
+    batch, and read again by a stream."""
+    files = [
+        (each, each.options["file.uri"].rstrip("/") or "/")
+        for each in connectors
+        if each.type == "file" and "file.uri" in each.options
+    ]
+    sources = [each for each in files if each[0].direction == "source"]
+    sinks = [each for each in files if each[0].direction == "sink"]
+    for place, (sink, folder) in enumerate(sinks):
+        for other, uri in (*sinks[:place], *sources):
+            lies = relation(folder, uri)
+            if lies is None:
+                continue
+            where = "" if lies == "is" else f", which {lies} {uri}"
+            if other.direction == "source":
+                told, hint = f"where {other.what} reads", "a folder apart from all sources"
+            else:
+                told, hint = f"as does {other.what}", "a folder for each sink"
+            yield _mistaken(sink)(f"{sink.what} writes to {folder}{where}, {told}", hint)
 
 
 def _quoted(value: str | None) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 
-__all__ = ["Owner", "claim", "require_own", "require_still_own"]
+__all__ = ["Owner", "claim", "is_of_a_stream", "require_own", "require_still_own"]
 
 _BATCH = re.compile(r"batch=(\d+)")
 
@@ -36,22 +36,41 @@ def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
     """See to it that a checkpoint may write to a folder, and change nothing yet.
 
     A folder without a mark is that of a checkpoint whose batches it may hold, and so is that of a checkpoint it was migrated
-    from.
+    from. What Spark does not read (``_SUCCESS``) may lie in a folder that is new to the checkpoint.
 
     Raises:
-        SparkRunError: another checkpoint wrote what is there.
+        SparkRunError: another checkpoint wrote what is there, or no stream.
     """
+    if files.is_file(spark, folder):
+        raise SparkRunError(f"{folder} is a file: a sink writes a folder of files. Give it another path")
     mark = files.text_of(spark, _name(folder))
     if mark == owner.id:
         return
-    there = [int(found[1]) for name in files.names(spark, folder) if (found := _BATCH.fullmatch(name))]
+    names = files.names(spark, folder)
+    there = [int(found[1]) for name in names if (found := _BATCH.fullmatch(name))]
     may_be_own = mark is None or mark in owner.parents
-    if not there or (may_be_own and owner.last is not None and max(there) <= owner.last):
+    if there and may_be_own and owner.last is not None and max(there) <= owner.last:
         return
+    if not there:
+        foreign = sorted(name for name in names if not name.startswith(("_", ".")))
+        if not foreign or mark in owner.parents:
+            return
+        more = "" if len(foreign) <= 3 else f" and {len(foreign) - 3} more"
+        raise SparkRunError(
+            f"folder {folder} holds files that no stream wrote ({', '.join(foreign[:3])}{more}), which would be read as its rows: "
+            "give the sink a folder of its own, or empty this one first"
+        )
     raise SparkRunError(
         f"folder {folder} holds batches that checkpoint {owner.checkpoint} did not write: batches of the same number would "
         "pass for written. Give a folder of its own, or empty this one first"
     )
+
+
+def is_of_a_stream(spark: SparkSession, folder: str) -> bool:
+    """Whether a checkpoint has marked a folder as its own, or written batches there."""
+    if any(_BATCH.fullmatch(name) for name in files.names(spark, folder)):
+        return True
+    return files.text_of(spark, _name(folder)) is not None
 
 
 def claim(spark: SparkSession, folder: str, owner: Owner) -> None:

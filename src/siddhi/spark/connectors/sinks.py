@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from siddhi.spark import files
+from siddhi.spark.connectors import replaced
 from siddhi.spark.connectors.annotated import FILE_FORMATS, LOG_LEVELS, Connector
 from siddhi.spark.connectors.file_rows import CSV_DIALECT
 from siddhi.spark.connectors.kafka import kafka_options, require_kafka
@@ -26,6 +27,8 @@ __all__ = [
     "MemorySink",
     "declared_sinks",
     "file_sinks",
+    "require_callable",
+    "require_replaceable",
 ]
 
 logger = logging.getLogger("siddhi")
@@ -53,6 +56,8 @@ class FileSink(CountingSink):
 
     The folder belongs to the checkpoint that began to write there, or to one that was migrated from it: another one, whose
     batches have the same numbers, is refused when it starts, and so is a batch of one that has lost it meanwhile.
+
+    In batch, :meth:`write_all` puts rows in the place of those that the last one left there, without folders of batches.
 
     CSV has a header and doubles quotes, JSON writes nulls, as the embedded engine does, unless the options say otherwise.
 
@@ -92,7 +97,7 @@ class FileSink(CountingSink):
         """See to it that a checkpoint may write there.
 
         Raises:
-            SparkRunError: another one did.
+            SparkRunError: another one did, or there are files that no stream wrote.
         """
         require_own(spark, self.path, owner)
 
@@ -115,9 +120,26 @@ class FileSink(CountingSink):
                     files.delete(spark, f"{self.path}/{name}")
             self._swept = True
 
+    def require_replaceable(self, spark: SparkSession) -> None:
+        """See to it that :meth:`write_all` may write there.
+
+        Raises:
+            SparkRunError: the folder holds something else than what another ``write_all`` left.
+        """
+        if files.is_reachable(spark):
+            replaced.require_replaceable(spark, self.path)
+
     def write_all(self, frame: DataFrame) -> None:
-        """Write rows that end."""
-        frame.write.mode("overwrite").format(self.format).options(**self.options).save(self.path)
+        """Write rows that end, in the place of those that the last one left; over Spark Connect, to a folder that is new.
+
+        Raises:
+            SparkRunError: the folder holds something else: rows of a stream, or files of somebody. They are left alone.
+        """
+        spark, mode = frame.sparkSession, "error"
+        if files.is_reachable(spark):
+            replaced.clear(spark, self.path)
+            mode = "append"
+        frame.write.mode(mode).format(self.format).options(**self.options).save(self.path)
 
 
 class KafkaSink(CountingSink):
@@ -133,15 +155,14 @@ class KafkaSink(CountingSink):
     def __call__(self, frame: DataFrame, batch: int) -> int:
         """Write the rows of a micro-batch."""
         del batch
-        rows, count = _counted(frame)
+        rows, count = _counted(frame.drop("_timestamp"))
         self.write_all(rows)
         return int(count.get["rows"])
 
     def write_all(self, frame: DataFrame) -> None:
         """Write rows that end."""
         require_kafka(frame.sparkSession)
-        columns = [name for name in frame.columns if name != "_timestamp"]
-        rows = frame.select(F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns))).alias("value"))
+        rows = frame.select(F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns))).alias("value"))
         rows.write.format("kafka").options(**self.options).save()
 
 
@@ -212,6 +233,30 @@ def file_sinks(sink: object) -> list[FileSink]:
     """The sinks to files that a sink is made of."""
     found = sink.sinks if isinstance(sink, DeclaredSinks) else [sink]
     return [each for each in found if isinstance(each, FileSink)]
+
+
+def require_callable(sinks: Mapping[str, object]) -> None:
+    """Whether all can take the rows of a micro-batch.
+
+    Raises:
+        TypeError: one can't.
+    """
+    for stream, sink in sinks.items():
+        if not callable(sink):
+            raise TypeError(
+                f"the sink of '{stream}' is {sink!r}: it is called as sink(frame, batch), such as FileSink(path)"
+            )
+
+
+def require_replaceable(spark: SparkSession, sinks: Mapping[str, object]) -> None:
+    """See to it that a batch may write to all folders, before it writes to one.
+
+    Raises:
+        SparkRunError: one holds something else than what another batch left.
+    """
+    for sink in sinks.values():
+        for each in file_sinks(sink):
+            each.require_replaceable(spark)
 
 
 def declared_sinks(app: str, connectors: Sequence[Connector]) -> dict[str, DeclaredSinks]:

@@ -31,7 +31,9 @@ from siddhi.spark.checkpoints.manifest import (
 from siddhi.spark.checkpoints.marks import clock_of, delete_marks, last_mark, make_folders, write_mark
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.connectors.ownership import Owner
+from siddhi.spark.connectors.places import relation
 from siddhi.spark.connectors.sinks import FileSink, file_sinks
+from siddhi.spark.layout.added_columns import require_no_batch, require_no_timestamp
 from siddhi.spark.layout.feeding import require_fed
 from siddhi.spark.layout.islands import Island, Layout
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
@@ -77,6 +79,10 @@ class Starter:
     ) -> SparkQuery:
         """See :meth:`siddhi.spark.SparkRuntime.start`; ``closing``: it is a part of an end with 'flush'."""
         streaming_plan = self._checked(sinks)
+        for stream, sink in sinks.items():
+            if file_sinks(sink):
+                require_no_batch(stream, self.plan.streams[late_stream(stream, self.late) or stream].attributes)
+        written = _folders(sinks)
         parallel = self.spark.sparkContext.defaultParallelism
         before = read_manifest(self.spark, checkpoint)
         partitions = min(parallel, self.settings.shards) if before is None else before.partitions
@@ -90,7 +96,6 @@ class Starter:
         planned = committed(self.spark, checkpoint)[1]
         last = None if planned is None else planned + manifest.first_batch
         owner = Owner(checkpoint, manifest.id, tuple(manifest.parents), last)
-        written = _folders(sinks)
         for sink in written:
             sink.require_own(self.spark, owner)
 
@@ -315,10 +320,12 @@ class Starter:
                     raise ValueError(
                         f"late rows are those of streams that are bound, and '{late}' is not{did_you_mean(late, self.bindings)}"
                     )
+                require_no_timestamp(stream, self.plan.streams[late].attributes)
                 continue
             if stream not in made:
                 raise ValueError(f"no query fills stream '{stream}'{did_you_mean(stream, made)}")
             held = self.plan.streams[stream].attributes
+            require_no_timestamp(stream, held)
             if any(str(attribute.type) == "object" for attribute in held):
                 raise ValueError(f"stream '{stream}' has an attribute of type object, which can't leave an engine")
             require_fed(self.plan, self.layout, stream, self.bindings)
@@ -387,14 +394,17 @@ def _folders(sinks: Mapping[str, Sink]) -> list[FileSink]:
     """The sinks to files.
 
     Raises:
-        ValueError: two write to one folder.
+        ValueError: two write to one folder, or one within that of another.
     """
     found: dict[str, FileSink] = {}
     for stream, sink in sinks.items():
         for each in file_sinks(sink):
             folder = each.path.rstrip("/")
-            if folder in found:
-                raise ValueError(f"the sink of '{stream}' writes to {folder}, as does another one: give each a folder")
+            for other in found:
+                lies = relation(folder, other)
+                if lies is not None:
+                    told = "as does another one" if lies == "is" else f"which {lies} {other}, where another one does"
+                    raise ValueError(f"the sink of '{stream}' writes to {folder}, {told}: give each a folder")
             found[folder] = each
     return list(found.values())
 

@@ -1,0 +1,43 @@
+"""Which files and folders a DataFrame is read from, as far as Spark tells."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame
+
+__all__ = ["places_of"]
+
+
+def places_of(frame: DataFrame) -> list[str]:
+    """The files, folders and patterns that Spark was told to read; of others than files, those it reads there just now.
+
+    Nothing is read for it. Over Spark Connect, the folders of a streaming DataFrame are not known.
+    """
+    found: list[str] = []
+    plan = getattr(frame, "_jdf", None)
+    leaves = [None] if plan is None else _items(plan.queryExecution().analyzed().collectLeaves())
+    told = [None if leaf is None else _roots(leaf) for leaf in leaves]
+    for places in told:
+        found += places or []
+    if any(places is None for places in told) and not frame.isStreaming:
+        found += [unquote(place) for place in frame.inputFiles()]
+    return list(dict.fromkeys(found))
+
+
+def _roots(leaf: Any) -> list[str] | None:
+    """What a leaf of a plan reads; None: it is of a kind that does not say it."""
+    kind = leaf.getClass().getSimpleName()
+    if kind == "LogicalRelation" and leaf.relation().getClass().getSimpleName() == "HadoopFsRelation":
+        return [path.toString() for path in _items(leaf.relation().location().rootPaths())]
+    if kind == "StreamingRelation":
+        source = leaf.dataSource()
+        path = source.options().get("path")
+        return [*_items(source.paths()), *([path.get()] if path.isDefined() else [])]
+    return None
+
+
+def _items(sequence: Any) -> list[Any]:
+    """The items of a Scala sequence."""
+    return [sequence.apply(n) for n in range(sequence.size())]
