@@ -122,7 +122,7 @@ def test_what_a_crash_leaves_may_be_replaced(spark, tmp_path, monkeypatch):
         monkeypatch.setattr(files, "delete", delete)
     monkeypatch.setattr(files, "delete", real)
     with pytest.raises(Exception, match="no more"):  # amid the rows
-        FileSink(folder).write_all(frame.selectExpr("raise_error('no more') as id"))
+        FileSink(folder).write_all(frame.selectExpr("cast(raise_error('no more') as bigint) as id"))
     (tmp_path / "out" / "_temporary").mkdir(exist_ok=True)
     (tmp_path / "out" / "part-00000-half.parquet").write_text("half")
     FileSink(folder).write_all(frame)
