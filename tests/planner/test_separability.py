@@ -137,6 +137,10 @@ def test_what_looks_at_chunks_does_not_separate_where_keys_cut_them() -> None:
     assert keys(last(batch + "from M select k, sum(v) as n group by k insert into O;")) == {"M.k"}
     limit = "from M select k, v limit 1 insert into O;"
     assert "all keys meet" in last(batch + limit).reason
+    # What a 'delay' lets go at one time is one chunk, for its own selection, too.
+    assert "all keys meet" in last("from S#window.delay(1 sec) select k, v limit 1 insert into O;").reason
+    assert "all keys meet" in last("from S#window.delay(1 sec) select k, v offset 1 insert into O;").reason
+    assert keys(last("from S#window.delay(1 sec) select k, v insert into O;")) is None
     # The matches of one event are of one key.
     match = "from every a = S -> b = R[k == a.k] select a.k as k, b.v as v insert into M;"
     assert keys(last(match + count)) == {"M.k"}

@@ -189,7 +189,7 @@ def _selection(query: QueryPlan, locate: Callable[[Attr], Located | None]) -> Se
     if selector.limit is not None or selector.offset:
         # A chunk of one event's consequences is that event's; one of a timer's, or of a batch's, is everybody's.
         shared = window is not None and (window.window.batch or query.output.event_type is not OutputEventType.CURRENT)
-        if shared or (window is not None and window.window.native == "session"):
+        if shared or (window is not None and window.window.native in ("session", "delay")):
             word = "limit" if selector.limit is not None else "offset"
             return inseparable(f"'{word}' looks at chunks in which the events of all keys meet")
     return found

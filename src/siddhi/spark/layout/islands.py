@@ -18,6 +18,7 @@ from siddhi.spark.layout.edges import Whole, carried, inseparable_from, needs_or
 from siddhi.spark.layout.flow import groups_in_order
 from siddhi.spark.layout.keys import island_key
 from siddhi.spark.layout.native_forms import Form, Native, native_aggregation, native_query
+from siddhi.spark.layout.overtaking import overtaken
 from siddhi.spark.layout.ranges import by_ranges, unspread_partitions
 from siddhi.spark.layout.steps import Island, Layout, NativeStep, Spread, Step
 from siddhi.types import AttributeType
@@ -51,7 +52,6 @@ def cut(
     }
     read_only = tuple(name for name, table in plan.tables.items() if name not in written and table.owner is None)
     forms = _forms(plan, elements, read_only, streaming, exact_floats)
-    steps: list[Step] = []
     inside = frozenset(
         name
         for name, stream in plan.streams.items()
@@ -60,7 +60,22 @@ def cut(
     careful = needs_order(elements, {name for name, form in forms.items() if _keeps_nothing(form)})
     whole = Whole(elements, frozenset(bound), inside, careful, streaming)
     whole = replace(whole, unspread=dict(unspread_partitions(plan, whole)))
-    for group in groups_in_order(plan, elements, written):
+    groups = groups_in_order(plan, elements, written)
+    while True:
+        steps = _steps(groups, forms, prefer, whole)
+        behind = dict(overtaken(steps, groups, whole))
+        if not behind:
+            break
+        forms.update(behind)
+    for island, streams in carried(steps, whole):
+        island.ordered = streams
+    return Layout(tuple(steps), read_only, streaming, whole.bound)
+
+
+def _steps(groups: Sequence[list[Element]], forms: Mapping[str, Native | str], prefer: str, whole: Whole) -> list[Step]:
+    """What becomes of groups of elements, in the order of the flow."""
+    steps: list[Step] = []
+    for group in groups:
         alone = group[0] if len(group) == 1 else None
         form = None if alone is None else forms[alone.name]
         told = (
@@ -74,9 +89,7 @@ def cut(
             for element in group
         }
         _place(steps, group, why, whole)
-    for island, streams in carried(steps, whole):
-        island.ordered = streams
-    return Layout(tuple(steps), read_only, streaming, whole.bound)
+    return steps
 
 
 def stateless_islands(elements: Sequence[Element], bound: Collection[str] = ()) -> list[Island]:
@@ -127,7 +140,7 @@ def _engine_reason(element: Element, form: Native, prefer: str, steps: list[Step
 
 def _forms(
     plan: Plan, elements: Iterable[Element], read_only: tuple[str, ...], streaming: bool, exact_floats: bool
-) -> Mapping[str, Native | str]:
+) -> dict[str, Native | str]:
     queries = {execution.name: execution for execution in plan.executions}
     found: dict[str, Native | str] = {}
     for element in elements:
