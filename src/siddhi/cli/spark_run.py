@@ -135,6 +135,8 @@ def _run(kind: type[SparkRuntime], text: str, spark: SparkSession, wanted: Spark
             else:
                 _batch(runtime, spark, wanted)
         _say(wanted, f"done in {time.monotonic() - started:.1f} s")
+    except SparkSetupError as error:
+        raise click.UsageError(str(error)) from error
     except BadRowError as error:
         raise BadInput(str(error)) from error
     except SparkRunError as error:
