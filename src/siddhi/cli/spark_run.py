@@ -346,6 +346,7 @@ def _tell(wanted: SparkRun, progress: Any, last: Any) -> Any:
     """One line per micro-batch; returns its number."""
     if progress is None or progress["batchId"] == last:
         return last
-    watermark = progress["eventTime"].get("watermark", "")
-    _say(wanted, f"batch {progress['batchId']}: {progress['numInputRows']:,} rows, watermark {watermark}")
+    watermark = progress["eventTime"].get("watermark")
+    known = "" if watermark is None else f", watermark {watermark}"
+    _say(wanted, f"batch {progress['batchId']}: {progress['numInputRows']:,} rows{known}")
     return progress["batchId"]
