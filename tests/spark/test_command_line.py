@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -16,6 +18,7 @@ from siddhi.cli.endpoints import read_inputs, read_outputs
 from siddhi.cli.failures import BadInput, OutputFailed
 from siddhi.cli.spark_binds import Bind, bind_all, read_binds
 from siddhi.cli.spark_checks import check_command, read_master, read_trigger
+from siddhi.cli.spark_run import _tell
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.connectors.annotated import without_connectors
@@ -113,6 +116,29 @@ def test_files_that_are_not_what_a_stream_needs(spark, folder):
 
 
 @pytest.mark.spark
+def test_times_of_a_bind_are_times_in_batch_too(spark, folder):
+    from siddhi.spark import SparkRuntime
+
+    bind = Bind("Trades", "parquet", str(folder / "parquet"), "ts", max_idle="5")
+    with pytest.raises(BadInput, match="max_idle: '5' is no time such as '10 seconds'"):
+        bind_all(SparkRuntime(APP, spark), spark, [bind], streaming=False)
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ({}, "batch 13: 1,000 rows\n"),
+        ({"watermark": "1970-01-01T00:00:01.000Z"}, "batch 13: 1,000 rows, watermark 1970-01-01T00:00:01.000Z\n"),
+    ],
+)
+def test_progress_of_a_stream(capsys, times, told):
+    progress = {"batchId": 13, "numInputRows": 1000, "eventTime": times}
+    assert _tell(SimpleNamespace(quiet=False), progress, 12) == 13
+    assert _tell(SimpleNamespace(quiet=False), progress, 13) == 13
+    assert capsys.readouterr().err == told
+
+
+@pytest.mark.spark
 def test_several_binds_of_one_stream_and_a_table(spark, tmp_path):
     from siddhi.spark import SparkRuntime
 
@@ -201,6 +227,11 @@ def test_a_command_line_in_order(tmp_path, monkeypatch):
             "no stream 'Trade' (streams: Trades, Dear); did you mean 'Trades'?",
         ),
         ({"binds": [f"{CSV}&heder=false"]}, click.UsageError, "no option 'heder' of csv files; did you mean 'header'?"),
+        (
+            {"binds": [f"{CSV}&maxFilesPerTrigger=x"]},
+            click.UsageError,
+            "--bind Trades: maxFilesPerTrigger is a whole number of at least 1, not 'x'",
+        ),
         ({"binds": [f"{CSV}&max.idle=1"]}, click.UsageError, "did you mean 'max_idle'?"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.spark.failures import cleared_away, message_of
+from siddhi.spark.failures import BadRowError, broken_file, cleared_away, message_of, run_error
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,28 @@ WRITING = "out/_writing-4-b9c2cce803dd4a8899e5590ac5abcb50"
 )  # fmt: skip
 def test_what_was_being_written_was_cleared_away(told, gone):
     assert cleared_away(RuntimeError(told)) is gone
+
+
+FOOTER = (
+    "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file {}. Could not read footer. Please"
+)
+ROWS = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {}.  SQLSTATE: KD001\n\tat x\nCaused by: "
+
+
+@pytest.mark.parametrize(
+    ("told", "file"),
+    [
+        (FOOTER.format("file:/a/b c.json"), "file:/a/b c.json"),
+        (f"{ROWS.format('file:///a.b/0')}java.lang.RuntimeException: file:/a.b/0 is not a Parquet file (length", "file:/a.b/0"),
+        (f"{ROWS.format('/a')}org.apache.orc.FileFormatException: Malformed ORC file file:/a.orc. Invalid", "file:/a.orc"),
+        (f"{ROWS.format('/a')}java.io.IOException: the disk is gone", None),
+        ("the app says that /a is not a Parquet file", None),
+    ],
+)  # fmt: skip
+def test_files_that_are_none_of_their_format(told, file):
+    error = RuntimeError(told)
+    assert broken_file(error) == file
+    ours = run_error(error)
+    assert isinstance(ours, BadRowError) is (file is not None)
+    if file is not None:
+        assert str(ours) == f"{file} is damaged, or of another format than its source says"

@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from click.testing import CliRunner
 
 from siddhi.cli.command import siddhi
@@ -156,6 +158,22 @@ def test_rows_that_are_none_are_told_as_without_spark(masters, tmp_path, monkeyp
     (tmp_path / "app.siddhi").write_text(APP.replace("ts long, ", ""))
     code, told = failing(*common, "--engine", "spark")
     assert (code, "column 'ts': 'yesterday' is not a time" in told) == (3, True)
+
+
+def test_binds_that_spark_can_not_read(masters, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.siddhi").write_text("define stream Trades (n int); from Trades select n insert into Copy;")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.parquet").write_bytes(b"PAR1xxxx")
+    common = ["app.siddhi", "--engine", "spark", "--output", "Copy=copy.csv", "--bind"]
+    code, told = failing(*common, f"Trades=parquet:{tmp_path}/in?timestamp=ts")
+    assert (code, "1.parquet is damaged, or no parquet file" in told, "ORC" in told) == (3, True, False)
+    pq.write_table(pa.table({"ts": [1], "n": pa.array([1], pa.int32())}), tmp_path / "in" / "0.parquet")
+    code, told = failing(*common, f"Trades=parquet:{tmp_path}/in?timestamp=ts")
+    assert (code, "1.parquet is damaged, or of another format" in told) == (3, True)
+    code, told = failing(*common, "Trades=csv:s4://bucket/in?timestamp=ts")
+    told = " ".join(told.replace("│", " ").split())
+    assert (code, "s4://bucket/in can't be reached, as Spark lacks the file system of s4" in told) == (2, True)
 
 
 def test_a_bind_is_not_overwritten(masters, tmp_path, monkeypatch):

@@ -110,9 +110,9 @@ def _bind_stream(runtime: SparkRuntime, spark: SparkSession, name: str, binds: l
         name,
         rows,
         timestamp=time,
-        watermark=first.watermark if streaming else None,
+        watermark=first.watermark,
         sequence=sequence,
-        max_idle=first.max_idle if streaming else None,
+        max_idle=first.max_idle,
     )
 
 

@@ -123,6 +123,7 @@ def _require_stream(plan: Plan, name: str) -> None:
 
 
 def _check_binds(plan: Plan, name: str, binds: list[Bind], *, streaming: bool) -> None:
+    from siddhi.spark.connectors.option_values import value_instead
     from siddhi.spark.connectors.options import unknown_option
 
     if name not in plan.streams and name not in plan.tables:
@@ -133,10 +134,12 @@ def _check_binds(plan: Plan, name: str, binds: list[Bind], *, streaming: bool) -
             f"the app has no stream or table '{name}' (streams: {known}; tables: {', '.join(plan.tables)}){hint}"
         )
     for bind in binds:
-        for option in bind.options:
+        for option, value in bind.options.items():
             instead = unknown_option("source", "file", bind.format, option, _OWN)
             if instead is not None:
                 raise click.UsageError(f"--bind {name}: no option '{option}' of {bind.format} files; {instead}")
+            if may_be := value_instead(option, value):
+                raise click.UsageError(f"--bind {name}: {option} is {may_be}, not '{value}'")
     if name in plan.tables:
         for bind in binds:
             given = [option for option in _OWN if getattr(bind, option)]

@@ -135,6 +135,8 @@ def _run(kind: type[SparkRuntime], text: str, spark: SparkSession, wanted: Spark
             else:
                 _batch(runtime, spark, wanted)
         _say(wanted, f"done in {time.monotonic() - started:.1f} s")
+    except SparkSetupError as error:
+        raise click.UsageError(str(error)) from error
     except BadRowError as error:
         raise BadInput(str(error)) from error
     except SparkRunError as error:
@@ -344,6 +346,7 @@ def _tell(wanted: SparkRun, progress: Any, last: Any) -> Any:
     """One line per micro-batch; returns its number."""
     if progress is None or progress["batchId"] == last:
         return last
-    watermark = progress["eventTime"].get("watermark", "")
-    _say(wanted, f"batch {progress['batchId']}: {progress['numInputRows']:,} rows, watermark {watermark}")
+    watermark = progress["eventTime"].get("watermark")
+    known = "" if watermark is None else f", watermark {watermark}"
+    _say(wanted, f"batch {progress['batchId']}: {progress['numInputRows']:,} rows{known}")
     return progress["batchId"]

@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 
 from siddhi.errors import SparkRunError
 
-__all__ = ["BadRowError", "cleared_away", "message_of", "run_error", "run_errors", "stream_errors"]
+__all__ = ["BadRowError", "broken_file", "cleared_away", "message_of", "run_error", "run_errors", "stream_errors"]
 
 _MESSAGE = re.compile(r"SparkRunError: (.*)")
 _BAD_ROW = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
@@ -19,6 +19,12 @@ _BEFORE_IT = re.compile(
     r"\[STREAM_FAILED\] .*? terminated with exception: |^An error occurred while calling \S+\n: [\w.$]+: "
 )
 _BEHIND_IT = re.compile(r"(\s*SQLSTATE: \w+)?\s*(=== Streaming Query ===|JVM stacktrace:|\n\tat |$)")
+_BROKEN_FILE = re.compile(
+    r"\bFAILED_READ_FILE\b.*?(?:Encountered error while reading file (?P<footer>[^\n]*?)\. Could not read footer"
+    r"|RuntimeException: (?P<parquet>[^\n]*?) is not a Parquet file|Malformed ORC file (?P<orc>[^\n]*?)\. )",
+    re.DOTALL,
+)
+"""A footer that is none, as Spark puts it where it looks for columns, and its readers where they look for rows."""
 _CSV_FILE = re.compile(r"CSV file: (\S+)")
 _UNFINISHED = r"(?:_writing-\d+-[0-9a-f]{32}|/siddhi/\.?times\.json)"
 _CLEARED_AWAY = re.compile(
@@ -38,6 +44,8 @@ def run_error(error: BaseException) -> SparkRunError | None:
         return SparkRunError(found.group(1))
     if found := _BAD_ROW.search(text):
         return BadRowError(found.group(1))
+    if broken := _broken_file(text):
+        return BadRowError(f"{broken} is damaged, or of another format than its source says")
     if _BAD_HEADER.search(text):
         file = _CSV_FILE.search(text)
         return BadRowError(
@@ -45,6 +53,16 @@ def run_error(error: BaseException) -> SparkRunError | None:
             "source have the same columns in the same order, and end their lines alike"
         )
     return None
+
+
+def broken_file(error: BaseException) -> str | None:
+    """The Parquet or ORC file that is none, or a damaged one, where Spark's error is of one."""
+    return _broken_file(_told(error))
+
+
+def _broken_file(text: str) -> str | None:
+    found = _BROKEN_FILE.search(text)
+    return None if found is None else found["footer"] or found["parquet"] or found["orc"]
 
 
 def _told(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from siddhi.errors import SparkRunError
 from siddhi.spark.failures import message_of
+from siddhi.spark.file_systems import reaching
 
 __all__ = [
     "copy",
@@ -35,9 +36,14 @@ _SWAPPING = threading.Lock()
 
 
 def _path(spark: SparkSession, name: str) -> tuple[Any, Any]:
-    """The file system of a path, and the path."""
+    """The file system of a path, and the path.
+
+    Raises:
+        SparkSetupError: Spark lacks it.
+    """
     path = _class(spark, "org.apache.hadoop.fs.Path")(name)
-    return path.getFileSystem(spark._jsc.hadoopConfiguration()), path
+    with reaching(spark, name):
+        return path.getFileSystem(spark._jsc.hadoopConfiguration()), path
 
 
 def is_reachable(spark: SparkSession) -> bool:

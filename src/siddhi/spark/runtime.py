@@ -400,7 +400,9 @@ class SparkRuntime:
         Raises:
             SparkLoweringError: the app can't run over streams.
             SparkRunError: the checkpoint is of another app, of another form of it, closed, moved or copied, or a
-                :class:`FileSink` has the folder of another one, or of files that no stream wrote. Then nothing has changed.
+                :class:`FileSink` has the folder of another one, of files that no stream wrote, or of another format. Then
+                nothing has changed.
+            SparkSetupError: a folder is on a file system that Spark lacks.
             ValueError: something is not bound, a sink is of a stream that nothing fills, or writes where the app reads, or the
                 trigger is none of Spark's.
             TypeError: a sink can't be called, or trigger is no dict.

@@ -9,7 +9,7 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from siddhi.errors import SparkLoweringError, SparkRunError
+from siddhi.errors import SparkLoweringError, SparkRunError, SparkSetupError
 
 pytestmark = pytest.mark.spark
 
@@ -266,3 +266,66 @@ def test_what_sinks_write_sources_read(spark, tmp_path, format_):
     assert query.written == {"O": len(rows)}
     again = stream(tmp_path, "streamed", format_, "symbol string, price double, ts long")
     assert out(spark, again, columns="symbol, price, ts") == rows
+
+
+def as_each_format(spark, folder) -> None:
+    """The same rows as parquet, orc and json, and a file that is torn."""
+    rows = spark.createDataFrame([("A", 1, 10)], "symbol string, n int, ts bigint").coalesce(1)
+    for format_ in ("parquet", "orc", "json"):
+        rows.write.format(format_).save(str(folder / format_))
+    (folder / "torn").mkdir()
+    (folder / "torn" / "0.parquet").write_bytes(b"PAR1xxxx")
+
+
+def test_files_of_another_format_and_torn_ones(spark, tmp_path):
+    from siddhi.spark import MemorySink, SparkRuntime
+
+    as_each_format(spark, tmp_path)
+    for format_, name in (("parquet", "json"), ("parquet", "orc"), ("orc", "parquet"), ("parquet", "torn")):
+        text = stream(tmp_path, name, format_)
+        with pytest.raises(SparkLoweringError) as caught:
+            out(spark, text)
+        told = str(caught.value)
+        assert told.startswith(
+            f"[E408] the file source of 'S': {tmp_path}/{name} can't be read as stream 'S': file:{tmp_path}/{name}/"
+        )
+        assert f" is damaged, or no {format_} file, line 1, column 0" in told
+        assert "hint: a file or folder that Spark reaches" in told
+    assert "ORC" not in told
+    app = SparkRuntime(f"{text} from S select symbol insert into O;", spark)
+    with pytest.raises(SparkLoweringError, match="damaged, or no parquet file"):
+        app.start(str(tmp_path / "checkpoint"), {"O": MemorySink()}, trigger=NOW)
+    with pytest.raises(SparkLoweringError, match="its first line is not text, as that of csv is"):
+        out(spark, stream(tmp_path, "parquet", "csv"))
+
+
+def test_a_torn_file_among_whole_ones(spark, tmp_path):
+    from siddhi.spark import MemorySink, SparkRuntime
+    from siddhi.spark.failures import BadRowError, run_errors
+
+    as_each_format(spark, tmp_path)
+    (tmp_path / "torn" / "0.parquet").rename(tmp_path / "parquet" / "zz.parquet")
+    text = stream(tmp_path, "parquet", "parquet")
+    told = rf"^file:{tmp_path}/parquet/zz\.parquet is damaged, or of another format than its source says$"
+    with pytest.raises(BadRowError, match=told), run_errors():
+        out(spark, text)
+    app = SparkRuntime(f"{text} from S select symbol insert into O;", spark)
+    query = app.start(str(tmp_path / "checkpoint"), {"O": MemorySink()}, trigger=NOW)
+    with pytest.raises(BadRowError, match=told):
+        query.await_termination()
+    with pytest.raises(SparkLoweringError, match=r"zz\.parquet is damaged, or no parquet file"):
+        out(spark, stream(tmp_path, "parquet", "parquet", "symbol string, m int, ts long"), columns="m")
+
+
+def test_csv_without_a_line(spark, tmp_path):
+    (tmp_path / "nil.csv").touch()
+    with pytest.raises(SparkLoweringError, match=r"nil\.csv is empty: the first line must name the columns"):
+        out(spark, stream(tmp_path, "nil.csv", "csv"))
+
+
+@pytest.mark.parametrize("format_", ["parquet", "csv", "json"])
+def test_a_source_on_a_file_system_that_spark_lacks(spark, format_):
+    with pytest.raises(
+        SparkSetupError, match=r"^s4://bucket/in can't be reached, as Spark lacks the file system of s4: "
+    ):
+        out(spark, stream("s4://bucket", "in", format_))

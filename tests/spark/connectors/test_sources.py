@@ -217,3 +217,18 @@ def test_a_time_without_zone_is_warned_of(spark):
     with pytest.warns(UserWarning, match=r"column 'at' is a TIMESTAMP_NTZ, which is read in the session's zone, \S+:"):
         runtime.bind("S", frame, timestamp="at")
     runtime.bind("S", frame, timestamp="at")  # once is enough
+
+
+@pytest.mark.parametrize(
+    ("option", "name"), [("watermark = '5 sec or so'", "watermark"), ("max.idle = '5'", "max_idle")]
+)
+def test_times_that_are_none_are_told_in_batch_and_as_a_stream(spark, tmp_path, option, name):
+    from siddhi.spark import MemorySink, SparkRuntime
+
+    write(spark, tmp_path, "in", (1, 10))
+    source = f"@source(type = 'file', file.uri = '{tmp_path}/in', timestamp = 'ts', {option}, @map(type = 'parquet'))\n"
+    told = rf"stream 'S' can't be bound: {name}: '5.*' is no time such as '10 seconds', line 1, column 0"
+    with pytest.raises(SparkLoweringError, match=told):
+        out(spark, source + ROWS + IN_ORDER)
+    with pytest.raises(SparkLoweringError, match=told):
+        SparkRuntime(source + ROWS + IN_ORDER, spark).start(f"{tmp_path}/checkpoint", {"O": MemorySink()}, trigger=NOW)

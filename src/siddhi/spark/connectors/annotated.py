@@ -16,6 +16,7 @@ from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.definition import Attribute, StreamDefinition
 from siddhi.query_api.span import Span
+from siddhi.spark.connectors.option_values import value_instead
 from siddhi.spark.connectors.options import KAFKA_REFUSED, unknown_option
 from siddhi.spark.connectors.places import relation
 from siddhi.types import AttributeType
@@ -223,6 +224,8 @@ def _mistakes(connector: Connector, attributes: Sequence[Attribute]) -> Iterator
             yield mistake(f"{what}: Spark sets '{name}' itself", "where to begin is startingOffsets='earliest'")
         elif name.lower() == "mode" and options[name].upper() not in MODES:
             yield mistake(f"{what}: there is no mode '{options[name]}'", f"mode is {', '.join(MODES)}")
+        elif may_be := value_instead(name, options[name]):
+            yield mistake(f"{what}: {name} can't be '{options[name]}'", f"{name} is {may_be}")
     for name, value in options.items():
         if connector.direction == "sink" and "{{" in value:
             yield mistake(f"{what}: '{name}' can't differ by row on Spark", "a stream and a sink for each value")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JJavaError
@@ -18,6 +19,8 @@ from siddhi.query_api.definition import Attribute
 from siddhi.spark.catalyst.bindings import check_columns
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.connectors.text_rows import BAD, EMPTY, EVENT_TIME, Text, typed_rows
+from siddhi.spark.failures import broken_file, message_of
+from siddhi.spark.file_systems import reaching
 from siddhi.types import AttributeType
 
 __all__ = ["CSV_DIALECT", "Files", "option", "read_files"]
@@ -37,6 +40,8 @@ _CSV_READ = {
     "enforceSchema": "false",
     "columnPruning": "false",
 }
+_OTHER_COLUMNS = re.compile(r"\[CANNOT_MERGE\w*\] [^.\n]*")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _SAMPLE_LINES = 1000
 _HEADER_LINES = 100
 
@@ -91,7 +96,9 @@ def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> tuple[D
     """The rows of files, and their column of event time (None: that of :attr:`Files.time` is an attribute).
 
     Raises:
-        ValueError: there are no such files, or they lack a column or have it of another type; the message names all.
+        ValueError: there are no such files, they are of another format, or they lack a column or have it of another type; the
+            message names all columns.
+        SparkSetupError: Spark lacks their file system.
     """
     if files.format in ("parquet", "orc"):
         return _read_columns(spark, files, streaming=streaming), files.time
@@ -100,12 +107,35 @@ def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> tuple[D
 
 def _opened(spark: SparkSession, files: Files, options: Mapping[str, str]) -> DataFrame | None:
     """The files as Spark takes them by itself; None where there are none in the folder yet."""
+    with _read_errors(spark, files):
+        try:
+            return spark.read.format(files.format).options(**options).load(files.path)
+        except AnalysisException as error:
+            if error.getCondition() == "UNABLE_TO_INFER_SCHEMA":
+                return None
+            raise
+
+
+@contextmanager
+def _read_errors(spark: SparkSession, files: Files) -> Iterator[None]:
+    """Say in a sentence why Spark can't read the files.
+
+    Raises:
+        ValueError: it can't.
+        SparkSetupError: it lacks their file system.
+    """
     try:
-        return spark.read.format(files.format).options(**options).load(files.path)
-    except AnalysisException as error:
-        if error.getCondition() == "UNABLE_TO_INFER_SCHEMA":
-            return None
-        raise ValueError(f"{files.path} can't be read: {str(error).splitlines()[0]}") from error
+        with reaching(spark, files.path):
+            yield
+    except (PySparkException, Py4JJavaError) as error:
+        broken = broken_file(error)
+        if broken is not None:
+            told = f"{files.path} can't be read as {files.what}: {broken} is damaged, or no {files.format} file"
+        elif other := _OTHER_COLUMNS.search(str(error)):
+            told = f"{files.path} can't be read, as its files have other columns: {other.group()}"
+        else:
+            told = f"{files.path} can't be read: {message_of(error).splitlines()[0]}"
+        raise ValueError(told) from error
 
 
 def _require(files: Files, have: Sequence[str]) -> None:
@@ -129,25 +159,15 @@ def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> Data
         schema = T.StructType([*schema, *(T.StructField(n, T.LongType()) for n in files.sequence if n not in held)])
     else:
         if set(files.columns).difference(found.columns):  # this far, one file was asked
-            found = _merged(spark, files, options) or found
+            found = _opened(spark, files, {**options, "mergeSchema": "true"}) or found
         _require(files, found.columns)
         check_columns(f"{files.path} as {files.what}", found, files.attributes)
         declared = {a.name: _declared(a) for a in files.attributes}
         # Types as declared: another file may have the wider one.
         schema = T.StructType([declared.get(name, found.schema[name]) for name in files.columns])
     reader = spark.readStream if streaming else spark.read
-    return reader.format(files.format).options(**options).schema(schema).load(files.path)
-
-
-def _merged(spark: SparkSession, files: Files, options: Mapping[str, str]) -> DataFrame | None:
-    """The files with the columns of all of them."""
-    try:
-        return _opened(spark, files, {**options, "mergeSchema": "true"})
-    except (PySparkException, Py4JJavaError) as error:
-        why = re.search(r"\[CANNOT_MERGE\w*\] [^.\n]*", str(error))
-        if why is None:
-            raise
-        raise ValueError(f"{files.path} can't be read, as its files have other columns: {why.group()}") from error
+    with _read_errors(spark, files):
+        return reader.format(files.format).options(**options).schema(schema).load(files.path)
 
 
 def _declared(attribute: Attribute) -> T.StructField:
@@ -171,7 +191,9 @@ def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFra
         columns = files.columns
     schema = T.StructType([T.StructField(name, T.StringType()) for name in [*columns, BAD]])
     reader = (spark.readStream if streaming else spark.read).format(files.format).options(**options)
-    raw = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD).schema(schema).load(files.path)
+    reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD).schema(schema)
+    with _read_errors(spark, files):
+        raw = reader.load(files.path)
     text = Text(
         files.what,
         F.col("_metadata.file_path"),
@@ -210,6 +232,10 @@ def _columns_of_csv(spark: SparkSession, files: Files, options: Mapping[str, str
     found = _opened(spark, files, options)
     if found is None:
         return files.columns
+    if not found.columns:
+        raise ValueError(f"{files.path} is empty: the first line must name the columns")
+    if not set(files.columns).issubset(found.columns) and _NO_TEXT.search("".join(found.columns)):
+        raise ValueError(f"{files.path} can't be read as {files.what}: its first line is not text, as that of csv is")
     _require(files, found.columns)
     return list(found.columns)
 
@@ -217,10 +243,8 @@ def _columns_of_csv(spark: SparkSession, files: Files, options: Mapping[str, str
 def _look_at_keys(spark: SparkSession, files: Files, options: Mapping[str, str]) -> None:
     """Whether every column is in one of the first lines, as one that is misspelt would be null throughout."""
     plain = {key.lower() for key in options}.isdisjoint({"multiline", "encoding", "charset", "linesep"})
-    try:
+    with _read_errors(spark, files):
         lines = spark.read.text(files.path, recursiveFileLookup=option(options, "recursiveFileLookup", "false"))
-    except AnalysisException as error:
-        raise ValueError(f"{files.path} can't be read: {str(error).splitlines()[0]}") from error
     if not plain:
         return
     keys: dict[str, None] = {}

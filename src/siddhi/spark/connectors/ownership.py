@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -10,7 +11,7 @@ from pyspark.sql import SparkSession
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 
-__all__ = ["Owner", "claim", "is_of_a_stream", "require_own", "require_still_own"]
+__all__ = ["Owner", "batches_of", "claim", "is_of_a_stream", "require_own", "require_still_own"]
 
 _BATCH = re.compile(r"batch=(\d+)")
 
@@ -47,7 +48,7 @@ def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
     if mark == owner.id:
         return
     names = files.names(spark, folder)
-    there = [int(found[1]) for name in names if (found := _BATCH.fullmatch(name))]
+    there = batches_of(names)
     may_be_own = mark is None or mark in owner.parents
     if there and may_be_own and owner.last is not None and max(there) <= owner.last:
         return
@@ -66,9 +67,14 @@ def require_own(spark: SparkSession, folder: str, owner: Owner) -> None:
     )
 
 
+def batches_of(names: Iterable[str]) -> list[int]:
+    """The numbers of the batches in a folder, by the names of what is there."""
+    return [int(found[1]) for name in names if (found := _BATCH.fullmatch(name))]
+
+
 def is_of_a_stream(spark: SparkSession, folder: str) -> bool:
     """Whether a checkpoint has marked a folder as its own, or written batches there."""
-    if any(_BATCH.fullmatch(name) for name in files.names(spark, folder)):
+    if batches_of(files.names(spark, folder)):
         return True
     return files.text_of(spark, _name(folder)) is not None
 

@@ -16,6 +16,7 @@ from siddhi.spark.connectors.annotated import FILE_FORMATS, LOG_LEVELS, Connecto
 from siddhi.spark.connectors.file_rows import CSV_DIALECT
 from siddhi.spark.connectors.kafka import kafka_options, require_kafka
 from siddhi.spark.connectors.ownership import Owner, claim, require_own, require_still_own
+from siddhi.spark.connectors.written_format import require_format
 
 __all__ = [
     "CountingSink",
@@ -55,7 +56,8 @@ class FileSink(CountingSink):
     """Writes every micro-batch to a folder of its own, ``batch=<number>``; one that comes again is written once.
 
     The folder belongs to the checkpoint that began to write there, or to one that was migrated from it: another one, whose
-    batches have the same numbers, is refused when it starts, and so is a batch of one that has lost it meanwhile.
+    batches have the same numbers, is refused when it starts, and so is a batch of one that has lost it meanwhile. A folder keeps
+    the format of its batches.
 
     In batch, :meth:`write_all` puts rows in the place of those that the last one left there, without folders of batches.
 
@@ -97,9 +99,10 @@ class FileSink(CountingSink):
         """See to it that a checkpoint may write there.
 
         Raises:
-            SparkRunError: another one did, or there are files that no stream wrote.
+            SparkRunError: another one did, there are files that no stream wrote, or batches of another format.
         """
         require_own(spark, self.path, owner)
+        require_format(spark, self.path, self.format)
 
     def claim(self, spark: SparkSession, owner: Owner) -> None:
         """Mark the folder as that of a checkpoint, which is about to start."""

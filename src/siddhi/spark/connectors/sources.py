@@ -44,8 +44,8 @@ def declared_binding(
         frames.append(frame)
         orders.append(order)
     options = sources[0].options
-    watermark = options.get("watermark", "0 seconds") if streaming else None
-    idle = options.get("max.idle") if streaming else None
+    # A batch has no use for them, but is told where they are no times.
+    watermark, idle = options.get("watermark", "0 seconds" if streaming else None), options.get("max.idle")
     if len(sources) == 1:
         return Binding(stream.id, frames[0], options["timestamp"], watermark, orders[0], idle)
     union, sequence = rows_in_order(stream.attributes, frames, orders)
