@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from siddhi import SiddhiManager, extension
 from siddhi.errors import SiddhiAppCreationError
+from siddhi.types import AttributeType
 from tests.runtime.running import collect, collect_events, running
 
+LONG, STRING = AttributeType.LONG, AttributeType.STRING
 STREAM = "@app:playback define stream S (at long, v int, began int);"
 
 
@@ -100,9 +103,9 @@ def test_what_is_released_again_joins_as_expired_and_as_current(on: str) -> None
         assert [[event["at"] for event in chunk] for chunk in chunks] == [[0], [0, 0, 400], [0, 400, 5000]]
 
 
-@pytest.mark.parametrize("on", SEARCHES[:2])
+@pytest.mark.parametrize("on", SEARCHES)
 @pytest.mark.parametrize(("timeout", "times"), [("", (0, 100, 200, 1000)), (", 0, 300", (0, 100))])
-def test_an_index_lends_no_event_whose_join_failed(on: str, timeout: str, times: tuple[int, ...]) -> None:
+def test_an_event_whose_join_failed_is_held_like_those_before_it(on: str, timeout: str, times: tuple[int, ...]) -> None:
     app = f"""@app:playback define stream S (k string, v int); define stream R (v int, at long);
         define function f[python] return long {{
             if data[0] == 100 and data[1] == 'first': raise ValueError('no')
@@ -127,6 +130,30 @@ def test_an_index_lends_no_event_whose_join_failed(on: str, timeout: str, times:
         for place in range(50):
             runtime.input_handler("R").send((1, 1100 * place), 1000 + 10 * place)
         assert len(failures) == 1
+
+
+@pytest.mark.parametrize("on", SEARCHES)
+def test_a_function_that_sends_amid_a_release_finds_what_has_come_out(on: str) -> None:
+    manager = SiddhiManager()
+
+    @extension.function("test:send", args=(STRING, LONG), returns=LONG, registry=extension.Registry())
+    def feed(key: str, at: int) -> int:
+        if (key, at) == ("first", 100):
+            runtime.input_handler("S").send(("second", 1), 30)
+        return at
+
+    manager.set_extension("test:send", feed)
+    app = f"""@app:playback define stream S (k string, v int); define stream R (v int, at long);
+        from S#window.length(2) as a join R#window.externalTimeBatch(at, 1 sec) as b on {on}
+        select a.k as k, test:send(a.k, b.at) as at insert into Out;"""
+    with running(app, manager=manager) as runtime:
+        out = collect(runtime, "Out")
+        runtime.input_handler("S").send(("first", 1), 10)
+        for place, time in enumerate((0, 100, 200, 1000)):
+            runtime.input_handler("R").send((1, time), 20 + place)
+    # Both that were out by then, and the third when it came out.
+    assert [at for key, at in out if key == "second"] == [0, 100, 200]
+    assert [at for key, at in out if key == "first"] == [0, 100, 200]
 
 
 def test_held_times_may_become_the_end_of_their_period():

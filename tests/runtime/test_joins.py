@@ -364,6 +364,20 @@ LEAVE_NOTHING = {
 }
 
 
+@pytest.mark.parametrize("window", ["length(0)", "lengthBatch(0)", "timeLength(1 sec, 0)"])
+def test_an_event_that_is_not_held_is_not_found_where_its_join_failed(window: str) -> None:
+    app = f"""{STREAMS} define function fails[python] return int {{ raise ValueError('no') }};
+        from L#window.{window} left outer join R#window.length(3) on L.s == R.s select L.s as s, fails(a) as a insert into O;"""
+    with running(app) as runtime:
+        failures: list[object] = []
+        runtime.handle_exception_with(lambda *failure: failures.append(failure))
+        for number in range(20):
+            play(runtime, ("L", 1000 + number, ("x", number)))
+        assert len(failures) == 20
+        play(runtime, ("R", 2000, ("x", 1)))
+        assert len(failures) == 20
+
+
 def use(app: str) -> None:
     """Events one by one, chunks, failures, a snapshot and back."""
     with running(STREAMS + app) as runtime:

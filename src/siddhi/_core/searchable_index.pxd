@@ -3,7 +3,8 @@
 # HeldEvents gives every event a number while the window holds it, kept in EventC.group (number + 1), which survives the
 # copy that a window may make of an expiring event. Indexes address their entries by that number. They follow what comes
 # out of the window (CURRENT: held from now on, EXPIRED: no longer), so they fit windows that hold exactly what has come
-# out and not yet expired. Entries lend the events: the window owns them.
+# out and not yet expired. Where a window holds more, because a batch is just on its way or failed on it, it says so when
+# it is looked into, and the rest is entered then. Entries lend the events: the window owns them.
 
 from libc.stdint cimport uint32_t, uint64_t
 
@@ -62,7 +63,8 @@ cdef class HeldEvents:
     cdef int refresh(self, FrameC* frame) except -1
     cdef bint tells                # the window wants to know when its content is looked at
     cdef bint shared               # a named window: one content for all partition keys
-    cdef int tell(self, unsigned int partition) except -1
+    cdef int tell(self, FrameC* frame) except -1               # the content of the key at work is about to be searched
+    cdef int enter_rest(self, void* state, FrameC* frame) except -1
 
 cdef class IndexProbe(Searchable):
     cdef HeldEvents held

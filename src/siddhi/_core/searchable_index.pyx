@@ -183,8 +183,9 @@ cdef class HeldEvents:
 
     Args:
         window: one that holds what has come out of it as CURRENT and not yet as EXPIRED. Where it goes on holding an event
-            that it sends as EXPIRED, it sends a copy that has no number.
-        tells: the window wants to know when its content is looked at.
+            that it sends as EXPIRED, it sends a copy that has no number. It may hold a batch before it sends it if it
+            ``tells``.
+        tells: the window wants to know when its content is looked at, and then says whether it holds what it has not sent.
         shared: it has one content for all partition keys.
     """
 
@@ -265,11 +266,38 @@ cdef class HeldEvents:
             found_free(&found)
         return 0
 
-    cdef int tell(self, unsigned int partition) except -1:
-        if self.shared:
-            partition = 0
+    cdef int tell(self, FrameC* frame) except -1:
+        cdef unsigned int partition = 0 if self.shared else frame.partition
+        cdef void* state
         if partition < self.window.capacity and self.window.states[partition] is not NULL:
-            self.window.content(self.window.states[partition], NULL)
+            state = self.window.states[partition]
+            if self.window.content(state, NULL):
+                return self.enter_rest(state, frame)
+        return 0
+
+    cdef int enter_rest(self, void* state, FrameC* frame) except -1:
+        """Enter what the window holds already and has not sent yet, or not at all where sending it failed."""
+        cdef FoundC found = FoundC(NULL, 0, 0)
+        cdef EventC* slots[2]
+        cdef EventC** before = frame.slots
+        cdef Py_ssize_t i = 0, n
+        try:
+            self.window.content(state, &found)
+            n = found.size
+            while n and found.events[n - 1].group == 0:
+                n -= 1
+            while i < n and found.events[i].group:
+                i += 1
+            if i < n:
+                # Others came behind some that are missing: what an index finds is in the order of entering.
+                return refresh_held(self, frame)
+            # The event that searches stands in its slot, which the executors of a key may use for others.
+            frame.slots = slots
+            for i in range(n, found.size):
+                self.add(found.events[i], frame)
+        finally:
+            frame.slots = before
+            found_free(&found)
         return 0
 
     cdef int refresh(self, FrameC* frame) except -1:
@@ -332,7 +360,7 @@ cdef class IndexProbe(Searchable):
         if self.held.stale:
             refresh_held(self.held, frame)
         if self.held.tells:
-            self.held.tell(frame.partition)
+            self.held.tell(frame)
         if not key_of(self.probe, index.n_parts, NULL, frame, key):
             return 0
         if index.partitioned:

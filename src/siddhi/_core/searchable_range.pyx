@@ -52,19 +52,19 @@ cdef class RangeProbe(Searchable):
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef uint64_t low, high
+        cdef bint any_in_range
         cdef Py_ssize_t i, before = found.size
         cdef const ExecC* test = &self.condition.c
         cdef EventC* event
         if self.held.stale:
             refresh_held(self.held, frame)
-        if not self.range.find(NULL, frame, &low, &high):
-            if self.held.tells:
-                self.held.tell(frame.partition)
+        any_in_range = self.range.find(NULL, frame, &low, &high)
+        if self.held.tells:
+            self.held.tell(frame)
+        if not any_in_range:
             return 0
         if not self.collect(low, high, MIN_LIMIT + len(self.held) // 8):
             return self.scan.find(frame, found)
-        if self.held.tells:
-            self.held.tell(frame.partition)
         for i in range(self.n):
             event = self.arrivals[i].event
             if not self.calls_python:

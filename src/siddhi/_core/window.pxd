@@ -19,7 +19,8 @@ cdef class Window(Processor):
     cdef void close_state(self, void* state) noexcept
     cdef int write_state(self, void* state, SnapshotWriter writer) except -1
     cdef int read_state(self, void* state, SnapshotReader reader) except -1
-    # Adds what joins and queries find in it, in order. Batch windows are told with NULL that somebody has looked.
+    # Adds what joins and queries find in it, in order. Batch windows are told with NULL that somebody looks; they answer
+    # whether they hold events that the index of a join has not been sent (those have no number).
     cdef int content(self, void* state, FoundC* found) except -1
     cdef void close_all(self) noexcept
     cdef int64_t expiry_time(self) noexcept

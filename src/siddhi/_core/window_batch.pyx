@@ -5,6 +5,9 @@ The streaming forms let current events pass at once; a release then is the expir
 
 A function that the selection calls may send into the same window while a batch is on its way through the selection. What
 it sends is collected; what is full or due then is released when that batch is done.
+
+Joins find a batch as a whole as soon as the first of its events is on the way as CURRENT, as in Siddhi: what runs amid
+a release, a function or a query that feeds back behind a piece of ``batch(n)``, finds also what has not come out yet.
 """
 
 cimport cython
@@ -31,6 +34,7 @@ cdef struct BatchStateC:
     bint armed                     # timeBatch: a timer is on its way; none is while nothing is held
     bint releasing                 # a batch is on its way through the selection
     bint overdue                   # the timer came meanwhile
+    bint gaps                      # a batch that stays, before others, may not have come out to its end: something failed
     Py_ssize_t searched            # so many of the events that expire next have been looked at by a join or query
 
 
@@ -120,6 +124,8 @@ cdef class BatchWindow(Window):
         cdef QueueC batch
         cdef Py_ssize_t start = state.previous.size
         if self.accumulates:
+            if start > 0 and queue_at(&state.previous, start - 1).group == 0:
+                state.gaps = True
             while state.current.size:
                 queue_push(&state.previous, queue_pop(&state.current))
             return start
@@ -147,7 +153,14 @@ cdef class BatchWindow(Window):
         if found is not NULL:
             return queue_show(events, found)
         batch.searched = events.size
-        return 0
+        return self.has_unsent(batch, events)
+
+    cdef bint has_unsent(self, BatchStateC* state, QueueC* events) noexcept:
+        """Whether some of the events have not come out, as the numbers say that the index of a join gives them then."""
+        if state.gaps:
+            state.gaps = False
+            return True
+        return events.size > 0 and queue_at(events, events.size - 1).group == 0
 
     cdef void close_state(self, void* state) noexcept:
         queue_clear(&(<BatchStateC*> state).current, self.pool)
@@ -323,7 +336,8 @@ cdef class TimeBatchWindow(BatchWindow):
 @cython.no_gc_clear
 cdef class ChunkBatchWindow(BatchWindow):
     """``batch([n])``: each arriving chunk is a batch; with n it is cut into pieces of n, each released as its own chunk,
-    the expired batch going with the first piece. Inside a partition it sends no RESET: without expired events its
+    the expired batch going with the first piece. The batch that joins find is the chunk, whichever piece is out.
+    Inside a partition it sends no RESET: without expired events its
     aggregates go on from batch to batch, as recorded of Siddhi."""
 
     cdef Py_ssize_t length

@@ -32,7 +32,8 @@ cdef class ExternalTimeBatchWindow(Window):
 
     A release is one chunk: the batch before as EXPIRED (where somebody wants it, stamped with the largest time seen),
     RESET, the batch as CURRENT. With a timeout, what was collected is released when that long passed on the app's clock
-    since the last release; what comes later in the same period is released together with that once more.
+    since the last release; what comes later in the same period is released together with that once more. Joins find of
+    a batch what has come out: amid a release, where a function of the selection sends, that is a part of it.
 
     Args:
         position: of the long attribute with the time, in the window's records.
@@ -184,21 +185,16 @@ cdef class ExternalTimeBatchWindow(Window):
     cdef int pass_on(self, ExternalBatchStateC* state, bint keeps) except -1:
         """Send what was collected as CURRENT."""
         cdef EventC* event
-        cdef bint keep = False
         while state.current.size:
             event = queue_pop(&state.current)
             try:
-                self.next.process(event)
-                keep = keeps
-            except BaseException:
-                # Where the index of a join has entered it (given it a number), it is held all the same.
-                keep = keeps and event.group != 0
-                raise
-            finally:
-                if keep:
+                if keeps:
+                    # Before it is sent: the index of a join enters it then, and it is held also where that fails.
                     queue_push(&state.released, event)
-                else:
-                    release(self.pool, event)
+                    retain(self.pool, event)
+                self.next.process(event)
+            finally:
+                release(self.pool, event)
         return 0
 
     cdef int on_timer(self, int64_t when) except -1:

@@ -20,6 +20,9 @@ __all__ = ["EqualityLookup", "RangeLookup", "attribute_of", "lookup_text", "plan
 _HOLD_WHAT_CAME_OUT = frozenset(
     {"batch", "externalTime", "externalTimeBatch", "length", "lengthBatch", "time", "timeBatch", "timeLength"}
 )
+_LENGTHS = {"length": 0, "lengthBatch": 0, "timeLength": 1}
+"""Position of the number of events a window holds: of no more than 0 they pass, and are not held."""
+
 _MAX_PARTS = 8
 
 
@@ -84,8 +87,9 @@ def _holds_what_came_out(window: WindowPlan | None) -> bool:
     """Whether a window holds what has come out of it and not yet expired, in that order: then an index can follow it."""
     if window is None or window.window.native not in _HOLD_WHAT_CAME_OUT:
         return False
-    # A timeLength of no events lets them pass and neither holds them nor lets them expire.
-    length = window.arguments[1] if window.window.native == "timeLength" else None
+    position = _LENGTHS.get(window.window.native)
+    length = None if position is None else window.arguments[position]
+    # Where no event is held, none may be found, not even while it passes.
     return not (isinstance(length, Const) and int(length.value) <= 0)
 
 
