@@ -23,8 +23,8 @@ Row = tuple[str, int, tuple[Any, ...]]
 
 
 @extension.stream_function("kit:twice", args=(AttributeType.INT,), appends={"w": AttributeType.INT})
-def twice(v: int) -> tuple[int]:
-    return (2 * v,)
+def twice(v: int | None) -> tuple[int | None]:
+    return (None if v is None else 2 * v,)
 
 
 @extension.stream_processor("kit:second")
