@@ -128,6 +128,26 @@ def test_a_change_back_to_something_else_is_refused_although_it_was_gone_in_betw
     assert any("query 'sum' is not what it was" in told for told in again.refused)
 
 
+def test_what_was_gone_comes_back_under_another_name():
+    gone = fitted(slots(COUNT, SUM), slots(COUNT))
+    back = fitted(gone.slots, slots(COUNT, SUM))
+    assert back.refused == [
+        "query 'sum' was gone and comes back, which it can't as it was: it begins empty under another name"
+    ]
+    meanwhile = fitted(gone.slots, slots(COUNT, OTHER.replace("group by v", "group by k")))
+    assert meanwhile.refused == []
+    assert fitted(meanwhile.slots, slots(COUNT, SUM)).refused == back.refused
+    renamed = fitted(gone.slots, slots(COUNT, SUM.replace("'sum'", "'total'")))
+    assert (renamed.refused, renamed.changed) == ([], ["query 'total' is new"])
+
+
+def test_what_was_new_may_go_again():
+    more = fitted(slots(COUNT), slots(COUNT, SUM))
+    less = fitted(more.slots, slots(COUNT))
+    assert (less.refused, less.changed) == ([], ["query 'sum' is gone, and its state is left behind"])
+    assert fitted(less.slots, slots(COUNT, SUM)).refused
+
+
 def test_another_key_is_refused():
     keyed = "@info(name = 'count') from S select v, count() as n group by v insert into Counts;"
     fit = fitted(slots(COUNT), slots(keyed))

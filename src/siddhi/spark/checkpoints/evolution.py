@@ -175,8 +175,19 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
     earlier = [slot.fragment, *(text for text in slot.earlier if text not in (slot.fragment, island.fragment))]
     for text in earlier:
         refused += [reason for reason in _reasons(Fragment.from_json(text), now) if reason not in refused]
+    if not refused:
+        refused += _returning(slot, now)
     changed += _differences(Fragment.from_json(slot.fragment), now) if not refused else ()
     return replace(island, first=slot.first, shards=slot.shards, earlier=earlier)
+
+
+def _returning(slot: Slot, now: Fragment) -> Iterator[str]:
+    """What was gone and comes back: shards that had nothing to do meanwhile still hold what it kept, others do not."""
+    last = stateful_parts(Fragment.from_json(slot.fragment))
+    once = {name for text in slot.earlier for name in stateful_parts(Fragment.from_json(text))}
+    for name in stateful_parts(now):
+        if name in once and name not in last:
+            yield f"{name} was gone and comes back, which it can't as it was: it begins empty under another name"
 
 
 def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
