@@ -7,10 +7,11 @@ from importlib import metadata
 
 from siddhi.errors import SparkSetupError
 
-__all__ = ["FLOOR", "checkpoint_files", "require_spark", "spark_version", "version_tuple"]
+__all__ = ["FILE_MANAGER", "FLOOR", "checkpoint_files", "require_spark", "spark_version", "version_tuple"]
 
 FLOOR = (4, 0, 1)
 """The first PySpark whose stateful operators, timers and state reader serve."""
+FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 _INSTALL = "install it with: pip install 'siddhi[spark]'"
 _NEEDED = ("pyspark", "pyarrow", "pandas", "google.protobuf")
 
@@ -61,9 +62,13 @@ def require_spark() -> None:
         raise SparkSetupError(f"siddhi.spark needs pyspark {floor} or newer (below 5), not {have}; {_INSTALL}")
 
 
-def checkpoint_files() -> dict[str, str]:
-    """The setting by which checkpoints on a local disk are written without starting four processes for each file."""
+def checkpoint_files(*, quick: bool = True) -> dict[str, str]:
+    """The setting of who writes checkpoints: quick, without starting four processes for each file on a local disk, or Spark's own.
+
+    A batch that is run again must replace what its first attempt wrote. The quick one leaves that to the file system.
+    """
     package = "org.apache.spark.sql.execution.streaming"
     if spark_version() >= (4, 1):
         package += ".checkpointing"
-    return {"spark.sql.streaming.checkpointFileManagerClass": f"{package}.FileSystemBasedCheckpointFileManager"}
+    kind = "FileSystem" if quick else "FileContext"
+    return {FILE_MANAGER: f"{package}.{kind}BasedCheckpointFileManager"}

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from siddhi.spark._compat import checkpoint_files, require_spark
+from siddhi.spark._compat import FILE_MANAGER, checkpoint_files, require_spark
 from siddhi.spark.java import use_java
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SETTINGS", "local_session"]
 
+_LOCAL_FILES = "org.apache.hadoop.fs.LocalFileSystem"
 SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -29,6 +30,8 @@ SETTINGS: Mapping[str, str] = {
     # Where in Python a column was made: five calls to the JVM for each column, and the place is always inside siddhi.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+    # Hive's, which stands beside its jars, does not rename over a file that is there, and tells nobody.
+    "spark.hadoop.fs.file.impl": _LOCAL_FILES,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.log.level": "ERROR",
@@ -56,6 +59,18 @@ def local_session(
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName(app_name)
-    for name, value in {**SETTINGS, **checkpoint_files(), **(settings or {})}.items():
+    given = settings or {}
+    for name, value in {**SETTINGS, **checkpoint_files(), **given}.items():
         builder = builder.config(name, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    if FILE_MANAGER not in given and not _replaces_files(session):
+        for name, value in checkpoint_files(quick=False).items():
+            session.conf.set(name, value)
+    return session
+
+
+def _replaces_files(session: SparkSession) -> bool:
+    """Whether files are renamed over others; Java keeps the local file system that was asked for first, be it by a session that
+    was there before."""
+    system = session._jvm.org.apache.hadoop.fs.Path("file:///").getFileSystem(session._jsc.hadoopConfiguration())
+    return str(system.getClass().getName()) == _LOCAL_FILES

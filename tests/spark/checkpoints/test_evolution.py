@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 from siddhi.errors import SparkRunError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoints.evolution import Slot, fitted, slot_of
+from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted, slot_of
 from siddhi.spark.checkpoints.manifest import Manifest, agreed
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.streams.streaming import plan_streaming
@@ -241,9 +241,14 @@ def evolved(before: FakeStream, app: str) -> FakeStream:
     now = FakeStream(app, bound={"S"}, shards=before.shards, grace=before.grace, forget=before.forget)
     fit = fitted(old, slots_of(now))
     assert fit.refused == []
-    now.ranges = [ShardRange(fit.slots[place].first, fit.slots[place].accepted) for place in fit.places]
+    now.ranges = ranges(fit)
     now.handles, now.watermark, now.latest, now.found = before.handles, before.watermark, before.latest, before.found
     return now
+
+
+def ranges(fit: Fit) -> list[ShardRange]:
+    found = [fit.slots[place] for place in fit.places]
+    return [ShardRange(slot.first, slot.accepted, slot.left) for slot in found]
 
 
 def slots_of(stream: FakeStream) -> list[Slot]:
@@ -274,3 +279,35 @@ def test_a_stream_goes_on_with_its_state_and_new_queries(forget):
     for handle in retired:
         assert [value.held for value in handle.values.values()] == [None, None]
         assert not any((handle.maps["engine"].held, handle.maps["pending"].held, handle.timers))
+
+
+def test_one_query_takes_the_place_of_another_in_two_steps():
+    both = fitted(slots(COUNT), slots(COUNT, SUM))
+    fit = fitted(both.slots, slots(SUM))
+    assert (fit.refused, fit.changed) == ([], ["query 'count' is gone, and its state is left behind"])
+
+
+@pytest.mark.parametrize("forget", [True, False])
+def test_shards_that_had_no_rows_meanwhile_begin_empty(forget):
+    rows = [(n, "S", 10_000 + n, (f"k{n % 7}", n)) for n in range(40)]
+    first = FakeStream(STREAMS + COUNT, bound={"S"}, shards=8, grace=0, forget=forget)
+    first.batch(rows[:20])
+    first.batch([(20, "S", 20_000, ("k0", 0))])
+    was = slots_of(first)
+    apps = (COUNT + SUM, SUM)
+    stream, kept = first, was
+    for n, app in enumerate(apps):
+        now = FakeStream(STREAMS + app, bound={"S"}, shards=8, grace=0, forget=forget)
+        fit = fitted(kept, slots_of(now))
+        assert fit.refused == []
+        kept = fit.slots
+        now.ranges = ranges(fit)
+        now.handles, now.watermark, now.latest, now.found = (
+            stream.handles, stream.watermark, stream.latest, stream.found,
+        )  # fmt: skip
+        now.batch([(21 + n, "S", 21_000 + n, ("k0", 1))])  # the other keys rest
+        stream = now
+    stream.batch([(30 + n, "S", 30_000 + n, (f"k{n}", 5)) for n in range(7)])
+    stream.finish()
+    last = [row for row in stream.found["Sums"] if row[0] >= 30_000]
+    assert {key: total for _, key, total in last} == {f"k{n}": 5 if n else 7 for n in range(7)}

@@ -55,6 +55,13 @@ class Slot:
         """Fingerprints of the state that its shards may have."""
         return frozenset(Fragment.from_json(text).fingerprint for text in (self.fragment, *self.earlier))
 
+    @property
+    def left(self) -> frozenset[str]:
+        """Those of them of forms that have no element in common with this one: such shards begin empty."""
+        now = Fragment.from_json(self.fragment)
+        older = (Fragment.from_json(text) for text in self.earlier)
+        return frozenset(old.fingerprint for old in older if _is_apart(old, now))
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Slot:
         """What was written as JSON."""
@@ -174,11 +181,20 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
     now = Fragment.from_json(island.fragment)
     earlier = [slot.fragment, *(text for text in slot.earlier if text not in (slot.fragment, island.fragment))]
     for text in earlier:
-        refused += [reason for reason in _reasons(Fragment.from_json(text), now) if reason not in refused]
+        old = Fragment.from_json(text)
+        if text != slot.fragment and _is_apart(old, now):
+            continue  # of forms before the last one, everything may have gone
+        refused += [reason for reason in _reasons(old, now) if reason not in refused]
     if not refused:
         refused += _returning(slot, now)
     changed += _differences(Fragment.from_json(slot.fragment), now) if not refused else ()
     return replace(island, first=slot.first, shards=slot.shards, earlier=earlier)
+
+
+def _is_apart(old: Fragment, new: Fragment) -> bool:
+    """Whether both hold state, and have no element in common that does."""
+    before, now = stateful_parts(old), stateful_parts(new)
+    return bool(before and now) and before.keys().isdisjoint(now)
 
 
 def _returning(slot: Slot, now: Fragment) -> Iterator[str]:

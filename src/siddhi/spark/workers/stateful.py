@@ -47,10 +47,12 @@ class ShardRange:
     Attributes:
         first: the number of the first one.
         accepted: fingerprints of the forms of the island whose state they may have.
+        left: those of them whose state is left behind.
     """
 
     first: int
     accepted: frozenset[str] = frozenset()
+    left: frozenset[str] = frozenset()
 
 
 class IslandProcessor(StatefulProcessor):
@@ -201,15 +203,16 @@ class IslandProcessor(StatefulProcessor):
         program = self._programs[island]
         meta = self._meta.get()
         if meta is None:
-            shard = Shard(program)
-            shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
-            return KeptState(shard), 0
+            return self._begun(number, program, first), 0
         format_, plan, engine, version, _, token = meta
         known = plan == program.fingerprint or plan in self._ranges[island].accepted
         if format_ != LAYOUT_VERSION or not known:
             raise SparkRunError(
                 f"the state of shard {number} was written by siddhi {engine} for another form of {program.app}"
             )
+        if plan in self._ranges[island].left:
+            self._engine.clear()
+            return self._begun(number, program, first), version
         cached = _engines.take(self._query, number, token)
         if cached is not None:
             return cached, version
@@ -219,6 +222,11 @@ class IslandProcessor(StatefulProcessor):
         except CannotRestoreStateError as error:
             raise SparkRunError(f"shard {number} of {program.app}: {error}") from error
         return kept, version
+
+    def _begun(self, number: int, program: IslandProgram, first: pa.RecordBatch | int) -> KeptState:
+        shard = Shard(program)
+        shard.open(number, first if isinstance(first, int) else first.column(0)[0].as_py())
+        return KeptState(shard)
 
     def _store(self, kept: KeptState, number: int, version: int, watermark: int) -> None:
         program, token = kept.shard.program, new_token()

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from siddhi.errors import SparkRunError
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.worker import Kept
 
@@ -75,7 +76,7 @@ class WaitingRows:
                 continue
             batch = held.pop(number, None)
             if batch is None:
-                batch = unpacked(bytes(self._pending.getValue((number,))[0]))
+                batch = self._read(shard, number)
             self._pending.removeKey((number,))
             passed = pc.less(batch.column(0), watermark)
             if pc.all(passed).as_py():
@@ -132,6 +133,15 @@ class WaitingRows:
             held = self._timer.get()
             self._told[shard] = (None, []) if held is None else (held[0], _listed(bytes(held[1])))
         return self._told[shard]
+
+    def _read(self, shard: int, number: int) -> pa.RecordBatch:
+        written = self._pending.getValue((number,))
+        if written is None:
+            raise SparkRunError(
+                f"the checkpoint is damaged: rows that wait in shard {shard} are not there; are files of its state missing, or left "
+                "from another attempt at a batch?"
+            )
+        return unpacked(bytes(written[0]))
 
     def _write(self, data: bytes, batch: pa.RecordBatch) -> Chunk:
         bounds = pc.min_max(batch.column(0)).as_py()
