@@ -46,7 +46,7 @@ class Mapped:
         self.held = {}
 
     def getValue(self, key):  # noqa: N802
-        return self.held[key]
+        return self.held.get(key)
 
     def updateValue(self, key, value):  # noqa: N802
         self.held[key] = value

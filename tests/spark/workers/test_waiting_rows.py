@@ -10,6 +10,7 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
+from siddhi.errors import SparkRunError
 from siddhi.spark.workers.pack import packed
 from siddhi.spark.workers.waiting_rows import WaitingRows, in_order
 from tests.spark.streams.without_jvm import Handle, Mapped
@@ -118,3 +119,27 @@ def test_a_chunk_that_is_passed_in_part_leaves_the_rest_of_it():
     waiting = WaitingRows(pending, timer, handle, 1)
     waiting.rearm(0, rest, None, 14)
     assert timer.held is None
+
+
+def test_an_attempt_that_is_done_again_writes_the_same_state_in_whatever_order_its_rows_come():
+    chunks = [chunk_of(10, 10), chunk_of(15, 20), chunk_of(10, 10), chunk_of(40, 5)]
+    written = []
+    for query, order in (("one", [0, 1, 2, 3]), ("other", [3, 2, 1, 0])):
+        handle, pending = Handle(), Counted()
+        waiting = WaitingRows(pending, handle.getValueState("timer", ""), handle, 1)
+        waiting.add(query, 0, [chunks[n] for n in order])
+        first = dict(pending.held)
+        assert len(first) == 4  # equal ones, too
+        _, rest = waiting.split(query, 0, 18)
+        waiting.rearm(0, rest, None, None)
+        written.append((first, dict(pending.held), sorted(rest)))
+    assert written[0] == written[1]
+
+
+def test_rows_that_are_not_there_are_told_in_a_sentence():
+    handle, pending = Handle(), Counted()
+    waiting = WaitingRows(pending, handle.getValueState("timer", ""), handle, 1)
+    waiting.add("query", 7, [chunk_of(10, 10)])
+    pending.held.clear()
+    with pytest.raises(SparkRunError, match="the checkpoint is damaged: rows that wait in shard 7 are not there"):
+        WaitingRows(pending, waiting._timer, handle, 1).split("another worker", 7, 1000)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,11 @@ class WaitingRows:
         armed, chunks = self._state(shard)
         held = self._held(query, shard, chunks)
         fresh = []
+        taken = {number for number, _ in chunks}
         for data, batch in rows:
-            chunk = self._write(data, batch)
+            chunk = self._write(data, batch, taken)
             fresh.append(chunk)
+            taken.add(chunk[0])
             held[chunk[0]] = batch
         if fresh:
             at = min(first for _, first in fresh) + 1
@@ -70,6 +73,7 @@ class WaitingRows:
         held = self._held(query, shard, chunks)
         ready: list[pa.RecordBatch] = []
         rest: list[Chunk] = []
+        taken = {number for number, _ in chunks}
         for number, first in chunks:
             if first >= watermark:
                 rest.append((number, first))
@@ -84,9 +88,10 @@ class WaitingRows:
                 continue
             ready.append(batch.filter(passed))
             waiting = batch.filter(pc.invert(passed))
-            chunk = self._write(packed(waiting), waiting)
+            chunk = self._write(packed(waiting), waiting, taken)
             rest.append(chunk)
             held[chunk[0]] = waiting
+            taken.add(chunk[0])
         self._keep(query, shard, held)
         return (in_order(ready, self._ordering) if ready else None), rest
 
@@ -109,12 +114,12 @@ class WaitingRows:
             rows: that wait: (packed, first event time, last event time, how many); only the store gets them.
             at: when the timer is to fire (ms); no later than the watermark passes the first of them.
         """
-        chunks = []
+        chunks: dict[int, int] = {}
         for data, first, last, n in rows:
-            number = new_token()
+            number = _number(data, chunks)
             self._pending.updateValue((number,), (data, first, last, n))
-            chunks.append((number, first))
-        self._arm(shard, at, chunks)
+            chunks[number] = first
+        self._arm(shard, at, list(chunks.items()))
 
     def clear(self, shard: int, fired: int | None) -> None:
         """Forget the rows of a shard, and its timer.
@@ -143,9 +148,9 @@ class WaitingRows:
             )
         return unpacked(bytes(written[0]))
 
-    def _write(self, data: bytes, batch: pa.RecordBatch) -> Chunk:
+    def _write(self, data: bytes, batch: pa.RecordBatch, taken: Collection[int]) -> Chunk:
         bounds = pc.min_max(batch.column(0)).as_py()
-        number = new_token()
+        number = _number(data, taken)
         self._pending.updateValue((number,), (data, bounds["min"], bounds["max"], batch.num_rows))
         return number, bounds["min"]
 
@@ -170,6 +175,15 @@ class WaitingRows:
         elif (at, chunks) != (armed, before):
             self._timer.update((at, np.array(chunks, "<i8").tobytes()))
         self._told[shard] = (at, chunks)
+
+
+def _number(data: bytes, taken: Collection[int]) -> int:
+    """The number of a chunk: that of its bytes, so that an attempt at a batch which is done again writes the same state. Stores
+    may keep some of what the first attempt wrote, and some of what the next one did."""
+    number = int.from_bytes(blake2b(data, digest_size=8).digest(), "little") >> 2
+    while number in taken:
+        number += 1
+    return number
 
 
 def _listed(chunks: bytes) -> list[Chunk]:

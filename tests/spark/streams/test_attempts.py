@@ -1,0 +1,65 @@
+"""A batch that failed is done again: what its first attempt left in the checkpoint is replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.errors import SparkRunError
+from siddhi.spark.testing import oracle
+from tests.spark.trades import trades, write_files
+
+pytestmark = pytest.mark.spark
+APP = """define stream Trades (ts long, symbol string, price double, n int);
+@info(name = 'sums') from Trades select symbol, count() as c, sum(n) as s group by symbol insert into Out;
+"""
+ROWS = trades(400)
+
+
+class Flaky:
+    """A sink into files that fails after it has written some batches, once each."""
+
+    def __init__(self, folder: Path, failing: set[int]) -> None:
+        from siddhi.spark import FileSink
+
+        self.sink, self.failing = FileSink(str(folder)), failing
+
+    def __call__(self, frame, batch: int) -> None:
+        self.sink(frame, batch)
+        if batch in self.failing:
+            self.failing.discard(batch)
+            raise OSError("disk full")
+
+
+@pytest.mark.parametrize("failing", [{1}, {3}, {2, 4, 5}])
+def test_a_sink_that_failed_is_served_again(spark, tmp_path, failing):
+    from siddhi.spark import SparkRuntime
+
+    write_files(tmp_path / "in", ROWS, 5, 2000)
+    tries, failing = len(failing), set(failing)
+    for attempt in range(tries + 1):
+        runtime = SparkRuntime(APP, spark, shards=3)
+        rows = spark.readStream.schema("ts bigint, symbol string, price double, n int")
+        frame = rows.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
+        runtime.bind("Trades", frame, timestamp="ts", watermark="2 seconds", sequence=["n"])
+        sinks = {"Out": Flaky(tmp_path / "out", failing)}
+        if attempt < tries:
+            with pytest.raises(SparkRunError, match="disk full"):
+                runtime.finish(str(tmp_path / "checkpoint"), sinks)
+        else:
+            runtime.finish(str(tmp_path / "checkpoint"), sinks)
+    found = spark.read.parquet(str(tmp_path / "out")).select("symbol", "c", "s").collect()
+    whole = oracle(APP, [("Trades", row[0], row) for row in ROWS], ["Out"])["Out"]
+    assert sorted(map(tuple, found)) == sorted(tuple(values) for _, *values in whole)
+
+
+def test_the_session_replaces_files_that_are_there(spark, tmp_path):
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "new").write_text("new")
+    path = spark._jvm.org.apache.hadoop.fs.Path
+    system = path("file:///").getFileSystem(spark._jsc.hadoopConfiguration())
+    assert system.rename(path(str(tmp_path / "new")), path(str(tmp_path / "old")))
+    assert (tmp_path / "old").read_text() == "new"
