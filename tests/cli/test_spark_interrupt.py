@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 
 import pytest
@@ -16,6 +17,15 @@ def test_what_fails_there_fails_here() -> None:
         run_cancellable(fail, list)
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal: who is started in the background is told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_cancels_until_the_work_has_ended() -> None:
     asked = threading.Semaphore(0)
     ended = []

@@ -20,22 +20,25 @@ ROWS = trades(400)
 
 
 class Flaky:
-    """A sink into files that fails after it has written some batches, once each."""
+    """A sink into files that fails with some batches, once each: when their rows are there, before or after it has written them."""
 
-    def __init__(self, folder: Path, failing: set[int]) -> None:
+    def __init__(self, folder: Path, failing: set[int], written: bool) -> None:
         from siddhi.spark import FileSink
 
-        self.sink, self.failing = FileSink(str(folder)), failing
+        self.sink, self.failing, self.written = FileSink(str(folder)), failing, written
 
     def __call__(self, frame, batch: int) -> None:
-        self.sink(frame, batch)
-        if batch in self.failing:
-            self.failing.discard(batch)
+        fails = batch in self.failing
+        self.failing.discard(batch)
+        if self.written or not fails:
+            self.sink(frame, batch)
+        if fails:
+            frame.count()
             raise OSError("disk full")
 
 
-@pytest.mark.parametrize("failing", [{1}, {3}, {2, 4, 5}])
-def test_a_sink_that_failed_is_served_again(spark, tmp_path, failing):
+@pytest.mark.parametrize(("failing", "written"), [({3}, False), ({3}, True), ({3, 4}, False)])
+def test_a_sink_that_failed_is_served_again(spark, tmp_path, failing, written):
     from siddhi.spark import SparkRuntime
 
     write_files(tmp_path / "in", ROWS, 5, 2000)
@@ -44,8 +47,8 @@ def test_a_sink_that_failed_is_served_again(spark, tmp_path, failing):
         runtime = SparkRuntime(APP, spark, shards=3)
         rows = spark.readStream.schema("ts bigint, symbol string, price double, n int")
         frame = rows.option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "in"))
-        runtime.bind("Trades", frame, timestamp="ts", watermark="2 seconds", sequence=["n"])
-        sinks = {"Out": Flaky(tmp_path / "out", failing)}
+        runtime.bind("Trades", frame, timestamp="ts", watermark="9 seconds", sequence=["n"])
+        sinks = {"Out": Flaky(tmp_path / "out", failing, written)}
         if attempt < tries:
             with pytest.raises(SparkRunError, match="disk full"):
                 runtime.finish(str(tmp_path / "checkpoint"), sinks)
