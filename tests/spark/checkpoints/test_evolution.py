@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.errors import SparkRunError
+from siddhi.errors import ExtensionNotFoundError, SparkRunError
 from siddhi.planner import plan
+from siddhi.planner.fragments import Fragment
 from siddhi.query_compiler import parse
 from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted, slot_of
 from siddhi.spark.checkpoints.manifest import Manifest, agreed
@@ -229,8 +231,6 @@ def test_rows_wait_for_what_they_waited_for_where_two_take_them():
 
 
 def test_a_slot_survives_being_written():
-    from dataclasses import asdict
-
     (slot,) = slots(COUNT)
     assert Slot.from_json(asdict(slot)) == slot
 
@@ -248,7 +248,7 @@ def evolved(before: FakeStream, app: str) -> FakeStream:
 
 def ranges(fit: Fit) -> list[ShardRange]:
     found = [fit.slots[place] for place in fit.places]
-    return [ShardRange(slot.first, slot.accepted, slot.left) for slot in found]
+    return [ShardRange(slot.first, slot.accepted, frozenset(slot.left)) for slot in found]
 
 
 def slots_of(stream: FakeStream) -> list[Slot]:
@@ -285,6 +285,43 @@ def test_one_query_takes_the_place_of_another_in_two_steps():
     both = fitted(slots(COUNT), slots(COUNT, SUM))
     fit = fitted(both.slots, slots(SUM))
     assert (fit.refused, fit.changed) == ([], ["query 'count' is gone, and its state is left behind"])
+
+
+REF = "define table Ref (k string, f int);"
+JOINED = (
+    "@info(name = 'joined') from S#window.length(2) join Ref on S.k == Ref.k select S.k, sum(v * f) as n insert into J;"
+)
+ALSO = JOINED.replace("'joined'", "'also'")
+
+
+def test_a_table_that_is_read_only_is_nothing_in_common():
+    first = slots(REF, JOINED)
+    second = fitted(first, slots(REF, JOINED, ALSO))
+    third = fitted(second.slots, slots(REF, ALSO))
+    assert (third.refused, third.changed) == ([], ["query 'joined' is gone, and its state is left behind"])
+    assert third.slots[0].left == [Fragment.from_json(first[0].fragment).fingerprint]
+
+
+def test_a_table_that_is_read_only_may_go_and_come_back():
+    gone = fitted(slots(REF, LENGTH, JOINED), slots(LENGTH))
+    assert gone.changed == ["query 'joined' is gone, and its state is left behind"]
+    back = fitted(gone.slots, slots(REF, LENGTH, ALSO))
+    assert (back.refused, back.changed) == ([], ["query 'also' is new"])
+
+
+def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
+    """Extensions that an earlier one used may be there no more."""
+
+    def missing(*_, **__):
+        raise ExtensionNotFoundError("no function is called 'my:twice'")
+
+    gone = Slot.from_json(json.loads(json.dumps(asdict(fitted(slots(COUNT, SUM), slots(COUNT)).slots[0]))))
+    for module in ("siddhi.spark.checkpoints.evolution", "siddhi.planner.compatibility"):
+        monkeypatch.setattr(f"{module}.stateful_parts", missing)
+    fit = fitted([gone], slots(COUNT))
+    assert (fit.refused, fit.changed, fit.slots) == ([], [], [gone])
+    (told,) = fitted([gone], slots(COUNT, OTHER.replace("group by v", "group by k"))).refused
+    assert told.startswith("what it was can't be told: no function is called 'my:twice'")
 
 
 @pytest.mark.parametrize("forget", [True, False])

@@ -6,7 +6,7 @@ it that hold state were before; what is new gets a slot behind the others, and a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,8 @@ class Slot:
         fragment: the part of the app, as JSON.
         earlier: fragments of earlier forms: a shard that had nothing to do since still has the state of one of them.
         retired: nothing runs there any more.
+        left: fingerprints of those that have no element in common with a form since: such shards begin empty.
+        gone: what once held state there and left, by kind and name.
     """
 
     names: list[str]
@@ -49,23 +51,18 @@ class Slot:
     fragment: str
     earlier: list[str]
     retired: bool = False
+    left: Sequence[str] = ()
+    gone: Sequence[str] = ()
 
     @property
     def accepted(self) -> frozenset[str]:
         """Fingerprints of the state that its shards may have."""
         return frozenset(Fragment.from_json(text).fingerprint for text in (self.fragment, *self.earlier))
 
-    @property
-    def left(self) -> frozenset[str]:
-        """Those of them of forms that have no element in common with this one: such shards begin empty."""
-        now = Fragment.from_json(self.fragment)
-        older = (Fragment.from_json(text) for text in self.earlier)
-        return frozenset(old.fingerprint for old in older if _is_apart(old, now))
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Slot:
         """What was written as JSON."""
-        return cls(**{name: data[name] for name in cls.__slots__})
+        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,30 +177,47 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
         return replace(slot, names=island.names, text=island.text)
     now = Fragment.from_json(island.fragment)
     earlier = [slot.fragment, *(text for text in slot.earlier if text not in (slot.fragment, island.fragment))]
+    left = list(slot.left)
     for text in earlier:
         old = Fragment.from_json(text)
-        if text != slot.fragment and _is_apart(old, now):
-            continue  # of forms before the last one, everything may have gone
+        if old.fingerprint in left:
+            continue
+        if text != slot.fragment and _is_apart(old, now):  # of forms before the last one, everything may have gone
+            left.append(old.fingerprint)
+            continue
         refused += [reason for reason in _reasons(old, now) if reason not in refused]
-    if not refused:
-        refused += _returning(slot, now)
-    changed += _differences(Fragment.from_json(slot.fragment), now) if not refused else ()
-    return replace(island, first=slot.first, shards=slot.shards, earlier=earlier)
+    if refused:
+        return slot
+    last, kept = _kept(Fragment.from_json(slot.fragment)), _kept(now)
+    # Shards that had nothing to do meanwhile still hold what it kept, others do not.
+    refused += [
+        f"{name} was gone and comes back, which it can't as it was: it begins empty under another name"
+        for name in kept
+        if name in slot.gone
+    ]
+    changed += [f"{name} is new" for name in kept if name not in last]
+    changed += [f"{name} is gone, and its state is left behind" for name in last if name not in kept]
+    gone = [*slot.gone, *(name for name in last if name not in kept)]
+    return replace(island, first=slot.first, shards=slot.shards, earlier=earlier, left=left, gone=gone)
+
+
+def _kept(part: Fragment) -> list[str]:
+    """What holds state in the shards of a part, by kind and name: what is read only is given to them at each start.
+
+    Raises:
+        SiddhiAppError: an extension is there no more.
+    """
+    given = {f"table '{table}'" for table in part.tables} | {f"query 'fill {table}'" for table in part.fills}
+    return [name for name in stateful_parts(part) if name not in given]
 
 
 def _is_apart(old: Fragment, new: Fragment) -> bool:
     """Whether both hold state, and have no element in common that does."""
-    before, now = stateful_parts(old), stateful_parts(new)
-    return bool(before and now) and before.keys().isdisjoint(now)
-
-
-def _returning(slot: Slot, now: Fragment) -> Iterator[str]:
-    """What was gone and comes back: shards that had nothing to do meanwhile still hold what it kept, others do not."""
-    last = stateful_parts(Fragment.from_json(slot.fragment))
-    once = {name for text in slot.earlier for name in stateful_parts(Fragment.from_json(text))}
-    for name in stateful_parts(now):
-        if name in once and name not in last:
-            yield f"{name} was gone and comes back, which it can't as it was: it begins empty under another name"
+    try:
+        before, now = _kept(old), _kept(new)
+    except SiddhiAppError:
+        return False  # why will be told
+    return bool(before and now) and set(before).isdisjoint(now)
 
 
 def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
@@ -211,12 +225,6 @@ def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
         return told_by_queries(can_restore(old, new), old, new)
     except SiddhiAppError as error:  # an extension that is there no more
         return (f"what it was can't be told: {error.message}",)
-
-
-def _differences(old: Fragment, new: Fragment) -> Iterator[str]:
-    before, now = stateful_parts(old), stateful_parts(new)
-    yield from (f"{name} is new" for name in now if name not in before)
-    yield from (f"{name} is gone, and its state is left behind" for name in before if name not in now)
 
 
 def _listed(names: Sequence[str]) -> str:

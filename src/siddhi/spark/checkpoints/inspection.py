@@ -123,7 +123,7 @@ class CheckpointState:
         if texts:
             number += number_of_key(self._spark, texts, slot.shards)
         for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch, numbers=[number]):
-            if not stored.pieces:
+            if not stored.pieces or stored.fingerprint in slot.left:
                 continue  # rows wait in it, and that is all
             with readable(stored, slot):
                 runtime.restore_pieces(stored.pieces)

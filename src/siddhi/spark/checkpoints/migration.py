@@ -98,7 +98,7 @@ def split_shards(
         # What is split has been through an engine of the island as it is now.
         fingerprint = shard.fingerprint if len(children) == 1 else Fragment.from_json(now.fragment).fingerprint
         with readable(shard, before):
-            pieces = _split_state(spark, now, shard.pieces, children)
+            pieces = _split_state(spark, now, {} if shard.fingerprint in before.left else shard.pieces, children)
         for child in children:
             mine = waiting.get(child, [])
             held = pieces.get(child, {})

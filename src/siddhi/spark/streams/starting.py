@@ -89,7 +89,7 @@ class Starter:
         asked = self._manifest(checkpoint, streaming_plan, partitions)
         manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
-        ranges = tuple(ShardRange(slot.first, slot.accepted, slot.left) for slot in slots)
+        ranges = tuple(ShardRange(slot.first, slot.accepted, frozenset(slot.left)) for slot in slots)
         was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)
         if before is not None and not evolve:
             refuse_lost_rows(self.spark, checkpoint, before, manifest)
