@@ -122,6 +122,17 @@ def test_the_time_zone_is_a_property_of_the_system() -> None:
             plan(app, properties=properties)
 
 
+def test_the_app_says_its_time_zone_before_the_system_does() -> None:
+    text = f"{STREAM} define aggregation A from S select sum(i) as t aggregate every hour ... year;"
+    app = parse(f"@app:aggTimeZone('America/New_York') {text}")
+    for properties in ({}, {"aggTimeZone": "Asia/Colombo"}):
+        assert plan(app, properties=properties).aggregations["A"].zone == "America/New_York"
+    for annotation in ("('Mars/Olympus')", "('../etc')", "", "('GMT', 'UTC')", "(zone = 'GMT')"):
+        with pytest.raises(SiddhiAppError, match="time zone") as caught:
+            plan(parse(f"\n @app:aggTimeZone{annotation} {text}"))
+        assert caught.value.line == 2
+
+
 def test_nodes_that_share_an_aggregation_are_told_apart() -> None:
     definition = "@store(type = 'rdbms', url = 'sqlite://') define aggregation A from S select sum(i) as t aggregate by l every sec, min;"
     app = parse(f"{STREAM} {definition}")

@@ -77,6 +77,14 @@ def test_a_query_with_its_streams() -> None:
     assert "query_2" in found.text
 
 
+def test_the_time_zone_goes_with_aggregations_alone() -> None:
+    whole = plan(parse(f"@app:aggTimeZone('Asia/Colombo') {APP}"))
+    kept = fragment(whole, ["PerSecond"])
+    assert plan(parse(kept.text)).aggregations["PerSecond"].zone == "Asia/Colombo"
+    assert kept.fingerprint != fragment(plan(parse(APP)), ["PerSecond"]).fingerprint
+    assert fragment(whole, ["clean"]).text == fragment(plan(parse(APP)), ["clean"]).text
+
+
 def test_inner_queries_windows_and_aggregations_come_with_who_uses_them() -> None:
     assert part("outer").names == ("anonymous-1", "outer")
     assert part("last").names == ("Last", "last")

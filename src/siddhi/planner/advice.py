@@ -37,6 +37,7 @@ _ANNOTATIONS = (
     "app:playback",
     "app:statistics",
     "app:partialMatches",
+    "app:aggTimeZone",
     "async",
     "OnError",
     "info",

@@ -9,6 +9,7 @@ from siddhi.planner.aggregations_incremental import Base, at_positions, base_tex
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.planner.aggregations_purge import plan_purge
 from siddhi.planner.aggregations_store import SHARD, plan_shard, plan_stores
+from siddhi.planner.aggregations_zone import system_zone
 from siddhi.planner.annotations import only
 from siddhi.planner.expressions import Attr
 from siddhi.planner.handlers import plan_handlers
@@ -89,7 +90,7 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
         attributes=(TIMESTAMP, *(output.attribute for output in stored.outputs)),
         durations=durations,
         tables=tables,
-        zone=_zone(catalog, definition),
+        zone=catalog.time_zone or system_zone(catalog.properties, definition),
         purge=plan_purge(definition, durations),
         shard=shard,
         extended=stored.extended,
@@ -114,21 +115,6 @@ def _check_annotations(definition: AggregationDefinition) -> None:
             key if key.span is not None else definition,
             "its rows are told apart by bucket and group",
         )
-
-
-def _zone(catalog: Catalog, definition: AggregationDefinition) -> str:
-    zone = catalog.properties.get("aggTimeZone", "GMT")
-    if zone not in ("GMT", "UTC"):
-        # Few apps have another one, and the time zones take their time to load.
-        from zoneinfo import ZoneInfo
-
-        try:
-            ZoneInfo(zone)
-        except (KeyError, ValueError, OSError):
-            raise creation_error(
-                "E325", f"the property aggTimeZone names no time zone: '{zone}'", definition, "such as 'Asia/Colombo'"
-            ) from None
-    return zone
 
 
 def _input(catalog: Catalog, definition: AggregationDefinition) -> tuple[SourceScope, SingleInputPlan]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry, shared_registry
+from siddhi.planner.aggregations_zone import app_zone
 from siddhi.planner.annotations import only
 from siddhi.planner.app_annotations import plan_app_annotations
 from siddhi.planner.batches import plan_batches
@@ -39,7 +40,8 @@ def plan(
         app: the app.
         registry: the extensions it may use; None: those of the process.
         source: the app's text for error messages, where the app does not carry it.
-        properties: settings of the system it runs in; ``aggTimeZone`` is where the buckets of aggregations begin (GMT).
+        properties: settings of the system it runs in; ``aggTimeZone`` is where the buckets of aggregations begin
+            (GMT) unless the app says it.
         config: references and settings of extensions.
 
     Returns:
@@ -62,6 +64,7 @@ def _plan(
     catalog = Catalog(registry, _filled(app), properties, config)
     catalog.app_is_named = settings.name is not None
     catalog.partial_matches = app_limit(app.annotations, app)
+    catalog.time_zone = app_zone(app.annotations, app)
     plan_definitions(app, catalog)
     names = _Names(app)
     executions: list[QueryPlan | PartitionPlan] = []

@@ -79,6 +79,8 @@ class Catalog:
         """Whether the app says its name; another one is made up, anew each time."""
         self.partial_matches = PartialMatches()
         """How many partial matches a pattern may hold where it does not say itself."""
+        self.time_zone: str | None = None
+        """Where the buckets of aggregations begin, if the app says so; otherwise the system does."""
         self.warnings: list[str] = []
         """What the app uses although it should not."""
         self._anonymous = 0

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from siddhi.planner.aggregations_zone import ZONE
 from siddhi.planner.elements import AppElement, app_elements, named_executions
 from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, StreamPlan
 from siddhi.query_api.annotation import Annotation, Element, find_annotation
@@ -185,7 +186,8 @@ class _Builder:
         )
 
     def _annotations(self) -> Iterable[Annotation]:
-        found = (find_annotation(self.plan.app.annotations, name) for name in _KEPT)
+        kept = (*_KEPT, ZONE) if self.owned & self.plan.aggregations.keys() else _KEPT
+        found = (find_annotation(self.plan.app.annotations, name) for name in kept)
         return [annotation for annotation in found if annotation is not None]
 
     def _inputs(self) -> list[str]:

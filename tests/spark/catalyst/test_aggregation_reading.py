@@ -96,6 +96,21 @@ def test_what_explain_says_runs_is_what_is_read(spark, text, options, shown):
 
 
 @pytest.mark.spark
+def test_buckets_begin_where_the_app_says(spark):
+    from siddhi.spark import SparkRuntime
+
+    zone = "@app:aggTimeZone('America/New_York')"
+    app = f"{zone} {STREAMS} define aggregation G from S select a, sum(q) as total group by a {EVERY}"
+    runtime = SparkRuntime(app, spark, shards=5)
+    assert "its buckets begin in America/New_York" in runtime.explain()
+    bind_rows(runtime, spark, rows())
+    for per in ("hours", "days", "months"):
+        want = read(app, per)
+        assert {time // 3_600_000 % 24 for time, *_ in want} <= ({4, 5} if per != "hours" else set(range(24)))
+        assert differences(want, [tuple(row) for row in runtime.aggregation("G", per=per).collect()]) is None, per
+
+
+@pytest.mark.spark
 @pytest.mark.filterwarnings("ignore:.* runs? on one shard")
 @pytest.mark.parametrize("prefer", ["native", "engine"])
 def test_an_aggregation_of_what_the_engine_puts_out(spark, prefer):
