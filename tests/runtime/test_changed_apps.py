@@ -301,6 +301,27 @@ def test_when_rows_of_an_aggregation_are_purged_may_change(before, now):
         assert sorted(row.data for row in rows) == [("a", 12), ("b", 1)]
 
 
+def test_the_time_zone_of_buckets_may_change_where_all_zones_begin_them_together():
+    zone = "@app:aggTimeZone('Asia/Colombo') "
+    hours = AGGREGATION.format("").replace("min", "hour")
+    for before, now in ((hours, zone + hours), (zone + hours, hours)):
+        with running(now) as runtime:
+            with pytest.raises(
+                CannotRestoreStateError, match=r"aggregation 'G' (.|\n)*[+-]buckets begin in Asia/Colombo"
+            ):
+                runtime.restore(taken(before))
+            assert runtime.query("from G within 0L, 5000L per 'sec' select k, total") == []
+    for before, now in (
+        (AGGREGATION.format(""), zone + AGGREGATION.format("")),
+        (hours, "@app:aggTimeZone('UTC') " + hours),
+        (zone + hours, zone + hours),
+    ):
+        with running(now) as runtime:
+            runtime.restore(taken(before))
+            rows = runtime.query("from G within 0L, 5000L per 'sec' select k, total")
+            assert sorted(row.data for row in rows) == [("a", 2), ("b", 1)]
+
+
 # --- queries without names
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from siddhi.planner.aggregations_plan import AggregationPlan, AggregationReadPlan, OutputKind
 from siddhi.planner.expression_text import expression_text
 from siddhi.planner.problems import schema_text
+from siddhi.query_api.definition import Duration
 
-__all__ = ["aggregation_lines", "kept_lines", "reading_text"]
+__all__ = ["aggregation_lines", "kept_lines", "reading_text", "zone_lines"]
 
 _STEP = "  "
 
@@ -46,6 +47,12 @@ def kept_lines(plan: AggregationPlan) -> Iterator[str]:
     for base in plan.base_values:
         of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
         yield f"keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
+
+
+def zone_lines(plan: AggregationPlan) -> Iterator[str]:
+    """``buckets begin in Asia/Colombo``; nothing where that is GMT, or the buckets begin together everywhere."""
+    if plan.zone not in ("GMT", "UTC") and not {*plan.durations} <= {Duration.SECONDS, Duration.MINUTES}:
+        yield f"buckets begin in {plan.zone}"
 
 
 def reading_text(plan: AggregationReadPlan, labels: Mapping[int, str]) -> str:

@@ -1,7 +1,8 @@
 """What an app says about each of its elements: state fits what says the same.
 
 That is its text, without what tunes it and holds no state (``@purge``), the attributes of the streams, tables and windows
-it names, the bodies of the script functions it calls, and what incremental aggregators of extensions keep.
+it names, the bodies of the script functions it calls, what incremental aggregators of extensions keep, and the time
+zone in which buckets begin.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
-from siddhi.planner.aggregations_explain import kept_lines
+from siddhi.planner.aggregations_explain import kept_lines, zone_lines
 from siddhi.planner.nodes import NamedWindowPlan, PartitionPlan, Plan, StreamPlan, TablePlan
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import AggregationDefinition, FunctionDefinition
@@ -46,9 +47,8 @@ class Statements:
         ]
         self.attributes = {part.id: _attribute_line(part) for part in parts}
         self._kept = {
-            aggregation.id: [*kept_lines(aggregation)]
+            aggregation.id: [*(kept_lines(aggregation) if aggregation.extended else ()), *zone_lines(aggregation)]
             for aggregation in plan.aggregations.values()
-            if aggregation.extended
         }
         self._scripts = {
             definition.id: to_siddhiql(definition)
