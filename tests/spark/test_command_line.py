@@ -243,6 +243,28 @@ def test_what_is_told_before_spark_starts(tmp_path, monkeypatch, given, error, m
     assert message in told.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("from Trades#window.time(3 sec) select avg(price) as mean insert into Means;", "line 2, column 0"),
+        ("from Trades#window.time(3 sec) select symbol, avg(price) as mean group by symbol insert into Means;", None),
+    ],
+)
+def test_strict_refuses_what_runs_on_one_shard(tmp_path, text, place):
+    app = tmp_path / "app.siddhi"
+    app.write_text(f"define stream Trades (symbol string, price double);\n{text}")
+    result = CliRunner().invoke(siddhi, ["run", str(app), "--engine", "spark", "--explain", "--strict"])
+    if place is None:
+        assert (result.exit_code, "64 shards" in result.output) == (0, True)
+    else:
+        assert result.exit_code == 1
+        assert place in result.output
+        assert "query_1 runs on one shard" in result.output
+        assert "hint: partition by a key" in result.output
+    without = CliRunner().invoke(siddhi, ["run", str(app), "--engine", "spark", "--explain"])
+    assert without.exit_code == 0
+
+
 SINK = "@sink(type='file', file.uri='{}', @map(type='csv')) define stream Dear (symbol string, price double);"
 SOURCE = (
     "@source(type='file', file.uri='{}', timestamp='ts', @map(type='csv')) define stream More (ts long, price double);"

@@ -103,6 +103,11 @@ Exit codes:
     show_default=True,
     help="Spark: what happens to a stream's rows behind the watermark; 'side' puts them out as STREAM__late.",
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Spark: refuse an app of which something would run on one shard, or come out otherwise where work is done again.",
+)
 @click.option("--explain", is_flag=True, help="Spark: print what would run where, and stop.")
 @click.option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
 @click.pass_context
@@ -127,6 +132,7 @@ def run(
     evolve: bool,
     reopen: bool,
     late: LatePolicy,
+    strict: bool,
     explain: bool,
     quiet: bool,
 ) -> None:
@@ -154,6 +160,7 @@ def run(
             evolve,
             reopen,
             late,
+            strict,
             explain,
             quiet,
         )
@@ -189,7 +196,7 @@ _OF_STREAMS = ("trigger", "finish", "evolve", "reopen", "late")
 
 
 def _refuse_options_of_spark(context: click.Context) -> None:
-    for name in ("binds", "master", "shards", "end_of_input", "checkpoint", *_OF_STREAMS, "explain"):
+    for name in ("binds", "master", "shards", "end_of_input", "checkpoint", *_OF_STREAMS, "strict", "explain"):
         if _is_given(context, name):
             option = "bind" if name == "binds" else name.replace("_", "-")
             raise click.UsageError(f"--{option} goes with --engine spark")

@@ -56,6 +56,7 @@ class SparkRun:
     evolve: bool
     reopen: bool
     late: LatePolicy
+    strict: bool
     explain: bool
     quiet: bool
 
@@ -190,7 +191,14 @@ def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) 
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            runtime = kind(text, spark, shards=wanted.shards, end_of_input=wanted.end_of_input, late=wanted.late)
+            runtime = kind(
+                text,
+                spark,
+                shards=wanted.shards,
+                end_of_input=wanted.end_of_input,
+                late=wanted.late,
+                strict=wanted.strict,
+            )
         except SiddhiError as error:
             raise AppRefused(str(error)) from error
     if spark is None:
