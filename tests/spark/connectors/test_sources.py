@@ -206,6 +206,15 @@ def test_columns_that_can_not_be_meant_by_their_names_are_told(spark):
             runtime.bind("S", frame, **wrong)
 
 
+def test_times_and_sequences_may_have_any_name(spark):
+    from siddhi.spark import SparkRuntime
+
+    runtime = SparkRuntime(ROWS + IN_ORDER, spark)
+    frame = spark.sql("select id as n, 0L as ts, 7L as `at ``.0`, -id as `a.``b` from range(3)")
+    runtime.bind("S", frame, timestamp="at `.0", sequence=["a.`b"])
+    assert [tuple(row) for row in runtime.output("O", meta=True).collect()] == [(2, 2, 7), (1, 3, 7), (0, 1, 7)]
+
+
 def test_a_time_without_zone_is_warned_of(spark):
     from siddhi.spark import SparkRuntime
 

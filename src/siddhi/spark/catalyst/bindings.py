@@ -134,7 +134,7 @@ def with_times(frame: DataFrame, column: str, what: str) -> DataFrame:
     if not frame.schema[column].nullable:
         return frame
     message = F.lit(f"{what}: a row has no event time in column '{column}'")
-    missing = F.col(f"`{column}`").isNull()
+    missing = _column(column).isNull()
     return frame.where(F.when(missing, F.raise_error(message).cast("boolean")).otherwise(F.lit(True)))
 
 
@@ -149,7 +149,7 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
         raise ValueError(f"{what} can't be bound: there is no column '{column}'{did_you_mean(column, fields)}")
     for told in _ambiguous(frame, column):
         raise ValueError(f"{what} can't be bound: {told}")
-    kind, value = fields[column].dataType, F.col(f"`{column}`")
+    kind, value = fields[column].dataType, _column(column)
     if isinstance(kind, T.TimestampType):
         millis = F.unix_millis(value)
     elif isinstance(kind, T.TimestampNTZType):
@@ -179,7 +179,7 @@ def tells_case(spark: SparkSession) -> bool:
 
 def event_timestamp(frame: DataFrame, column: str) -> Column:
     """Event time as Spark's timestamp, for a watermark."""
-    value = F.col(f"`{column}`")
+    value = _column(column)
     if isinstance(frame.schema[column].dataType, _INTEGRAL):
         return F.timestamp_millis(value.cast("bigint"))
     return value.cast("timestamp")
@@ -197,10 +197,16 @@ def bound(binding: Binding, attributes: Sequence[Attribute], *, source: int, seq
     time = event_time(frame, binding.timestamp, f"stream '{binding.stream}'").alias(TIME)
     if binding.sequence:
         # Nulls go first, in batch and in streams.
-        order = [F.coalesce(F.col(f"`{name}`").cast("bigint"), F.lit(_FIRST)) for name in binding.sequence]
+        order = [F.coalesce(_column(name).cast("bigint"), F.lit(_FIRST)) for name in binding.sequence]
     else:
         # Arbitrary, but the same at every retry, and in every engine that is given the rows in this order.
         order = [F.xxhash64(*(F.col(f"`{a.name}`").cast(SPARK_TYPES[a.type]) for a in attributes))]
     order += [F.lit(0).cast("bigint")] * (sequence - len(order))
     named = [column.alias(f"{SEQUENCE}{n}") for n, column in enumerate(order)]
     return Base(frame.select(*columns, time, *named), source, sequence)
+
+
+def _column(name: str) -> Column:
+    """A column of a frame, whatever signs are in its name."""
+    quoted = name.replace("`", "``")
+    return F.col(f"`{quoted}`")
