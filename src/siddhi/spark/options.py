@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from siddhi.spark.streams.spans import interval_ms
+from siddhi.spark.spans import interval_ms
 from siddhi.spark.workers.late import LATE_POLICIES
 
 __all__ = ["check_options"]

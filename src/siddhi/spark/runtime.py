@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import DefinitionNotExistError, did_you_mean
 from siddhi.planner import Plan, plan
-from siddhi.planner.nodes import StreamOrigin
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.aggregation_reading import island_of, read_from_island
 from siddhi.spark.catalyst.aggregations import aggregated, duration_of
-from siddhi.spark.catalyst.bindings import (
-    Binding,
-    check_columns,
-    check_kinds,
-    check_sequence,
-    event_time,
-    in_session_zone,
-    tells_case,
-    with_times,
-)
+from siddhi.spark.catalyst.bindings import tells_case
 from siddhi.spark.catalyst.bound_tables import BoundTables
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import BatchLowering, Settings, release_all
 from siddhi.spark.checkpoints.inspection import CheckpointState
 from siddhi.spark.checkpoints.resharding import migrate
-from siddhi.spark.connectors.annotated import (
-    Connector,
-    connectors_of,
-    foreign_of,
-    refuse_connector,
-    refuse_foreign,
-    without_connectors,
-)
+from siddhi.spark.connectors.annotated import connectors_of, foreign_of, refuse_foreign, without_connectors
 from siddhi.spark.connectors.apart import refuse_sinks_in_sources
+from siddhi.spark.connectors.bound_streams import BoundStreams
 from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks, require_callable, require_replaceable
-from siddhi.spark.connectors.sources import declared_binding
 from siddhi.spark.failures import run_errors
 from siddhi.spark.layout.added_columns import require_no_timestamp
 from siddhi.spark.layout.explain import explain_layout
@@ -51,7 +33,6 @@ from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, require_running, warnings_of
 from siddhi.spark.options import check_options
 from siddhi.spark.streams.query import Sink, SparkQuery
-from siddhi.spark.streams.spans import interval_ms
 from siddhi.spark.streams.starting import Starter
 from siddhi.spark.workers.late import LatePolicy
 
@@ -115,7 +96,7 @@ class SparkRuntime:
         self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush")
         self._strict = strict
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
-        self._bindings: dict[str, Binding] = {}
+        self._streams = BoundStreams(spark, model, self._plan, self._connectors, self._foreign)
         layout = self._layout(streaming=False)
         refuse(self._plan, layout, flush=self._settings.flush, tells_case=tells_case(spark))
         self._told: set[str] = set()
@@ -140,7 +121,7 @@ class SparkRuntime:
         return explain_layout(self._plan, self._layout(streaming=streaming), self._settings.shards)
 
     def _layout(self, *, streaming: bool) -> Layout:
-        key = streaming, frozenset(self._bindings)
+        key = streaming, frozenset(self._streams.bindings)
         if key not in self._layouts:
             self._layouts[key] = cut(
                 self._plan,
@@ -193,42 +174,9 @@ class SparkRuntime:
         """
         require_running(self._spark)
         self._require_stream(stream)
-        what = f"stream '{stream}'"
-        if isinstance(sequence, str):
-            raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
-        if timestamp is None:
-            raise TypeError(f"{what} can't be bound: timestamp is the name of the column of event time, not None")
-        check_kinds(what, frame, timestamp=timestamp, watermark=watermark, max_idle=max_idle)
-        for name in sequence:
-            check_kinds(what, frame, sequence=name)
-        self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
-
-    def _bind(self, binding: Binding) -> None:
-        stream, frame, what = binding.stream, binding.frame, f"stream '{binding.stream}'"
-        found = self._plan.streams[stream]
-        if found.origin is StreamOrigin.TRIGGER:
-            raise ValueError(f"'{stream}' is a trigger: the clock fills it")
-        check_columns(what, frame, found.attributes)
-        check_sequence(what, frame, binding.sequence)
-        event_time(frame, binding.timestamp, what)
-        if in_session_zone(frame, binding.timestamp) and what not in self._told:
-            self._told.add(what)
-            zone = self._spark.conf.get("spark.sql.session.timeZone")
-            warnings.warn(
-                f"{what}: column '{binding.timestamp}' is a TIMESTAMP_NTZ, which is read in the session's zone, {zone}: a "
-                "TIMESTAMP says which instant it is",
-                stacklevel=3,
-            )
-        for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
-            if text is not None:
-                try:
-                    interval_ms(self._spark, text)
-                except ValueError as error:
-                    raise ValueError(f"{what} can't be bound: {name}: {error}") from error
-        others = [binding.frame.isStreaming for binding in self._bindings.values()]
-        if others and others[0] != frame.isStreaming:
-            raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
-        self._bindings[stream] = replace(binding, frame=with_times(frame, binding.timestamp, what))
+        self._streams.bind(
+            stream, frame, timestamp=timestamp, watermark=watermark, sequence=sequence, max_idle=max_idle
+        )
 
     def bind_table(self, table: str, frame: DataFrame) -> None:
         """Give a table that no query writes its rows, a column per attribute, by name.
@@ -260,13 +208,13 @@ class SparkRuntime:
             SparkLoweringError: the app can't run over streams.
             SparkSetupError: the session's state store is not the one on RocksDB, or the session has been stopped.
         """
-        if not self._is_streaming:
+        if not self._streams.are_streaming:
             return self._outputs([stream], meta=meta)[stream]
         late = self._late == "side" and stream.endswith("__late")
         self._require_stream(stream.removesuffix("__late") if late else stream)
         # Late rows are those of all islands that read the stream.
         frame = self._starter().output(stream, self._streamed_tables([stream], alone=not late))
-        idle = sorted(name for name, binding in self._bindings.items() if binding.max_idle is not None)
+        idle = sorted(name for name, binding in self._streams.bindings.items() if binding.max_idle is not None)
         if idle:
             warnings.warn(
                 f"max_idle of {', '.join(idle)} has no effect on an output that is started alone: nothing moves time for a stream "
@@ -298,9 +246,11 @@ class SparkRuntime:
         if isinstance(outputs, str):
             raise TypeError(f"outputs is a list of streams: run([{outputs!r}]), or output({outputs!r}) for one")
         if outputs is None:
-            self._bind_declared(streaming=False)
+            self._streams.bind_declared(streaming=False)
             layout = self._layout(streaming=False)
-            outputs = [name for name in unread(self._plan, layout) if is_fed(self._plan, layout, name, self._bindings)]
+            outputs = [
+                name for name in unread(self._plan, layout) if is_fed(self._plan, layout, name, self._streams.bindings)
+            ]
         return self._outputs(list(outputs), meta=meta, cached=self._cached)
 
     def release(self) -> None:
@@ -313,12 +263,12 @@ class SparkRuntime:
         """The rows of streams; ``cached`` is given what caches the rows of islands, if anything is to."""
         for stream in streams:
             self._require_stream(stream)
-        self._bind_declared(streaming=False)
-        if self._is_streaming:
+        self._streams.bind_declared(streaming=False)
+        if self._streams.are_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
         lowering = self._lowering(streams)
         for stream in streams:
-            require_fed(self._plan, self._layout(streaming=False), stream, self._bindings)
+            require_fed(self._plan, self._layout(streaming=False), stream, self._streams.bindings)
         if cached is not None:
             lowering.cache_islands = True
             cached.append(lowering)
@@ -357,15 +307,15 @@ class SparkRuntime:
                 f"{app_called(self._plan)} has no aggregation '{name}'{did_you_mean(name, known)}"
             )
         duration = duration_of(found, per)
-        self._bind_declared(streaming=False)
-        if self._is_streaming:
+        self._streams.bind_declared(streaming=False)
+        if self._streams.are_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
         if any(str(a.type) == "object" for a in found.attributes):
             raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
         layout, source = self._layout(streaming=False), found.input.source
         island = island_of(layout, name)
         lowering = self._lowering([source], elements=[] if island is None else [name])
-        require_fed(self._plan, layout, source, self._bindings)
+        require_fed(self._plan, layout, source, self._streams.bindings)
         if island is not None:
             return read_from_island(lowering, island, found, duration)
         return aggregated(found, lowering.branches(source), duration)
@@ -459,7 +409,7 @@ class SparkRuntime:
         where = self._checkpoint if checkpoint is None else checkpoint
         if where is None:
             raise ValueError("nothing was started: give checkpoint=...")
-        if stream not in self._bindings or not self._is_streaming:
+        if stream not in self._streams.bindings or not self._streams.are_streaming:
             raise ValueError(f"stream '{stream}' is not bound to a streaming DataFrame")
         self._starter().punctuate(where, stream, clock)
 
@@ -499,17 +449,17 @@ class SparkRuntime:
         return CheckpointState(self._spark, checkpoint, batch)
 
     def _starter(self) -> Starter:
-        self._bind_declared(streaming=True)
+        self._streams.bind_declared(streaming=True)
         layout = self._layout(streaming=True)
         self._warn(layout, stacklevel=4)
         return Starter(
-            self._spark, self._plan, layout, self._bindings, self._settings, self._late, self._max_clock_skew
+            self._spark, self._plan, layout, self._streams.bindings, self._settings, self._late, self._max_clock_skew
         )
 
     def _sinks(self, sinks: Mapping[str, Sink] | None) -> Mapping[str, Sink]:
         found = self._declared_sinks() if sinks is None else sinks
         require_callable(found)
-        bound = {stream: binding.frame for stream, binding in self._bindings.items()}
+        bound = {stream: binding.frame for stream, binding in self._streams.bindings.items()}
         refuse_sinks_in_sources(self._spark, found, {**bound, **self._tables.frames})
         return found
 
@@ -533,7 +483,7 @@ class SparkRuntime:
         sinks = self._declared_sinks()
         if not sinks:
             raise ValueError(f"{app_called(self._plan)} has no sink that Spark serves: take outputs instead")
-        self._bind_declared(streaming=False)
+        self._streams.bind_declared(streaming=False)
         self._sinks(sinks)
         require_replaceable(self._spark, sinks)
         cached: list[BatchLowering] = []
@@ -544,26 +494,6 @@ class SparkRuntime:
         finally:
             release_all(cached)
         return list(sinks)
-
-    def _bind_declared(self, *, streaming: bool) -> None:
-        """Bind the streams that have a source in the app, and none of the user's."""
-        require_running(self._spark)
-        unread = [c for c in self._foreign if c.direction == "source" and c.stream not in self._bindings]
-        refuse_foreign(unread, self._model)
-        sources: dict[str, list[Connector]] = {}
-        for connector in self._connectors:
-            if connector.direction == "source" and connector.stream not in self._bindings:
-                sources.setdefault(connector.stream, []).append(connector)
-        for stream, found in sources.items():
-            binding = declared_binding(self._spark, self._model, self._plan.streams[stream], found, streaming=streaming)
-            try:
-                self._bind(binding)
-            except ValueError as error:
-                raise refuse_connector(found[0], self._model, str(error), "or bind a DataFrame") from error
-
-    @property
-    def _is_streaming(self) -> bool:
-        return any(binding.frame.isStreaming for binding in self._bindings.values())
 
     def _streamed_tables(self, streams: Collection[str], *, alone: bool = False) -> dict[str, bytes]:
         """The rows of tables that an output alone needs; else all islands run, whatever is wanted of them."""
@@ -577,16 +507,18 @@ class SparkRuntime:
 
     def _lowering(self, wanted: Sequence[str], *, elements: Sequence[str] = ()) -> BatchLowering:
         unbound = [
-            stream for stream in unfed(self._plan, self._layout(streaming=False)) if stream not in self._bindings
+            stream
+            for stream in unfed(self._plan, self._layout(streaming=False))
+            if stream not in self._streams.bindings
         ]
-        if not self._bindings:
+        if not self._streams.bindings:
             raise ValueError(f"no stream is bound: bind {', '.join(unbound) or 'one'} first")
         layout = self._layout(streaming=False)
         self._tables.require(tables_above(layout, wanted, elements=elements))
         return BatchLowering(
             self._plan,
             layout,
-            self._bindings,
+            self._streams.bindings,
             self._tables.frames,
             self._settings,
             self._tables.rows,

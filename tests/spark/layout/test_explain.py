@@ -238,11 +238,11 @@ def test_arguments_of_other_kinds_are_told():
     app = "define stream S (a int); from S select a insert into O;"
     with pytest.raises(TypeError, match="app is the text of an app, not None"):
         SparkRuntime(None, None)
-    stopped = type("SparkSession", (), {"_sc": type("SparkContext", (), {"_jsc": None})()})()
+    session = type("SparkSession", (), {"_sc": type("SparkContext", (), {"_jsc": "a JVM"})()})()
+    runtime = SparkRuntime(app, session)
+    session._sc._jsc = None  # as stop() leaves it
     with pytest.raises(SparkSetupError, match="the session has been stopped: make another one"):
-        SparkRuntime(app, stopped)
-    runtime = SparkRuntime(app, None)
-    runtime._spark = stopped
+        SparkRuntime(app, session)
     for call in (lambda: runtime.output("S"), runtime.run, lambda: runtime.start("c", {})):
         with pytest.raises(SparkSetupError, match="the session has been stopped: make another one"):
             call()

@@ -38,11 +38,11 @@ from siddhi.spark.layout.feeding import require_fed
 from siddhi.spark.layout.islands import Island, Layout
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
+from siddhi.spark.spans import LAST_CLOCK, interval_ms
 from siddhi.spark.streams.idle import IdleInputs, IdleWatch, reported
 from siddhi.spark.streams.last_times import LastTimes, last_time_in_log, logged_watermark
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
-from siddhi.spark.streams.spans import LAST_CLOCK, interval_ms
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
 from siddhi.spark.workers.late import LatePolicy, late_stream
 from siddhi.spark.workers.stateful import ShardRange
