@@ -134,7 +134,7 @@ def test_what_was_gone_comes_back_under_another_name():
     gone = fitted(slots(COUNT, SUM), slots(COUNT))
     back = fitted(gone.slots, slots(COUNT, SUM))
     assert back.refused == [
-        "query 'sum' was gone and comes back, which it can't as it was: it begins empty under another name"
+        "query 'sum' was gone and comes back, which it can't as it was: it begins empty under another name (@info(name = '...'))"
     ]
     meanwhile = fitted(gone.slots, slots(COUNT, OTHER.replace("group by v", "group by k")))
     assert meanwhile.refused == []
@@ -167,23 +167,60 @@ def test_other_labels_or_conditions_are_another_key():
     assert fitted(slots(ranges), slots(ranges)).refused == []
 
 
-def test_other_rows_are_refused():
-    more = "@info(name = 'more') from T select k, count() as n group by k insert into More;"
-    fit = fitted(slots(COUNT), slots(COUNT, more, bound=("S", "T")))
-    assert fit.refused == ["'count', 'more': rows that wait come from S (k string, v int), and now from S, T"]
-    before = slots(COUNT)
-    now = [replace(slot, door=["S", ["k"], ["string"], [["S", [0]]]]) for slot in before]
+def test_rows_of_another_form_are_refused():
+    wider = STREAMS.replace("T (k string, v int)", "T (k string, v int, w int)")
+    more = "@info(name = '{}') from T select k, count() as n group by k insert into `{}`;"
+    before = slots(COUNT, more.format("more", "More"), bound=("S", "T"))
+    planned = plan(parse(wider + COUNT + more.format("another", "Another")))
+    (island,) = cut(planned, streaming=True, prefer="engine", bound=("S", "T")).islands
+    now = [slot_of(planned, island, write_program(planned, island, [], shards=10), 0, 10)]
     assert fitted(before, now).refused == [
-        "'count': rows that wait come from S (k string, v int), and now from S (k string)"
+        "'count', 'another': rows that wait are of T (k string, v int), and now it is T (k string, v int, w int)"
     ]
 
 
+def test_rows_of_streams_that_nothing_reads_any_more_are_left_behind():
+    more = "@info(name = 'more') from T select k, count() as n group by k insert into More;"
+    both, one = slots(COUNT, more, bound=("S", "T")), slots(COUNT)
+    bindings = {"S": ["ts", "1 second"]}
+    joined = fitted(one, both)
+    assert (joined.refused, joined.changed) == ([], ["query 'more' is new"])
+    assert joined.slots[0].doors == [one[0].door]
+    left = fitted(joined.slots, one)
+    assert left.changed == ["query 'more' is gone, and its state is left behind", "rows of T that wait are left behind"]
+    assert left.slots[0].doors == [one[0].door, both[0].door]
+    with pytest.raises(SparkRunError, match=r"rows of T that wait are left behind.*start with evolve=True"):
+        agreed("there", Manifest("A", both, ["S"], bindings, 10, 2, "drop"), manifest("A", COUNT), evolve=False)
+
+
+def test_what_goes_to_one_shard_changes_the_key_of_what_it_reads():
+    sums = COUNT + "@info(name = 'all') from Counts#window.length(2) select sum(n) as total insert into All;"
+    assert fitted(slots(COUNT), slots(sums)).refused == [
+        "'count', 'all': the key is none, and was S by k (in an app of its own, 'all' changes no key)"
+    ]
+
+
+def test_a_name_that_is_another_elements_now_is_told():
+    named = "@info(name = 'count') partition with (k of S) begin from S select k, count() as n insert into Counts; end;"
+    assert fitted(slots(COUNT), slots(named)).refused == [
+        "query 'count' is partition 'count' now: what is new has a name of its own (@info(name = '...'))"
+    ]
+
+
+def test_what_left_before_that_was_kept_is_known_from_earlier_forms():
+    both = fitted(slots(COUNT), slots(COUNT, SUM)).slots
+    (slot,) = fitted(both, slots(SUM)).slots
+    assert slot.left == [Fragment.from_json(slots(COUNT)[0].fragment).fingerprint]
+    assert slot.gone == ["query 'count'"]
+    data = asdict(slot)
+    for name in ("left", "gone", "doors"):
+        del data[name]
+    assert Slot.from_json(data) == slot
+    del data["earlier"][:]
+    assert (Slot.from_json(data).left, Slot.from_json(data).gone) == ([], [])
+
+
 def test_islands_that_become_one_are_refused():
-    joined = (
-        "@info(name = 'both') from S#window.length(2) join T#window.length(2) on S.k == T.k select S.k insert into B;"
-    )
-    fit = fitted(slots(COUNT, LENGTH), slots(COUNT, LENGTH, joined, bound=("S", "T")))
-    assert fit.refused
     one = [replace(slots(COUNT)[0], stateful=["count", "length"])]
     assert fitted(slots(COUNT, LENGTH), one).refused == [
         "'count', 'length' are one island, and the state of 'count' and of 'length' is kept apart"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import zlib
 
@@ -16,11 +17,13 @@ from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.layout.keys import IslandKey
 from siddhi.spark.layout.naming import DOOR
+from siddhi.spark.workers.doors import Door, labelled
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.shard import ARROW_TYPES
 from siddhi.spark.workers.stateful import IslandProcessor, ShardRange
 
+_runs = itertools.count()
 LAST_CLOCK = 221_845_392_000_000
 
 
@@ -119,7 +122,8 @@ class FakeStream:
     """An app over a stream: rows in micro-batches, a watermark that trails by ``grace``.
 
     ``forget``: engines are not kept between batches, so that every batch restores them from their state. ``force``: an
-    attribute by which islands are spread that have no key. ``by``: one by which those are spread that have labels.
+    attribute by which islands are spread that have no key. ``by``: one by which those are spread that have labels. ``labels``: parcels say
+    for which door they are, as those of earlier versions do not.
     """
 
     def __init__(
@@ -133,6 +137,7 @@ class FakeStream:
         flush: bool = False,
         force: str | None = None,
         by: str | None = None,
+        labels: bool = True,
     ):
         self.plan: Plan = plan(parse(app))
         self.layout = cut(self.plan, streaming=True, prefer="engine", bound=bound)
@@ -141,6 +146,7 @@ class FakeStream:
                 key = KeyExpression(force, force)
                 island.key = IslandKey(dict.fromkeys(island.inputs, (key,)))
         self.shards, self.grace, self.forget, self.flush = shards, grace, forget, flush
+        self.labels = labels
         self.programs = tuple(write_program(self.plan, i, self._leaving(i), shards=shards) for i in self.layout.islands)
         for island in self.layout.islands if by is not None else ():
             if island.key is not None and island.key.labels:
@@ -148,7 +154,7 @@ class FakeStream:
         self._ranges: dict[tuple[str, tuple[tuple[str, str], ...]], Conditions] = {}
         self.handles: dict[int, Handle] = {}
         self.watermark, self.latest, self.late = 0, 0, 0
-        self.run = f"{id(self)}"
+        self.run = f"run {next(_runs)}"
         self.ranges = [ShardRange(n * shards) for n in range(len(self.programs))]
         self.found: dict[str, list] = {}
 
@@ -220,7 +226,8 @@ class FakeStream:
             types = [pa.int64(), pa.int32(), pa.int64(), pa.int32(), *(ARROW_TYPES[kind] for kind in program.kinds)]
             names = ["o0", "o1", "o2", "o3", *program.columns]
             columns = [pa.array([row[n] for row in found], type_) for n, type_ in enumerate(types)]
-            blob = packed(pa.RecordBatch.from_arrays(columns, names=names))
+            rows = pa.RecordBatch.from_arrays(columns, names=names)
+            blob = packed(labelled(rows, Door.of(program).fingerprint) if self.labels else rows)
             import pandas as pd
 
             frame = pd.DataFrame({"shard": [key], "n": [len(found)], "rows": [blob]})

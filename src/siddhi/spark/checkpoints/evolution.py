@@ -6,7 +6,7 @@ it that hold state were before; what is new gets a slot behind the others, and a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from siddhi.planner.fragments import Fragment, fragment
 from siddhi.spark.checkpoints.partition_changes import told_by_queries
 from siddhi.spark.layout.islands import Island
 from siddhi.spark.layout.keys import IslandKey
+from siddhi.spark.workers.doors import Door
 from siddhi.spark.workers.program import IslandProgram
 
 __all__ = ["Fit", "Slot", "fitted", "slot_of"]
@@ -32,13 +33,14 @@ class Slot:
         first: its first shard.
         shards: how many it has.
         keys: per stream that comes in, the texts of its key; None: it goes to all shards.
-        door: the rows it takes: name and columns of the door, their types, and per stream those that are its attributes.
+        door: the rows it takes, as :meth:`siddhi.spark.workers.doors.Door.to_json` gives it.
         text: the app that its engines run.
         fragment: the part of the app, as JSON.
         earlier: fragments of earlier forms: a shard that had nothing to do since still has the state of one of them.
         retired: nothing runs there any more.
         left: fingerprints of those that have no element in common with a form since: such shards begin empty.
         gone: what once held state there and left, by kind and name.
+        doors: what ``door`` was in earlier forms, the first one first: rows may wait that came by them.
     """
 
     names: list[str]
@@ -53,6 +55,7 @@ class Slot:
     retired: bool = False
     left: Sequence[str] = ()
     gone: Sequence[str] = ()
+    doors: Sequence[list[Any]] = ()
 
     @property
     def accepted(self) -> frozenset[str]:
@@ -62,7 +65,8 @@ class Slot:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Slot:
         """What was written as JSON."""
-        return cls(**{name: data[name] for name in cls.__slots__ if name in data})
+        made = cls(**{name: data[name] for name in cls.__slots__ if name in data})
+        return made if "left" in data else replace(made, left=_left(made), gone=_gone(made))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def slot_of(plan: Plan, island: Island, program: IslandProgram, first: int, shar
         first=first,
         shards=shards,
         keys=_keys(island.key),
-        door=[program.door, list(program.columns), list(program.kinds), [[s, list(at)] for s, at in program.inputs]],
+        door=Door.of(program).to_json(),
         text=program.text,
         fragment=fragment(plan, island.names).to_json(),
         earlier=[],
@@ -170,19 +174,26 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
     what = _listed(island.stateful or island.names)
     common = slot.keys.keys() & island.keys.keys()
     if any(slot.keys[stream] != island.keys[stream] for stream in common) or bool(slot.keys) != bool(island.keys):
-        refused.append(f"{what}: the key is {_shown(island.keys)}, and was {_shown(slot.keys)}")
-    if slot.door != island.door:
-        refused.append(f"{what}: rows that wait come from {_inputs(slot)}, and now from {_inputs(island)}")
+        new = [name for name in island.stateful if name not in slot.stateful]
+        way_out = f" (in an app of its own, {_listed(new)} changes no key)" if new and not island.keys else ""
+        refused.append(f"{what}: the key is {_shown(island.keys)}, and was {_shown(slot.keys)}{way_out}")
+    known = island.door == slot.door or slot.door in slot.doors
+    doors = slot.doors if known else [*slot.doors, slot.door]
+    refused += [f"{what}: {told}" for told in _other_rows(slot, island)]
     if island.fragment == slot.fragment:
-        return replace(slot, names=island.names, text=island.text)
+        return replace(slot, names=island.names, text=island.text, door=island.door, doors=doors)
     now = Fragment.from_json(island.fragment)
     earlier = [slot.fragment, *(text for text in slot.earlier if text not in (slot.fragment, island.fragment))]
+    if _is_apart(Fragment.from_json(slot.fragment), now):
+        was = ", ".join(_kept(Fragment.from_json(slot.fragment)))
+        refused.append(f"{was} is {', '.join(_kept(now))} now: what is new has a name of its own (@info(name = '...'))")
+        return slot
     left = list(slot.left)
     for text in earlier:
         old = Fragment.from_json(text)
         if old.fingerprint in left:
             continue
-        if text != slot.fragment and _is_apart(old, now):  # of forms before the last one, everything may have gone
+        if _is_apart(old, now):  # of forms before the last one, everything may have gone
             left.append(old.fingerprint)
             continue
         refused += [reason for reason in _reasons(old, now) if reason not in refused]
@@ -191,14 +202,16 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
     last, kept = _kept(Fragment.from_json(slot.fragment)), _kept(now)
     # Shards that had nothing to do meanwhile still hold what it kept, others do not.
     refused += [
-        f"{name} was gone and comes back, which it can't as it was: it begins empty under another name"
+        f"{name} was gone and comes back, which it can't as it was: it begins empty under another name (@info(name = '...'))"
         for name in kept
         if name in slot.gone
     ]
     changed += [f"{name} is new" for name in kept if name not in last]
     changed += [f"{name} is gone, and its state is left behind" for name in last if name not in kept]
+    now_read = _streams(island)
+    changed += [f"rows of {stream} that wait are left behind" for stream in _streams(slot) if stream not in now_read]
     gone = [*slot.gone, *(name for name in last if name not in kept)]
-    return replace(island, first=slot.first, shards=slot.shards, earlier=earlier, left=left, gone=gone)
+    return replace(island, first=slot.first, shards=slot.shards, earlier=earlier, left=left, gone=gone, doors=doors)
 
 
 def _kept(part: Fragment) -> list[str]:
@@ -227,6 +240,10 @@ def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
         return (f"what it was can't be told: {error.message}",)
 
 
+def _streams(slot: Slot) -> list[str]:
+    return [stream for stream, _ in Door.from_json(slot.door).inputs]
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
@@ -236,8 +253,34 @@ def _shown(keys: Mapping[str, Sequence[str] | None]) -> str:
     return "; ".join(told) or "none"
 
 
-def _inputs(slot: Slot) -> str:
-    door, columns, kinds, inputs = slot.door
-    if [door] == [stream for stream, _ in inputs]:
-        return f"{door} ({', '.join(f'{name} {kind}' for name, kind in zip(columns, kinds, strict=True))})"
-    return ", ".join(stream for stream, _ in inputs)
+def _other_rows(slot: Slot, island: Slot) -> Iterator[str]:
+    """Streams whose rows are not what they were: those that wait can't be what is wanted now."""
+    forms = [Fragment.from_json(text).inputs for text in (slot.fragment, *slot.earlier)]
+    for stream, now in Fragment.from_json(island.fragment).inputs.items():
+        before = next((form[stream] for form in forms if form.get(stream, now) != now), None)
+        if before is not None:
+            yield f"rows that wait are of {_schema(stream, before)}, and now it is {_schema(stream, now)}"
+
+
+def _schema(stream: str, attributes: Sequence[tuple[str, str]]) -> str:
+    return f"{stream} ({', '.join(f'{name} {kind}' for name, kind in attributes)})"
+
+
+def _left(slot: Slot) -> list[str]:
+    """What has left, where that was not kept yet: forms that have no element in common with the last one."""
+    now = Fragment.from_json(slot.fragment)
+    older = (Fragment.from_json(text) for text in slot.earlier)
+    return [old.fingerprint for old in older if _is_apart(old, now)]
+
+
+def _gone(slot: Slot) -> list[str]:
+    """What is gone, where that was not kept yet; of forms that can't be read any more, nothing."""
+    forms = [_known(Fragment.from_json(text)) for text in (slot.fragment, *slot.earlier)]
+    return sorted({name for form in forms[1:] for name in form} - set(forms[0]))
+
+
+def _known(part: Fragment) -> list[str]:
+    try:
+        return _kept(part)
+    except SiddhiAppError:
+        return []

@@ -143,7 +143,8 @@ def agreed(checkpoint: str, before: Manifest | None, now: Manifest, *, evolve: b
         if getattr(before, key) != getattr(now, key)
     ]
     if bool(before.slots) != bool(now.slots):
-        differ.append("the app keeps state, and kept none" if now.slots else "the app keeps no state, and kept some")
+        kept = "keeps state, and kept none" if now.slots else "keeps no state, and kept some"
+        differ.append(f"the app {kept}, which a stream of Spark can't change to")
     fit = fitted(before.slots, now.slots)
     if differ or fit.refused:
         raise SparkRunError(

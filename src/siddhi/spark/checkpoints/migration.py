@@ -27,7 +27,7 @@ from siddhi.spark.catalyst.native import lowering_over
 from siddhi.spark.checkpoints.evolution import Slot
 from siddhi.spark.checkpoints.inspection import key_places, readable
 from siddhi.spark.checkpoints.stored import StoredShard, key_texts
-from siddhi.spark.layout.naming import DOOR
+from siddhi.spark.workers.doors import Door, let_in
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import query_is_timed
 
@@ -187,7 +187,9 @@ class _RowsByChild:
             return {}
         if len(self._children) == 1:
             return {self._children[0]: list(pending)}
-        rows = pa.Table.from_batches([unpacked(data) for data, *_ in pending]).combine_chunks().to_batches()[0]
+        now, earlier = Door.from_json(self._slot.door), [Door.from_json(door) for door in self._slot.doors]
+        parcels = [let_in(unpacked(data), now, earlier) for data, *_ in pending]
+        rows = next(iter(pa.Table.from_batches(parcels).combine_chunks().to_batches()), parcels[0])
         found: dict[int, list[tuple[bytes, int, int, int]]] = {}
         places = self._places(rows)
         for child in self._children:
@@ -200,11 +202,11 @@ class _RowsByChild:
 
     def _places(self, rows: pa.RecordBatch) -> list[Sequence[int] | None]:
         """The shards of each row; None: all."""
-        door, columns, _, inputs = self._slot.door
-        ordering = rows.num_columns - len(columns)  # what orders rows stands before what the door takes
+        door = Door.from_json(self._slot.door)
+        ordering = rows.num_columns - len(door.columns)  # what orders rows stands before what the door takes
         found: list[Sequence[int] | None] = [(self._children[0],)] * rows.num_rows
-        at = rows.column(ordering).to_pylist() if door == DOOR else None
-        for number, (stream, slots) in enumerate(inputs):
+        at = rows.column(ordering).to_pylist() if door.is_of_several else None
+        for number, (stream, slots) in enumerate(door.inputs):
             mine = [n for n in range(rows.num_rows) if at is None or at[n] == number]
             texts = self._slot.keys[stream]
             if texts is None:

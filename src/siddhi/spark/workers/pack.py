@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from siddhi.spark.workers.doors import Door, labelled
 from siddhi.spark.workers.program import IslandProgram, OutputShape
 from siddhi.spark.workers.shard import ARROW_TYPES
 from siddhi.spark.workers.worker import spare_modules
@@ -70,6 +71,7 @@ def pack_rows(
         programs: of the islands.
         layout: of the rows that come.
     """
+    labels = [Door.of(program).fingerprint for program in programs]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         spare_modules()
@@ -79,15 +81,15 @@ def pack_rows(
             waiting.append(batch)
             size += batch.nbytes
             if size >= _ENOUGH:
-                yield from _parcels(waiting, programs, layout)
+                yield from _parcels(waiting, programs, layout, labels)
                 waiting, size = [], 0
-        yield from _parcels(waiting, programs, layout)
+        yield from _parcels(waiting, programs, layout, labels)
 
     return run
 
 
 def _parcels(
-    batches: list[pa.RecordBatch], programs: tuple[IslandProgram, ...], layout: RowLayout
+    batches: list[pa.RecordBatch], programs: tuple[IslandProgram, ...], layout: RowLayout, labels: Sequence[bytes]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of some batches, packed by shard."""
     merged = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
@@ -101,7 +103,7 @@ def _parcels(
         found: list[tuple[int, int, bytes]] = []
         for start, stop in itertools.pairwise(starts):
             part = rows.slice(start, stop - start)
-            found.append((int(sorted_shards[start]), stop - start, packed(_slim(part, programs, layout))))
+            found.append((int(sorted_shards[start]), stop - start, packed(_slim(part, programs, layout, labels))))
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array([shard for shard, _, _ in found], pa.int32()),
@@ -112,7 +114,9 @@ def _parcels(
         )
 
 
-def _slim(rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: RowLayout) -> pa.RecordBatch:
+def _slim(
+    rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: RowLayout, labels: Sequence[bytes]
+) -> pa.RecordBatch:
     """Rows of one shard, with the columns that order and those of their door."""
     at = 1
     island = layout.island
@@ -127,7 +131,7 @@ def _slim(rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: Row
             columns.append(pa.array(np.full(rows.num_rows, value, np.int32)))
     columns += [rows.column(at + n) for n in layout.doors[island]]
     names = [*(f"o{n}" for n in range(len(layout.order))), *programs[island].columns]
-    return pa.RecordBatch.from_arrays(columns, names=names)
+    return labelled(pa.RecordBatch.from_arrays(columns, names=names), labels[island])
 
 
 def unpack_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from siddhi._version import __version__
 from siddhi.errors import CannotRestoreStateError, SparkRunError
+from siddhi.spark.workers.doors import Door, let_in
 from siddhi.spark.workers.kept_state import KeptState
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import IslandProgram
@@ -48,11 +49,13 @@ class ShardRange:
         first: the number of the first one.
         accepted: fingerprints of the forms of the island whose state they may have.
         left: those of them whose state is left behind.
+        doors: that the island had, the first one first: rows wait that were packed for them.
     """
 
     first: int
     accepted: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
+    doors: tuple[Door, ...] = ()
 
 
 class IslandProcessor(StatefulProcessor):
@@ -156,7 +159,8 @@ class IslandProcessor(StatefulProcessor):
             self._retire(shard_number, fired)
             return
         program = self._programs[island]
-        ready, rest = self._waiting.split(self._query, shard_number, watermark)
+        now, doors = Door.of(program), self._ranges[island].doors
+        ready, rest = self._waiting.split(self._query, shard_number, watermark, lambda rows: let_in(rows, now, doors))
         kept, version = self._load(shard_number, island, watermark if ready is None else ready)
         shard = kept.shard
         shard.seed(f"{self._checkpoint} {shard_number} {version}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -67,8 +67,17 @@ class WaitingRows:
             self._arm(shard, at if armed is None else min(armed, at), [*chunks, *fresh])
         self._keep(query, shard, held)
 
-    def split(self, query: str, shard: int, watermark: int) -> tuple[pa.RecordBatch | None, list[Chunk]]:
-        """What the watermark has passed, in order, or None; and what goes on waiting. The store has only the latter then."""
+    def split(
+        self,
+        query: str,
+        shard: int,
+        watermark: int,
+        let_in: Callable[[pa.RecordBatch], pa.RecordBatch] = lambda rows: rows,
+    ) -> tuple[pa.RecordBatch | None, list[Chunk]]:
+        """What the watermark has passed, in order, or None; and what goes on waiting. The store has only the latter then.
+
+        ``let_in``: makes of rows as they were put there such as are wanted; it may leave some out.
+        """
         _, chunks = self._state(shard)
         held = self._held(query, shard, chunks)
         ready: list[pa.RecordBatch] = []
@@ -80,13 +89,16 @@ class WaitingRows:
                 continue
             batch = held.pop(number, None)
             if batch is None:
-                batch = self._read(shard, number)
+                batch = let_in(self._read(shard, number))
             self._pending.removeKey((number,))
+            if not batch.num_rows:
+                continue
             passed = pc.less(batch.column(0), watermark)
             if pc.all(passed).as_py():
                 ready.append(batch)
                 continue
-            ready.append(batch.filter(passed))
+            if pc.any(passed).as_py():
+                ready.append(batch.filter(passed))
             waiting = batch.filter(pc.invert(passed))
             chunk = self._write(packed(waiting), waiting, taken)
             rest.append(chunk)
