@@ -29,6 +29,7 @@ from siddhi.spark.layout.added_columns import require_no_timestamp
 from siddhi.spark.layout.explain import explain_layout
 from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above, unfed, unread
 from siddhi.spark.layout.islands import Layout, cut
+from siddhi.spark.layout.leaving import refuse_objects
 from siddhi.spark.layout.naming import app_called
 from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, require_running, warnings_of
 from siddhi.spark.options import check_options
@@ -99,6 +100,7 @@ class SparkRuntime:
         self._streams = BoundStreams(spark, model, self._plan, self._connectors, self._foreign)
         layout = self._layout(streaming=False)
         refuse(self._plan, layout, flush=self._settings.flush, tells_case=tells_case(spark))
+        refuse_objects(self._plan, {found.stream: None for found in self._connectors if found.direction == "sink"})
         self._told: set[str] = set()
         self._warn(layout)
         self._cached: list[BatchLowering] = []
@@ -203,9 +205,9 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            ValueError: nothing is bound to a stream it comes from, it has an attribute of type object, or with ``meta`` one
-                that is called ``_timestamp``.
-            SparkLoweringError: the app can't run over streams.
+            ValueError: nothing is bound to a stream it comes from, or with ``meta`` it has an attribute that is called
+                ``_timestamp``.
+            SparkLoweringError: it has an attribute of type object, or the app can't run over streams.
             SparkSetupError: the session's state store is not the one on RocksDB, or the session has been stopped.
         """
         if not self._streams.are_streaming:
@@ -267,6 +269,7 @@ class SparkRuntime:
         if self._streams.are_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: call start(...)")
         lowering = self._lowering(streams)
+        refuse_objects(self._plan, streams)
         for stream in streams:
             require_fed(self._plan, self._layout(streaming=False), stream, self._streams.bindings)
         if cached is not None:
@@ -275,8 +278,6 @@ class SparkRuntime:
         found = {}
         for stream in streams:
             attributes = self._plan.streams[stream].attributes
-            if any(str(a.type) == "object" for a in attributes):
-                raise ValueError(f"stream '{stream}' has an attribute of type object, which can't leave an engine")
             if meta:
                 require_no_timestamp(stream, attributes)
             frame = frame_of(lowering.branches(stream), attributes, timestamp="_timestamp" if meta else None)
@@ -298,7 +299,8 @@ class SparkRuntime:
 
         Raises:
             DefinitionNotExistError: there is no such aggregation.
-            ValueError: it has no such buckets, has an attribute of type object, or nothing is bound.
+            ValueError: it has no such buckets, or nothing is bound.
+            SparkLoweringError: it has an attribute of type object.
         """
         found = self._plan.aggregations.get(name)
         if found is None:
@@ -310,8 +312,7 @@ class SparkRuntime:
         self._streams.bind_declared(streaming=False)
         if self._streams.are_streaming:
             raise ValueError("the streams are bound to streaming DataFrames: an aggregation is read in batch")
-        if any(str(a.type) == "object" for a in found.attributes):
-            raise ValueError(f"aggregation '{name}' has an attribute of type object, which can't leave an engine")
+        refuse_objects(self._plan, [name])
         layout, source = self._layout(streaming=False), found.input.source
         island = island_of(layout, name)
         lowering = self._lowering([source], elements=[] if island is None else [name])

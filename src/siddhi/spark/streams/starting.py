@@ -36,6 +36,7 @@ from siddhi.spark.connectors.sinks import FileSink, file_sinks
 from siddhi.spark.layout.added_columns import require_no_batch, require_no_timestamp
 from siddhi.spark.layout.feeding import require_fed
 from siddhi.spark.layout.islands import Island, Layout
+from siddhi.spark.layout.leaving import refuse_objects
 from siddhi.spark.layout.refusals import refuse_stored_aggregations
 from siddhi.spark.query_settings import STATE_STORE
 from siddhi.spark.spans import LAST_CLOCK, interval_ms
@@ -330,8 +331,7 @@ class Starter:
                 raise ValueError(f"no query fills stream '{stream}'{did_you_mean(stream, made)}")
             held = self.plan.streams[stream].attributes
             require_no_timestamp(stream, held)
-            if any(str(attribute.type) == "object" for attribute in held):
-                raise ValueError(f"stream '{stream}' has an attribute of type object, which can't leave an engine")
+            refuse_objects(self.plan, [stream])
             require_fed(self.plan, self.layout, stream, self.bindings)
         refuse_chains(self.plan, self.layout)
         refuse_stored_aggregations(self.plan, self.layout.islands)
