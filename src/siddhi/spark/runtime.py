@@ -157,7 +157,7 @@ class SparkRuntime:
         sequence: Sequence[str] = (),
         max_idle: str | None = None,
     ) -> None:
-        """Give a stream its rows.
+        """Give a stream its rows; if it has some already, in their place.
 
         Args:
             stream: name of the stream.

@@ -50,6 +50,26 @@ def test_rows_that_differ_in_time_stay_as_they_are():
     assert in_order([batch_of(rows)], 4).equals(batch_of(rows))
 
 
+def test_rows_that_are_let_in_may_be_fewer():
+    handle = Handle()
+    waiting = WaitingRows(handle.getMapState("pending"), handle.getValueState("timer", ""), handle, 4)
+    waiting.put(0, [(packed(batch_of([(n, *ROWS[0][1:]) for n in span])), span[0], span[-1], len(span))
+                    for span in (range(5), range(10, 15), range(20, 25))], 1)  # fmt: skip
+
+    def later(least):
+        return lambda rows: rows.filter(pa.array([time >= least for time in rows.column(0).to_pylist()]))
+
+    ready, rest = waiting.split("q", 0, 13, later(100))
+    assert (ready, [first for _, first in rest]) == (None, [20])
+    waiting.rearm(0, rest, None, 1)
+    ready, rest = waiting.split("q", 0, 22, later(23))
+    assert (ready, [first for _, first in rest]) == (None, [23])
+    waiting.rearm(0, rest, None, 20)
+    ready, rest = waiting.split("q", 0, 30, later(24))
+    assert ready.column(0).to_pylist() == [23, 24]  # this process has them as they were let in before
+    assert rest == []
+
+
 class Counted(Mapped):
     """Notes what is asked of the store."""
 

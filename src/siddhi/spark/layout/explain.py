@@ -26,6 +26,8 @@ def explain_layout(plan: Plan, layout: Layout, shards: int) -> str:
         if stream.async_settings is not None
     ]
     lines += [f"  table {table}: only read, sent to all workers" for table in layout.read_only]
+    if layout.streaming and layout.islands and layout.native_steps:
+        lines.append(f"  what native steps put out waits for the watermark like all rows, on {shards} shards")
     number = 0
     for step in layout.steps:
         if isinstance(step, NativeStep):
