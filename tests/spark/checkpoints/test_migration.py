@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -17,6 +19,7 @@ from siddhi.spark.checkpoints.migration import _RowsByChild, unsplittable
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.testing import differences, oracle
+from siddhi.spark.workers.doors import Door, labelled, let_in
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import write_program
 from tests.spark.checkpoints.test_checkpoints import given, more, started
@@ -167,3 +170,77 @@ def test_time_goes_on_after_marks_that_were_read_and_marks_that_were_not(spark, 
     want = oracle(TWO, events, list(sinks))
     for name, sink in sinks.items():
         assert differences(want[name], given(sink)) is None, name
+
+
+def test_rows_of_two_doors_are_dealt_alike(monkeypatch):
+    text = """define stream S (k string, v int); define stream T (v int, k string);
+    partition with (k of S, k of T) begin from S select k insert into A; from T select count() as n insert into B; end;"""
+    planned = plan(parse(text))
+    (island,) = cut(planned, streaming=True, prefer="engine").islands
+    program = write_program(planned, island, [])
+    before, now = Door("S", ("k", "v"), ("string", "int"), (("S", (0, 1)),)), Door.of(program)
+    slot = replace(slot_of(planned, island, program, 0, 4), doors=[before.to_json()])
+    keys = [f"k{n}" for n in range(12)]
+
+    def parcel(door: Door, at: int, **columns: list[object]) -> tuple[bytes, int, int, int]:
+        kinds = dict(zip(door.columns, door.kinds))
+        arrays = {"o0": pa.array([at] * 12, pa.int64()), "o1": pa.array([0] * 12, pa.int32())}
+        for name, values in columns.items():
+            arrays[name] = pa.array(values, pa.string() if kinds[name] == "string" else pa.int32())
+        return packed(labelled(pa.RecordBatch.from_pydict(arrays), door.fingerprint)), at, at, 12
+
+    (_, (key, _)), *_ = (found for found in now.inputs if found[0] == "S")
+    new = {name: keys if kind == "string" else [0] * 12 for name, kind in zip(now.columns, now.kinds)}
+    new["input"] = [[stream for stream, _ in now.inputs].index("S")] * 12
+    dealt_by = _RowsByChild(None, planned, slot, range(4))
+    monkeypatch.setattr(
+        dealt_by, "_dealt", lambda _, __, table: [[shard_of_key([k], 4)] for k in table.column("c0").to_pylist()]
+    )
+    parcels = [parcel(before, 100, k=keys, v=[5] * 12), parcel(now, 200, **new)]
+    for child, ((data, first, last, n),) in dealt_by.split(parcels).items():
+        mine = [k for k in keys if shard_of_key([k], 4) == child]
+        rows = unpacked(data)
+        assert (first, last, n) == (100, 200, 2 * len(mine))
+        assert sorted(rows.column(2 + key).to_pylist()) == sorted(2 * mine)
+        assert let_in(rows, now, [before]) is rows
+
+
+@pytest.mark.spark
+def test_a_stream_that_reads_more_goes_on_with_more_shards(spark, tmp_path):
+    from siddhi.spark import MemorySink, SparkRuntime
+
+    count = "@info(name = 'count') from S select ts, k, count() as n group by k insert into Counts;"
+    app = f"@app:name('More') define stream S (ts long, k string); define stream T (ts long, k string);\n{count}"
+    wider = f"{app} @info(name = 'last') from T select k, max(ts) as ts group by k insert into Lasts;"
+    bound = app.replace(count, f"{count} from T[ts < 0L] select k insert into Never;"), wider
+    sinks = {name: MemorySink() for name in ("Counts", "Never", "Lasts")}
+    events = []
+
+    def go_on(text: str, shards: int, checkpoint: str, number: int, *, ends: bool = False, **options: bool) -> None:
+        for stream in "ST":
+            rows = [(10_000 * number + 1000 * n + (stream == "T"), f"k{n % 5}") for n in range(10)]
+            events.extend((stream, row[0], row) for row in rows)
+            (tmp_path / stream).mkdir(exist_ok=True)
+            table = pa.table([pa.array(column) for column in zip(*rows)], names=["ts", "k"])
+            pq.write_table(table, tmp_path / stream / f"{number}.parquet")
+        runtime = SparkRuntime(text, spark, shards=shards)
+        for stream in "ST":
+            frame = spark.readStream.schema("ts bigint, k string").parquet(str(tmp_path / stream))
+            runtime.bind(stream, frame, timestamp="ts", watermark="5 seconds")
+        mine = {name: sink for name, sink in sinks.items() if f"into {name};" in text}
+        if ends:
+            runtime.finish(checkpoint, mine, **options)
+        else:
+            runtime.start(checkpoint, mine, trigger={"availableNow": True}, **options).await_termination()
+
+    old, new = str(tmp_path / "old"), str(tmp_path / "new")
+    go_on(bound[0], 2, old, 1)
+    with pytest.raises(SparkRunError, match="query 'last' is new"):
+        go_on(bound[1], 2, old, 2)
+    go_on(bound[1], 2, old, 3, evolve=True)
+    SparkRuntime(bound[1], spark, shards=4).migrate(old, new)
+    go_on(bound[1], 4, new, 4, ends=True)
+    want = oracle(app, events, ["Counts"])["Counts"]
+    assert differences(want, given(sinks["Counts"])) is None
+    lasts = oracle(wider, [event for event in events if event[1] >= 20_000], ["Lasts"])["Lasts"]
+    assert differences(lasts, given(sinks["Lasts"])) is None
