@@ -133,6 +133,18 @@ def test_the_app_says_its_time_zone_before_the_system_does() -> None:
         assert caught.value.line == 2
 
 
+def test_the_zone_of_the_system_is_nothing_that_an_app_says() -> None:
+    text = f"{STREAM} define aggregation A from S select sum(i) as t aggregate every hour ... year;"
+    zone = {"aggTimeZone": "Asia/Colombo"}
+
+    def said(app: str, properties: dict[str, str]) -> str:
+        planned = plan(parse(app), properties=properties)
+        return Statements(planned).of(planned.app.definitions[-1])
+
+    assert said(text, zone) == said(text, {})
+    assert said(f"@app:aggTimeZone('Asia/Colombo') {text}", {}) == f"{said(text, {})}\nbuckets begin in Asia/Colombo"
+
+
 def test_nodes_that_share_an_aggregation_are_told_apart() -> None:
     definition = "@store(type = 'rdbms', url = 'sqlite://') define aggregation A from S select sum(i) as t aggregate by l every sec, min;"
     app = parse(f"{STREAM} {definition}")

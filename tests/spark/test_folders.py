@@ -9,14 +9,14 @@ import pytest
 from tests.test_layers import SOURCES, python_imports
 
 SPARK = SOURCES / "spark"
-LEAVES = {"_compat", "failures", "file_systems", "files", "query_settings"}
+LEAVES = {"_compat", "failures", "file_systems", "files", "query_settings", "spans"}
 
 # A folder and what of siddhi.spark it may import besides itself.
 ALLOWED = {
     "layout": set(),
     "workers": {"layout"},
     "catalyst": LEAVES | {"layout", "workers"},
-    "connectors": LEAVES | {"catalyst"},
+    "connectors": LEAVES | {"layout", "catalyst"},
     "checkpoints": LEAVES | {"layout", "workers", "catalyst"},
     "streams": LEAVES | {"layout", "workers", "catalyst", "connectors", "checkpoints"},
 }

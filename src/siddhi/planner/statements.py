@@ -2,7 +2,7 @@
 
 That is its text, without what tunes it and holds no state (``@purge``), the attributes of the streams, tables and windows
 it names, the bodies of the script functions it calls, what incremental aggregators of extensions keep, and the time
-zone in which buckets begin.
+zone in which the app says that buckets begin.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
 from siddhi.planner.aggregations_explain import kept_lines, zone_lines
+from siddhi.planner.aggregations_zone import ZONE
 from siddhi.planner.nodes import NamedWindowPlan, PartitionPlan, Plan, StreamPlan, TablePlan
-from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.definition import AggregationDefinition, FunctionDefinition
 from siddhi.query_api.expression import Constant, FunctionCall
 from siddhi.query_api.input import AnonymousInput
@@ -47,7 +48,13 @@ class Statements:
         ]
         self.attributes = {part.id: _attribute_line(part) for part in parts}
         self._kept = {
-            aggregation.id: [*(kept_lines(aggregation) if aggregation.extended else ()), *zone_lines(aggregation)]
+            aggregation.id: [*kept_lines(aggregation)]
+            for aggregation in plan.aggregations.values()
+            if aggregation.extended
+        }
+        says_zone = find_annotation(plan.app.annotations, ZONE) is not None
+        self._zones = {
+            aggregation.id: [*zone_lines(aggregation)] if says_zone else []
             for aggregation in plan.aggregations.values()
         }
         self._scripts = {
@@ -82,8 +89,9 @@ class Statements:
         if isinstance(node, AggregationDefinition):
             read += self._kept.get(node.id, [])
         read += [text for id_, text in self._scripts.items() if id_ in called]
+        behind = self._zones[node.id] if isinstance(node, AggregationDefinition) else []
         try:
-            return "\n".join([*read, to_siddhiql(node)])
+            return "\n".join([*read, to_siddhiql(node), *behind])
         except RecursionError:
             # A chain of operators is a tree as deep as it is long: such a text is told apart by what it consists of.
             return "\n".join([*read, *_names(node)])

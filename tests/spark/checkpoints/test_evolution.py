@@ -13,11 +13,13 @@ from siddhi.errors import ExtensionNotFoundError, SparkRunError
 from siddhi.planner import plan
 from siddhi.planner.fragments import Fragment
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted, slot_of
+from siddhi.spark.checkpoints.evolution import Fit, fitted
 from siddhi.spark.checkpoints.manifest import Manifest, agreed
+from siddhi.spark.checkpoints.slots import Slot, slot_of
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.streams.streaming import plan_streaming
 from siddhi.spark.testing import oracle
+from siddhi.spark.workers.doors import Door
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.stateful import ShardRange
 from tests.spark.streams.without_jvm import FakeStream
@@ -185,10 +187,15 @@ def test_rows_of_streams_that_nothing_reads_any_more_are_left_behind():
     bindings = {"S": ["ts", "1 second"]}
     joined = fitted(one, both)
     assert (joined.refused, joined.changed) == ([], ["query 'more' is new"])
-    assert joined.slots[0].doors == [one[0].door]
+    first = Door.from_json(one[0].door)
+    assert joined.slots[0].doors == [replace(first, label=first.name).to_json()]
     left = fitted(joined.slots, one)
     assert left.changed == ["query 'more' is gone, and its state is left behind", "rows of T that wait are left behind"]
-    assert left.slots[0].doors == [one[0].door, both[0].door]
+    assert [Door.from_json(door).dropped for door in left.slots[0].doors] == [(), ("T",)]
+    again = fitted(left.slots, both).slots[0]
+    assert [Door.from_json(door).dropped for door in again.doors] == [(), ("T",), ()]
+    names = [Door.from_json(door).name for door in (*again.doors, again.door)]
+    assert len(set(names)) == 4
     with pytest.raises(SparkRunError, match=r"rows of T that wait are left behind.*start with evolve=True"):
         agreed("there", Manifest("A", both, ["S"], bindings, 10, 2, "drop"), manifest("A", COUNT), evolve=False)
 
@@ -353,7 +360,7 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
         raise ExtensionNotFoundError("no function is called 'my:twice'")
 
     gone = Slot.from_json(json.loads(json.dumps(asdict(fitted(slots(COUNT, SUM), slots(COUNT)).slots[0]))))
-    for module in ("siddhi.spark.checkpoints.evolution", "siddhi.planner.compatibility"):
+    for module in ("siddhi.spark.checkpoints.slots", "siddhi.planner.compatibility"):
         monkeypatch.setattr(f"{module}.stateful_parts", missing)
     fit = fitted([gone], slots(COUNT))
     assert (fit.refused, fit.changed, fit.slots) == ([], [], [gone])

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from siddhi.errors import SparkRunError
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoints.evolution import slot_of
 from siddhi.spark.checkpoints.migration import _RowsByChild, unsplittable
+from siddhi.spark.checkpoints.slots import slot_of
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.testing import differences, oracle
@@ -179,7 +179,7 @@ def test_rows_of_two_doors_are_dealt_alike(monkeypatch):
     (island,) = cut(planned, streaming=True, prefer="engine").islands
     program = write_program(planned, island, [])
     before, now = Door("S", ("k", "v"), ("string", "int"), (("S", (0, 1)),)), Door.of(program)
-    slot = replace(slot_of(planned, island, program, 0, 4), doors=[before.to_json()])
+    slot = replace(slot_of(planned, island, program, 0, 4), doors=[replace(before, label=before.name).to_json()])
     keys = [f"k{n}" for n in range(12)]
 
     def parcel(door: Door, at: int, **columns: list[object]) -> tuple[bytes, int, int, int]:
@@ -187,7 +187,7 @@ def test_rows_of_two_doors_are_dealt_alike(monkeypatch):
         arrays = {"o0": pa.array([at] * 12, pa.int64()), "o1": pa.array([0] * 12, pa.int32())}
         for name, values in columns.items():
             arrays[name] = pa.array(values, pa.string() if kinds[name] == "string" else pa.int32())
-        return packed(labelled(pa.RecordBatch.from_pydict(arrays), door.fingerprint)), at, at, 12
+        return packed(labelled(pa.RecordBatch.from_pydict(arrays), door.name)), at, at, 12
 
     (_, (key, _)), *_ = (found for found in now.inputs if found[0] == "S")
     new = {name: keys if kind == "string" else [0] * 12 for name, kind in zip(now.columns, now.kinds)}

@@ -25,7 +25,7 @@ PATTERN = "from every a=T[price > 9.0]+, b=T[price < 5.0]\nselect b.price as low
         (f"define stream O (low double, high object);\n{PATTERN}", "O", 5, "say which"),
         ("define stream O (low double, high object);", "O", 2, "select what is in it"),
         ("from T select createSet(k) as high\ninsert into O;", "O", 2, "select what is in it"),
-        ("define stream U (low int, high object); from U select * insert into O;", "O", 2, ""),
+        ("define stream U (low int, high object);\nfrom U select * insert into O;", "O", 3, "select what is in it"),
     ],
 )
 def test_the_refusal_has_place_and_hint(text, name, line, hint):

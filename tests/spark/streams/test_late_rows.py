@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.checkpoints.evolution import fitted, slot_of
+from siddhi.spark.checkpoints.evolution import fitted
+from siddhi.spark.checkpoints.slots import slot_of
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.streams.streaming import plan_streaming, takes_all
 

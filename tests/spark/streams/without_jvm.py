@@ -17,7 +17,7 @@ from siddhi.spark.layout.islands import cut
 from siddhi.spark.layout.key_hash import shard_of_key
 from siddhi.spark.layout.keys import IslandKey
 from siddhi.spark.layout.naming import DOOR
-from siddhi.spark.workers.doors import Door, labelled
+from siddhi.spark.workers.doors import labelled
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.shard import ARROW_TYPES
@@ -227,7 +227,7 @@ class FakeStream:
             names = ["o0", "o1", "o2", "o3", *program.columns]
             columns = [pa.array([row[n] for row in found], type_) for n, type_ in enumerate(types)]
             rows = pa.RecordBatch.from_arrays(columns, names=names)
-            blob = packed(labelled(rows, Door.of(program).fingerprint) if self.labels else rows)
+            blob = packed(labelled(rows, self.ranges[at].door_of(program).name) if self.labels else rows)
             import pandas as pd
 
             frame = pd.DataFrame({"shard": [key], "n": [len(found)], "rows": [blob]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -26,7 +27,7 @@ def rows(door: Door, *values, label: bool = True) -> pa.RecordBatch:
     kinds = [pa.int64(), pa.int32(), *(TYPES[kind] for kind in door.kinds)]
     columns = [pa.array(column, kind) for column, kind in zip(zip(*values), kinds)]
     made = pa.RecordBatch.from_arrays(columns, names=["o0", "o1", *door.columns])
-    return unpacked(packed(labelled(made, door.fingerprint))) if label else made
+    return unpacked(packed(labelled(made, door.name))) if label else made
 
 
 def told(found: pa.RecordBatch) -> list[tuple[object, ...]]:
@@ -76,5 +77,20 @@ def test_rows_of_a_door_that_never_was_are_told():
 def test_a_door_survives_being_written():
     for door in (ALONE, BOTH):
         again = Door.from_json(json.loads(json.dumps(door.to_json())))
-        assert (again, again.fingerprint) == (door, door.fingerprint)
-    assert len({door.fingerprint for door in (ALONE, BOTH, TURNED, OTHER)}) == 4
+        assert (again, again.name) == (door, door.name)
+        named = replace(door, label="x.1", dropped=("S",))
+        assert Door.from_json(json.loads(json.dumps(named.to_json()))) == named
+        assert (named.form, named.name) == (door, "x.1")
+    assert len({door.name for door in (ALONE, BOTH, TURNED, OTHER)}) == 4
+
+
+def test_rows_that_were_left_behind_stay_so():
+    again = replace(BOTH, label="again")
+    assert told(let_in(OF_S, again, [replace(ALONE, dropped=("S",))])) == []
+    assert told(let_in(MIXED, again, [replace(BOTH, dropped=("S",))])) == [
+        (6, 1, 0, 2, "b", 3),
+        (7, 2, -1, None, None, None),
+        (8, 1, 0, None, None, 9),
+    ]
+    came = rows(again, (5, 0, 1, 1, "a", None))
+    assert let_in(came, again, [replace(BOTH, dropped=("S",))]) is came

@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
+from siddhi.spark.workers.doors import Door
 from siddhi.spark.workers.kept_state import KeptState
 from siddhi.spark.workers.pack import RowLayout, pack_rows, unpacked
 from siddhi.spark.workers.worker import Kept
@@ -113,10 +114,10 @@ def test_what_all_rows_share_is_not_sent_but_is_in_the_parcels():
         )
         for shards, times in (([70_000, 0, 70_000], [5, 6, 7]), ([0, 0, 1], [8, 9, 10]))
     ]
-    (parcels,) = pack_rows((program,), layout)(iter(batches))
+    (parcels,) = pack_rows((program,), layout, [Door.of(program)])(iter(batches))
     found = {shard: (n, unpacked(rows)) for shard, n, rows in zip(*(c.to_pylist() for c in parcels.columns))}
     assert {shard: n for shard, (n, _) in found.items()} == {0: 3, 1: 1, 70_000: 2}
     assert found[0][1].to_pydict() == {
         "o0": [6, 8, 9], "o1": [3, 3, 3], "o2": [6, 8, 9], "o3": [0, 0, 0], "k": ["b", "a", "b"], "v": [2, 1, 2],
     }  # fmt: skip
-    assert list(pack_rows((program,), layout)(iter([]))) == []
+    assert list(pack_rows((program,), layout, [Door.of(program)])(iter([]))) == []

@@ -6,67 +6,18 @@ it that hold state were before; what is new gets a slot behind the others, and a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from siddhi.errors import SiddhiAppError
-from siddhi.planner import Plan
-from siddhi.planner.compatibility import can_restore, stateful_parts
-from siddhi.planner.fragments import Fragment, fragment
+from siddhi.planner.compatibility import can_restore
+from siddhi.planner.fragments import Fragment
+from siddhi.spark.checkpoints.door_changes import doors_of, moved, other_rows
 from siddhi.spark.checkpoints.partition_changes import told_by_queries
-from siddhi.spark.layout.islands import Island
-from siddhi.spark.layout.keys import IslandKey
+from siddhi.spark.checkpoints.slots import Slot, are_apart, kept_in
 from siddhi.spark.workers.doors import Door
-from siddhi.spark.workers.program import IslandProgram
 
-__all__ = ["Fit", "Slot", "fitted", "slot_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """A range of shards and the island that runs there.
-
-    Attributes:
-        names: of its elements.
-        stateful: those of them that hold state.
-        first: its first shard.
-        shards: how many it has.
-        keys: per stream that comes in, the texts of its key; None: it goes to all shards.
-        door: the rows it takes, as :meth:`siddhi.spark.workers.doors.Door.to_json` gives it.
-        text: the app that its engines run.
-        fragment: the part of the app, as JSON.
-        earlier: fragments of earlier forms: a shard that had nothing to do since still has the state of one of them.
-        retired: nothing runs there any more.
-        left: fingerprints of those that have no element in common with a form since: such shards begin empty.
-        gone: what once held state there and left, by kind and name.
-        doors: what ``door`` was in earlier forms, the first one first: rows may wait that came by them.
-    """
-
-    names: list[str]
-    stateful: list[str]
-    first: int
-    shards: int
-    keys: dict[str, list[str] | None]
-    door: list[Any]
-    text: str
-    fragment: str
-    earlier: list[str]
-    retired: bool = False
-    left: Sequence[str] = ()
-    gone: Sequence[str] = ()
-    doors: Sequence[list[Any]] = ()
-
-    @property
-    def accepted(self) -> frozenset[str]:
-        """Fingerprints of the state that its shards may have."""
-        return frozenset(Fragment.from_json(text).fingerprint for text in (self.fragment, *self.earlier))
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Slot:
-        """What was written as JSON."""
-        made = cls(**{name: data[name] for name in cls.__slots__ if name in data})
-        return made if "left" in data else replace(made, left=_left(made), gone=_gone(made))
+__all__ = ["Fit", "fitted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +35,6 @@ class Fit:
     places: list[int]
     refused: list[str]
     changed: list[str]
-
-
-def slot_of(plan: Plan, island: Island, program: IslandProgram, first: int, shards: int) -> Slot:
-    """The slot of an island that is new."""
-    return Slot(
-        names=list(island.names),
-        stateful=[element.name for element in island.elements if element.stateful],
-        first=first,
-        shards=shards,
-        keys=_keys(island.key),
-        door=Door.of(program).to_json(),
-        text=program.text,
-        fragment=fragment(plan, island.names).to_json(),
-        earlier=[],
-    )
-
-
-def _keys(key: IslandKey | None) -> dict[str, list[str] | None]:
-    if key is None:
-        return {}
-    return {
-        stream: None if keys is None else [expression.text for expression in keys]
-        for stream, keys in sorted(key.streams.items())
-    }
 
 
 def fitted(before: Sequence[Slot], islands: Sequence[Slot]) -> Fit:
@@ -177,29 +104,30 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
         new = [name for name in island.stateful if name not in slot.stateful]
         way_out = f" (in an app of its own, {_listed(new)} changes no key)" if new and not island.keys else ""
         refused.append(f"{what}: the key is {_shown(island.keys)}, and was {_shown(slot.keys)}{way_out}")
-    known = island.door == slot.door or slot.door in slot.doors
-    doors = slot.doors if known else [*slot.doors, slot.door]
-    refused += [f"{what}: {told}" for told in _other_rows(slot, island)]
+    door, doors = doors_of(slot, island)
+    refused += [f"{what}: {told}" for told in (*other_rows(slot, island), *moved(slot, island))]
     if island.fragment == slot.fragment:
-        return replace(slot, names=island.names, text=island.text, door=island.door, doors=doors)
+        return replace(slot, names=island.names, text=island.text, door=door, doors=doors)
     now = Fragment.from_json(island.fragment)
     earlier = [slot.fragment, *(text for text in slot.earlier if text not in (slot.fragment, island.fragment))]
-    if _is_apart(Fragment.from_json(slot.fragment), now):
-        was = ", ".join(_kept(Fragment.from_json(slot.fragment)))
-        refused.append(f"{was} is {', '.join(_kept(now))} now: what is new has a name of its own (@info(name = '...'))")
+    if are_apart(Fragment.from_json(slot.fragment), now):
+        was = ", ".join(kept_in(Fragment.from_json(slot.fragment)))
+        refused.append(
+            f"{was} is {', '.join(kept_in(now))} now: what is new has a name of its own (@info(name = '...'))"
+        )
         return slot
     left = list(slot.left)
     for text in earlier:
         old = Fragment.from_json(text)
         if old.fingerprint in left:
             continue
-        if _is_apart(old, now):  # of forms before the last one, everything may have gone
+        if are_apart(old, now):  # of forms before the last one, everything may have gone
             left.append(old.fingerprint)
             continue
         refused += [reason for reason in _reasons(old, now) if reason not in refused]
     if refused:
         return slot
-    last, kept = _kept(Fragment.from_json(slot.fragment)), _kept(now)
+    last, kept = kept_in(Fragment.from_json(slot.fragment)), kept_in(now)
     # Shards that had nothing to do meanwhile still hold what it kept, others do not.
     refused += [
         f"{name} was gone and comes back, which it can't as it was: it begins empty under another name (@info(name = '...'))"
@@ -208,29 +136,12 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
     ]
     changed += [f"{name} is new" for name in kept if name not in last]
     changed += [f"{name} is gone, and its state is left behind" for name in last if name not in kept]
-    now_read = _streams(island)
-    changed += [f"rows of {stream} that wait are left behind" for stream in _streams(slot) if stream not in now_read]
+    dropped = [stream for stream in Door.from_json(slot.door).streams if stream not in Door.from_json(door).streams]
+    changed += [f"rows of {stream} that wait are left behind" for stream in dropped]
     gone = [*slot.gone, *(name for name in last if name not in kept)]
-    return replace(island, first=slot.first, shards=slot.shards, earlier=earlier, left=left, gone=gone, doors=doors)
-
-
-def _kept(part: Fragment) -> list[str]:
-    """What holds state in the shards of a part, by kind and name: what is read only is given to them at each start.
-
-    Raises:
-        SiddhiAppError: an extension is there no more.
-    """
-    given = {f"table '{table}'" for table in part.tables} | {f"query 'fill {table}'" for table in part.fills}
-    return [name for name in stateful_parts(part) if name not in given]
-
-
-def _is_apart(old: Fragment, new: Fragment) -> bool:
-    """Whether both hold state, and have no element in common that does."""
-    try:
-        before, now = _kept(old), _kept(new)
-    except SiddhiAppError:
-        return False  # why will be told
-    return bool(before and now) and set(before).isdisjoint(now)
+    return replace(
+        island, first=slot.first, shards=slot.shards, earlier=earlier, left=left, gone=gone, door=door, doors=doors
+    )
 
 
 def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
@@ -240,10 +151,6 @@ def _reasons(old: Fragment, new: Fragment) -> tuple[str, ...]:
         return (f"what it was can't be told: {error.message}",)
 
 
-def _streams(slot: Slot) -> list[str]:
-    return [stream for stream, _ in Door.from_json(slot.door).inputs]
-
-
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
@@ -251,36 +158,3 @@ def _listed(names: Sequence[str]) -> str:
 def _shown(keys: Mapping[str, Sequence[str] | None]) -> str:
     told = [f"{stream} by {', '.join(texts)}" for stream, texts in keys.items() if texts]
     return "; ".join(told) or "none"
-
-
-def _other_rows(slot: Slot, island: Slot) -> Iterator[str]:
-    """Streams whose rows are not what they were: those that wait can't be what is wanted now."""
-    forms = [Fragment.from_json(text).inputs for text in (slot.fragment, *slot.earlier)]
-    for stream, now in Fragment.from_json(island.fragment).inputs.items():
-        before = next((form[stream] for form in forms if form.get(stream, now) != now), None)
-        if before is not None:
-            yield f"rows that wait are of {_schema(stream, before)}, and now it is {_schema(stream, now)}"
-
-
-def _schema(stream: str, attributes: Sequence[tuple[str, str]]) -> str:
-    return f"{stream} ({', '.join(f'{name} {kind}' for name, kind in attributes)})"
-
-
-def _left(slot: Slot) -> list[str]:
-    """What has left, where that was not kept yet: forms that have no element in common with the last one."""
-    now = Fragment.from_json(slot.fragment)
-    older = (Fragment.from_json(text) for text in slot.earlier)
-    return [old.fingerprint for old in older if _is_apart(old, now)]
-
-
-def _gone(slot: Slot) -> list[str]:
-    """What is gone, where that was not kept yet; of forms that can't be read any more, nothing."""
-    forms = [_known(Fragment.from_json(text)) for text in (slot.fragment, *slot.earlier)]
-    return sorted({name for form in forms[1:] for name in form} - set(forms[0]))
-
-
-def _known(part: Fragment) -> list[str]:
-    try:
-        return _kept(part)
-    except SiddhiAppError:
-        return []

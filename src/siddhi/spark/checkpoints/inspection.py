@@ -13,8 +13,8 @@ from siddhi.errors import DefinitionNotExistError, SparkRunError, did_you_mean
 from siddhi.planner import Plan
 from siddhi.planner.nodes import PartitionPlan, QueryPlan
 from siddhi.planner.separability import separability
-from siddhi.spark.checkpoints.evolution import Slot
 from siddhi.spark.checkpoints.manifest import read_manifest
+from siddhi.spark.checkpoints.slots import Slot
 from siddhi.spark.checkpoints.stored import StoredShard, key_texts, number_of_key, stored_shards
 
 __all__ = ["CheckpointState", "ShardSummary", "retain_key"]

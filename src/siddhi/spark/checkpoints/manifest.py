@@ -14,8 +14,9 @@ from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark._compat import spark_version
-from siddhi.spark.checkpoints.evolution import Fit, Slot, fitted
+from siddhi.spark.checkpoints.evolution import Fit, fitted
 from siddhi.spark.checkpoints.place import require_place
+from siddhi.spark.checkpoints.slots import Slot
 from siddhi.spark.checkpoints.stored import rows_wait
 from siddhi.spark.workers.stateful import LAYOUT_VERSION
 

@@ -24,8 +24,8 @@ from siddhi.planner.separability import separability
 from siddhi.spark.catalyst.frames import TIME
 from siddhi.spark.catalyst.island_rows import shard_of, shards_of_labels
 from siddhi.spark.catalyst.native import lowering_over
-from siddhi.spark.checkpoints.evolution import Slot
 from siddhi.spark.checkpoints.inspection import key_places, readable
+from siddhi.spark.checkpoints.slots import Slot
 from siddhi.spark.checkpoints.stored import StoredShard, key_texts
 from siddhi.spark.workers.doors import Door, let_in
 from siddhi.spark.workers.pack import packed, unpacked

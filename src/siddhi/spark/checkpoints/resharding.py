@@ -10,10 +10,11 @@ from pyspark.sql import SparkSession
 from siddhi.errors import SparkRunError
 from siddhi.planner import Plan
 from siddhi.spark import files
-from siddhi.spark.checkpoints.evolution import Slot, fitted, slot_of
+from siddhi.spark.checkpoints.evolution import fitted
 from siddhi.spark.checkpoints.manifest import Manifest, new_id, read_manifest, require_open, require_own, write_manifest
 from siddhi.spark.checkpoints.migration import MovedShard, split_shards, unsplittable
 from siddhi.spark.checkpoints.new_checkpoint import adopt_log, write_state
+from siddhi.spark.checkpoints.slots import Slot, slot_of
 from siddhi.spark.checkpoints.stored import committed, stored_shards
 from siddhi.spark.layout.islands import cut
 from siddhi.spark.workers.program import write_program

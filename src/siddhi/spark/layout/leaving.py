@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from siddhi.errors import SiddhiAppCreationError, SparkLoweringError
 from siddhi.planner.expressions import Attr
 from siddhi.planner.nodes import Action, PartitionPlan, Plan, QueryPlan
+from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.query_api.query import Partition
 from siddhi.query_api.span import Span
 from siddhi.types import AttributeType
@@ -39,7 +40,7 @@ def _objects(plan: Plan, name: str) -> Iterator[SiddhiAppCreationError]:
         span, hint = held.span, "select what is in it, as an attribute of another type"
         for query in _fillers(plan, name):
             expression = query.selector.columns[position].expression
-            if isinstance(expression, Attr) and expression.index is None:
+            if isinstance(query.input, PatternPlan) and isinstance(expression, Attr):
                 hint = "where an event of a pattern comes several times, say which: e[0].price, e[last].price"
             span = _place(plan, query, position)
             break

@@ -15,7 +15,6 @@ from siddhi.spark import files
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import Settings
-from siddhi.spark.checkpoints.evolution import slot_of
 from siddhi.spark.checkpoints.manifest import (
     Manifest,
     agreed,
@@ -29,6 +28,7 @@ from siddhi.spark.checkpoints.manifest import (
     write_manifest,
 )
 from siddhi.spark.checkpoints.marks import clock_of, delete_marks, last_mark, make_folders, write_mark
+from siddhi.spark.checkpoints.slots import slot_of
 from siddhi.spark.checkpoints.stored import committed
 from siddhi.spark.connectors.ownership import Owner
 from siddhi.spark.connectors.places import relation
@@ -92,7 +92,13 @@ class Starter:
         manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
         ranges = tuple(
-            ShardRange(slot.first, slot.accepted, frozenset(slot.left), tuple(map(Door.from_json, slot.doors)))
+            ShardRange(
+                slot.first,
+                slot.accepted,
+                frozenset(slot.left),
+                Door.from_json(slot.door),
+                tuple(map(Door.from_json, slot.doors)),
+            )
             for slot in slots
         )
         was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)

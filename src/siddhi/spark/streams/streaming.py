@@ -152,7 +152,8 @@ class Streaming:
             replace(p, tables=tuple(TableFeed(s, self.tables[name]) for name, s in p.fills if name in self.tables))
             for p in self.streaming.programs
         )
-        packed = rows.mapInArrow(pack_rows(programs, layout), PACKED)
+        doors = [held.door_of(program) for held, program in zip(self.ranges, programs, strict=True)]
+        packed = rows.mapInArrow(pack_rows(programs, layout, doors), PACKED)
         processor = IslandProcessor(programs, self.shards, ordering, self.run, self.late, self.last_clock, self.ranges)
         return packed.groupBy("shard").transformWithStateInPandas(
             statefulProcessor=processor, outputStructType=RELEASED, outputMode="Append", timeMode="EventTime"

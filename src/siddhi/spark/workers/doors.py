@@ -1,6 +1,6 @@
 """The doors of islands: what the rows of each are like, and how rows that wait for an earlier door pass the one there is now.
 
-Every parcel of rows bears the fingerprint of the door it was packed for, as metadata of its Arrow schema.
+Every parcel of rows bears the label of the door it was packed for, as metadata of its Arrow schema.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,12 +36,16 @@ class Door:
         columns: names of its attributes.
         kinds: their types.
         inputs: per stream that comes in, the columns of its attributes.
+        label: tells it apart from others that the island had, which may be alike; "": its fingerprint does.
+        dropped: streams that the island has not read since: their rows are left behind.
     """
 
     stream: str
     columns: tuple[str, ...]
     kinds: tuple[str, ...]
     inputs: tuple[tuple[str, tuple[int, ...]], ...]
+    label: str = ""
+    dropped: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, program: IslandProgram) -> Door:
@@ -51,18 +55,31 @@ class Door:
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Door:
         """What :meth:`to_json` gave."""
-        stream, columns, kinds, inputs = data
-        return cls(stream, tuple(columns), tuple(kinds), tuple((name, tuple(at)) for name, at in inputs))
+        stream, columns, kinds, inputs, *more = data
+        label, dropped = more or ("", ())
+        read = tuple((name, tuple(at)) for name, at in inputs)
+        return cls(stream, tuple(columns), tuple(kinds), read, label, tuple(dropped))
 
     def to_json(self) -> list[Any]:
         """As lists and texts."""
-        listed: list[Any] = json.loads(json.dumps(list(asdict(self).values())))
-        return listed
+        inputs = [[stream, list(at)] for stream, at in self.inputs]
+        listed: list[Any] = [self.stream, list(self.columns), list(self.kinds), inputs]
+        return [*listed, self.label, list(self.dropped)] if self.label else listed
 
     @property
-    def fingerprint(self) -> bytes:
-        """Tells it apart from others."""
-        return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()[:16].encode()
+    def form(self) -> Door:
+        """What its rows are like, and nothing else."""
+        return replace(self, label="", dropped=())
+
+    @property
+    def name(self) -> str:
+        """Its label, else a fingerprint of what its rows are like: 16 hexadecimal digits."""
+        return self.label or hashlib.sha256(json.dumps(self.form.to_json()).encode()).hexdigest()[:16]
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """What comes in."""
+        return tuple(stream for stream, _ in self.inputs)
 
     @property
     def is_of_several(self) -> bool:
@@ -70,15 +87,15 @@ class Door:
         return self.stream == DOOR
 
 
-def labelled(rows: pa.RecordBatch, fingerprint: bytes) -> pa.RecordBatch:
-    """Rows that say for which door they are."""
-    return rows.replace_schema_metadata({_LABEL: fingerprint})
+def labelled(rows: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    """Rows that say for which door they are, by its name."""
+    return rows.replace_schema_metadata({_LABEL: name.encode()})
 
 
 def let_in(rows: pa.RecordBatch, now: Door, earlier: Sequence[Door]) -> pa.RecordBatch:
     """Rows that have waited, as rows for the door that an island has now.
 
-    Those of streams that it takes no more are left out. Parcels without a label were packed for the first of the doors.
+    Those of streams that it has not taken at some time since are left out. Parcels without a label were packed for the first of the doors.
 
     Args:
         rows: some columns that order them, and those of their door.
@@ -90,10 +107,10 @@ def let_in(rows: pa.RecordBatch, now: Door, earlier: Sequence[Door]) -> pa.Recor
     """
     if not earlier:
         return rows
-    label = (rows.schema.metadata or {}).get(_LABEL, earlier[0].fingerprint)
-    if label == now.fingerprint:
+    name = (rows.schema.metadata or {}).get(_LABEL, earlier[0].name.encode()).decode()
+    if name == now.name:
         return rows
-    before = next((door for door in earlier if door.fingerprint == label), None)
+    before = next((door for door in earlier if door.name == name), None)
     if before is None:
         raise SparkRunError("the checkpoint is damaged: rows wait in it that no form of its app has taken in")
     ordering = rows.num_columns - len(before.columns)
@@ -105,7 +122,7 @@ def let_in(rows: pa.RecordBatch, now: Door, earlier: Sequence[Door]) -> pa.Recor
         went[came == _TICK] = _TICK  # for one that does not ask for time, it is nothing
     filled = [pa.nulls(rows.num_rows, ARROW_TYPES[kind]) for kind in now.kinds]
     for number, (stream, places) in enumerate(before.inputs):
-        if stream not in numbers:
+        if stream not in numbers or stream in before.dropped:
             continue
         mine = came == number
         went[mine] = numbers[stream]
@@ -115,4 +132,4 @@ def let_in(rows: pa.RecordBatch, now: Door, earlier: Sequence[Door]) -> pa.Recor
         filled[0] = pa.array(went)
     names = [*rows.schema.names[:ordering], *now.columns]
     made = pa.RecordBatch.from_arrays([*rows.columns[:ordering], *filled], names=names)
-    return labelled(made.filter(pa.array(went != _NOWHERE)), now.fingerprint)
+    return labelled(made.filter(pa.array(went != _NOWHERE)), now.name)

@@ -63,15 +63,16 @@ def unpacked(data: bytes) -> pa.RecordBatch:
 
 
 def pack_rows(
-    programs: tuple[IslandProgram, ...], layout: RowLayout
+    programs: tuple[IslandProgram, ...], layout: RowLayout, doors: Sequence[Door]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function for ``mapInArrow`` in front of the shuffle.
 
     Args:
         programs: of the islands.
         layout: of the rows that come.
+        doors: of the islands.
     """
-    labels = [Door.of(program).fingerprint for program in programs]
+    names = [door.name for door in doors]
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         spare_modules()
@@ -81,15 +82,15 @@ def pack_rows(
             waiting.append(batch)
             size += batch.nbytes
             if size >= _ENOUGH:
-                yield from _parcels(waiting, programs, layout, labels)
+                yield from _parcels(waiting, programs, layout, names)
                 waiting, size = [], 0
-        yield from _parcels(waiting, programs, layout, labels)
+        yield from _parcels(waiting, programs, layout, names)
 
     return run
 
 
 def _parcels(
-    batches: list[pa.RecordBatch], programs: tuple[IslandProgram, ...], layout: RowLayout, labels: Sequence[bytes]
+    batches: list[pa.RecordBatch], programs: tuple[IslandProgram, ...], layout: RowLayout, doors: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of some batches, packed by shard."""
     merged = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
@@ -103,7 +104,7 @@ def _parcels(
         found: list[tuple[int, int, bytes]] = []
         for start, stop in itertools.pairwise(starts):
             part = rows.slice(start, stop - start)
-            found.append((int(sorted_shards[start]), stop - start, packed(_slim(part, programs, layout, labels))))
+            found.append((int(sorted_shards[start]), stop - start, packed(_slim(part, programs, layout, doors))))
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array([shard for shard, _, _ in found], pa.int32()),
@@ -115,7 +116,7 @@ def _parcels(
 
 
 def _slim(
-    rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: RowLayout, labels: Sequence[bytes]
+    rows: pa.RecordBatch, programs: tuple[IslandProgram, ...], layout: RowLayout, doors: Sequence[str]
 ) -> pa.RecordBatch:
     """Rows of one shard, with the columns that order and those of their door."""
     at = 1
@@ -131,7 +132,7 @@ def _slim(
             columns.append(pa.array(np.full(rows.num_rows, value, np.int32)))
     columns += [rows.column(at + n) for n in layout.doors[island]]
     names = [*(f"o{n}" for n in range(len(layout.order))), *programs[island].columns]
-    return labelled(pa.RecordBatch.from_arrays(columns, names=names), labels[island])
+    return labelled(pa.RecordBatch.from_arrays(columns, names=names), doors[island])
 
 
 def unpack_output(shape: OutputShape) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

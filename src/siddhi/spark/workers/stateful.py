@@ -49,13 +49,19 @@ class ShardRange:
         first: the number of the first one.
         accepted: fingerprints of the forms of the island whose state they may have.
         left: those of them whose state is left behind.
-        doors: that the island had, the first one first: rows wait that were packed for them.
+        door: that the island has; None: it had no other.
+        doors: that it had, the first one first: rows wait that were packed for them.
     """
 
     first: int
     accepted: frozenset[str] = frozenset()
     left: frozenset[str] = frozenset()
+    door: Door | None = None
     doors: tuple[Door, ...] = ()
+
+    def door_of(self, program: IslandProgram) -> Door:
+        """The door of the island that a program runs."""
+        return self.door or Door.of(program)
 
 
 class IslandProcessor(StatefulProcessor):
@@ -159,7 +165,7 @@ class IslandProcessor(StatefulProcessor):
             self._retire(shard_number, fired)
             return
         program = self._programs[island]
-        now, doors = Door.of(program), self._ranges[island].doors
+        now, doors = self._ranges[island].door_of(program), self._ranges[island].doors
         ready, rest = self._waiting.split(self._query, shard_number, watermark, lambda rows: let_in(rows, now, doors))
         kept, version = self._load(shard_number, island, watermark if ready is None else ready)
         shard = kept.shard

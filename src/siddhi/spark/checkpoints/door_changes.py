@@ -1,0 +1,81 @@
+"""Whether rows that wait for an earlier form of an island are what it takes now; needs no PySpark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from siddhi.errors import SiddhiAppError
+from siddhi.planner import plan
+from siddhi.planner.elements import app_elements
+from siddhi.planner.fragments import Fragment
+from siddhi.query_api.definition import StreamDefinition
+from siddhi.query_compiler import parse
+from siddhi.spark.checkpoints.slots import Slot
+from siddhi.spark.workers.doors import Door
+
+__all__ = ["doors_of", "moved", "other_rows"]
+
+
+def doors_of(slot: Slot, island: Slot) -> tuple[list[Any], Sequence[list[Any]]]:
+    """The door of an island in the slot, and those that there were. One that comes again is another one: rows of streams that
+    were not read in between are left behind, and those that come now are not."""
+    was, now = Door.from_json(slot.door), Door.from_json(island.door)
+    if was.form == now.form:
+        return slot.door, slot.doors
+    earlier = [*map(Door.from_json, slot.doors), replace(was, label=was.name)]
+    doors = [
+        replace(door, dropped=tuple(s for s in door.streams if s in door.dropped or s not in now.streams)).to_json()
+        for door in earlier
+    ]
+    return replace(now, label=f"{now.name}.{len(doors)}").to_json(), doors
+
+
+def other_rows(slot: Slot, island: Slot) -> Iterator[str]:
+    """Streams whose rows are not what they were: those that wait can't be what is wanted now."""
+    was, now = _schemas(slot), _schemas(island)
+    for stream in Door.from_json(island.door).streams:
+        if stream in Door.from_json(slot.door).streams and was[stream] != now[stream]:
+            yield f"rows that wait are of {was[stream]}, and now it is {now[stream]}"
+
+
+def _schemas(slot: Slot) -> dict[str, str]:
+    """``S (k string, v int)`` by stream."""
+    definitions = parse(Fragment.from_json(slot.fragment).text).definitions
+    return {
+        found.id: f"{found.id} ({', '.join(f'{a.name} {a.type}' for a in found.attributes)})"
+        for found in definitions
+        if isinstance(found, StreamDefinition)
+    }
+
+
+def moved(slot: Slot, island: Slot) -> Iterator[str]:
+    """Streams that come in, before or now, and are filled inside by other queries than before: their rows that wait, or those
+    of which they are made, would come twice, or not at all."""
+    if not slot.stateful:
+        return
+    both = [Fragment.from_json(slot.fragment), Fragment.from_json(island.fragment)]
+    came = {stream for held in (slot, island) for stream in Door.from_json(held.door).streams}
+    if came.isdisjoint(name for part in both for name in part.outputs):
+        return
+    try:
+        was, now = (_fillers(part) for part in both)
+    except SiddhiAppError:
+        return  # why will be told
+    for stream in sorted(came):
+        if was.get(stream) != now.get(stream):
+            names = sorted({*was.get(stream, ()), *now.get(stream, ())})
+            yield (
+                f"{', '.join(map(repr, names))} and what reads {stream} run as one in one form, and apart in the other: "
+                "rows that wait would come twice, or not at all"
+            )
+
+
+def _fillers(part: Fragment) -> dict[str, list[str]]:
+    """By stream, the elements of a part that fill it."""
+    found: dict[str, list[str]] = {}
+    for element in app_elements(plan(parse(part.text))):
+        for stream in element.writes:
+            found.setdefault(stream, []).append(element.name)
+    return found
