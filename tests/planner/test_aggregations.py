@@ -14,6 +14,7 @@ from siddhi.planner import plan
 from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, OutputKind
 from siddhi.planner.aggregations_time import duration_named, kept_duration, time_range
 from siddhi.planner.nodes import JoinPlan
+from siddhi.planner.statements import Statements
 from siddhi.query_api.definition import Duration
 from siddhi.query_compiler import parse
 from tests.planner.planning import STREAM, planned, query, refused

@@ -34,6 +34,8 @@ def doors_of(slot: Slot, island: Slot) -> tuple[list[Any], Sequence[list[Any]]]:
 
 def other_rows(slot: Slot, island: Slot) -> Iterator[str]:
     """Streams whose rows are not what they were: those that wait can't be what is wanted now."""
+    if not slot.stateful:  # its door is the same
+        return
     was, now = _schemas(slot), _schemas(island)
     for stream in Door.from_json(island.door).streams:
         if stream in Door.from_json(slot.door).streams and was[stream] != now[stream]:
@@ -53,7 +55,7 @@ def _schemas(slot: Slot) -> dict[str, str]:
 def moved(slot: Slot, island: Slot) -> Iterator[str]:
     """Streams that come in, before or now, and are filled inside by other queries than before: their rows that wait, or those
     of which they are made, would come twice, or not at all."""
-    if not slot.stateful:
+    if not slot.stateful:  # it does all native steps itself
         return
     both = [Fragment.from_json(slot.fragment), Fragment.from_json(island.fragment)]
     came = {stream for held in (slot, island) for stream in Door.from_json(held.door).streams}
