@@ -8,9 +8,11 @@ pytest.importorskip("pyspark")
 
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
+from siddhi.spark.checkpoints.door_changes import rows_at_risk
 from siddhi.spark.checkpoints.evolution import fitted
 from siddhi.spark.checkpoints.slots import Slot, slot_of
 from siddhi.spark.layout.islands import cut
+from siddhi.spark.streams.streaming import plan_streaming
 from siddhi.spark.workers.program import write_program
 
 STREAMS = "define stream S (k string, v int); define stream T (k string, v int);\n"
@@ -18,6 +20,8 @@ FILTER = "@info(name = 'f') from S[v > 3] select k, v insert into Mid;\n"
 IN_ENGINE = FILTER.replace("[v > 3]", "[v > 3]#log('seen')")
 ALSO = "@info(name = 'g') from T[v > 3] select k, v insert into Mid;\n"
 LENGTH = "@info(name = 'length') from Mid#window.length(3) select sum(v) as total insert into Out;\n"
+LAST = "@info(name = 'last') from S#window.length(4) select max(v) as high insert into Last;\n"
+PASS = "@info(name = 'pass') from S[v > 1] select k insert into Passed;\n"
 PAIRS = "@info(name = 'pairs') from S#window.length(2) select sum(v) as total insert into Pairs;\n"
 
 
@@ -31,6 +35,22 @@ def slots(*queries: str, streams: str = STREAMS, prefer: str = "native") -> list
     return made
 
 
+def streamed(*queries: str) -> list[Slot]:
+    """As :class:`siddhi.spark.SparkRuntime` starts them, with a sink for all that is filled."""
+    planned = plan(parse(STREAMS + "".join(queries)))
+    layout = cut(planned, streaming=True, bound={"S", "T"})
+    wanted = [name for name in planned.streams if name not in ("S", "T")]
+    found = plan_streaming(planned, layout, wanted, shards=3)
+    both = zip(found.islands, found.programs, strict=True)
+    return [slot_of(planned, island, program, 3 * n, 3) for n, (island, program) in enumerate(both)]
+
+
+def risks(before: list[Slot], now: list[Slot]) -> list[str]:
+    fit = fitted(before, now)
+    assert fit.refused == []
+    return [clause for _, clause in rows_at_risk(before, now, fit.places)]
+
+
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(
     ("before", "now"),
@@ -40,11 +60,38 @@ def slots(*queries: str, streams: str = STREAMS, prefer: str = "native") -> list
         (slots(FILTER, LENGTH), slots(FILTER, LENGTH, prefer="engine")),
     ],
 )
-def test_a_query_that_goes_into_an_island_or_out_of_it_is_refused(before, now, turned):
-    (told,) = fitted(now, before).refused if turned else fitted(before, now).refused
-    assert told.endswith(
-        ": 'f' and what reads Mid run as one in one form, and apart in the other: rows that wait would come twice, or not at all"
+def test_a_query_that_goes_into_an_island_or_out_of_it_puts_rows_at_risk(before, now, turned):
+    assert "'f' and what reads Mid run as one in one form of the app, and not in the other" in risks(
+        *((now, before) if turned else (before, now))
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "name"),
+    [
+        (slots(IN_ENGINE, LENGTH, PAIRS), slots(IN_ENGINE, PAIRS), "f"),
+        (slots(IN_ENGINE, LAST), slots(IN_ENGINE, LENGTH, LAST), "f"),
+        (slots(IN_ENGINE, LENGTH, LAST), slots(IN_ENGINE, LAST), "f"),
+        (streamed(FILTER, PASS, PAIRS), streamed(IN_ENGINE, PASS, PAIRS), "pass"),
+    ],
+)
+def test_a_query_that_keeps_nothing_and_goes_to_other_shards_puts_rows_at_risk(before, now, name):
+    assert any(f"'{name}' runs apart from" in clause for clause in risks(before, now))
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (streamed(FILTER, PASS, PAIRS), streamed(FILTER, PASS, PAIRS)),
+        (streamed(FILTER, PASS, PAIRS), streamed(FILTER.replace("v > 3", "v > 4"), PASS, PAIRS)),
+        (streamed(FILTER, PASS, PAIRS), streamed(FILTER, PAIRS)),
+        (streamed(FILTER, PAIRS), streamed(FILTER, PASS, PAIRS)),
+        (slots(FILTER, LENGTH), slots(FILTER, LENGTH, PAIRS)),
+        (slots(IN_ENGINE, LENGTH, PAIRS), slots(IN_ENGINE, LENGTH)),
+    ],
+)
+def test_what_stays_where_it_was_puts_none_at_risk(before, now):
+    assert risks(before, now) == []
 
 
 def test_a_filter_that_stays_where_it_is_may_change():

@@ -15,7 +15,7 @@ from siddhi.query_compiler import parse
 from siddhi.spark.checkpoints.slots import Slot
 from siddhi.spark.workers.doors import Door
 
-__all__ = ["doors_of", "moved", "other_rows"]
+__all__ = ["doors_of", "other_rows", "rows_at_risk"]
 
 
 def doors_of(slot: Slot, island: Slot) -> tuple[list[Any], Sequence[list[Any]]]:
@@ -52,9 +52,34 @@ def _schemas(slot: Slot) -> dict[str, str]:
     }
 
 
-def moved(slot: Slot, island: Slot) -> Iterator[str]:
-    """Streams that come in, before or now, and are filled inside by other queries than before: their rows that wait, or those
-    of which they are made, would come twice, or not at all."""
+def rows_at_risk(before: Sequence[Slot], islands: Sequence[Slot], places: Sequence[int]) -> Iterator[tuple[Slot, str]]:
+    """Slots whose rows, if some wait, would come twice or not at all to a query that keeps nothing and stands elsewhere now.
+
+    Args:
+        before: the slots of a checkpoint.
+        islands: what runs now, as slots that are new.
+        places: by island, the number of its slot.
+
+    Returns:
+        The slots, each with a clause that says why.
+    """
+    here = dict(zip(places, islands, strict=True))
+    for place, slot in enumerate(before):
+        if slot.retired:
+            continue
+        island = here.get(place)
+        stay = () if island is None else island.names
+        others = {name for at, other in here.items() if at != place for name in other.names}
+        for name in slot.names:
+            if name in others and name not in stay and name not in slot.stateful:
+                beside = [other for other in slot.names if other != name]
+                yield slot, f"'{name}' runs apart from {', '.join(map(repr, beside)) or 'its shards'} now"
+        if island is not None:
+            yield from ((slot, clause) for clause in _moved(slot, island))
+
+
+def _moved(slot: Slot, island: Slot) -> Iterator[str]:
+    """Streams that come in, before or now, and are filled inside by other queries than before."""
     if not slot.stateful:  # it does all native steps itself
         return
     both = [Fragment.from_json(slot.fragment), Fragment.from_json(island.fragment)]
@@ -68,10 +93,7 @@ def moved(slot: Slot, island: Slot) -> Iterator[str]:
     for stream in sorted(came):
         if was.get(stream) != now.get(stream):
             names = sorted({*was.get(stream, ()), *now.get(stream, ())})
-            yield (
-                f"{', '.join(map(repr, names))} and what reads {stream} run as one in one form, and apart in the other: "
-                "rows that wait would come twice, or not at all"
-            )
+            yield f"{', '.join(map(repr, names))} and what reads {stream} run as one in one form of the app, and not in the other"
 
 
 def _fillers(part: Fragment) -> dict[str, list[str]]:

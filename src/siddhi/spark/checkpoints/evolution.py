@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from siddhi.errors import SiddhiAppError
 from siddhi.planner.compatibility import can_restore
 from siddhi.planner.fragments import Fragment
-from siddhi.spark.checkpoints.door_changes import doors_of, moved, other_rows
+from siddhi.spark.checkpoints.door_changes import doors_of, other_rows
 from siddhi.spark.checkpoints.partition_changes import told_by_queries
 from siddhi.spark.checkpoints.slots import Slot, are_apart, kept_in
 from siddhi.spark.workers.doors import Door
@@ -105,7 +105,7 @@ def _joined(slot: Slot, island: Slot, refused: list[str], changed: list[str]) ->
         way_out = f" (in an app of its own, {_listed(new)} changes no key)" if new and not island.keys else ""
         refused.append(f"{what}: the key is {_shown(island.keys)}, and was {_shown(slot.keys)}{way_out}")
     door, doors = doors_of(slot, island)
-    refused += [f"{what}: {told}" for told in (*other_rows(slot, island), *moved(slot, island))]
+    refused += [f"{what}: {told}" for told in other_rows(slot, island)]
     if island.fragment == slot.fragment:
         return replace(slot, names=island.names, text=island.text, door=door, doors=doors)
     now = Fragment.from_json(island.fragment)

@@ -14,6 +14,7 @@ from siddhi._version import __version__
 from siddhi.errors import SparkRunError
 from siddhi.spark import files
 from siddhi.spark._compat import spark_version
+from siddhi.spark.checkpoints.door_changes import rows_at_risk
 from siddhi.spark.checkpoints.evolution import Fit, fitted
 from siddhi.spark.checkpoints.place import require_place
 from siddhi.spark.checkpoints.slots import Slot
@@ -30,6 +31,7 @@ __all__ = [
     "open_again",
     "read_manifest",
     "refuse_lost_rows",
+    "refuse_moved_rows",
     "require_open",
     "require_own",
     "write_manifest",
@@ -176,6 +178,26 @@ def refuse_lost_rows(spark: SparkSession, checkpoint: str, before: Manifest, now
             f"rows wait for the watermark in checkpoint {checkpoint} for {names}, and nothing takes them any more: start with the "
             "app and the sinks as they were, or with evolve=True, which leaves them behind"
         )
+
+
+def refuse_moved_rows(
+    spark: SparkSession, checkpoint: str, before: Manifest, islands: Sequence[Slot], places: Sequence[int]
+) -> None:
+    """See to it that no rows wait for queries that stand elsewhere now.
+
+    Args:
+        islands: what is to run, in slots that are new.
+        places: by island, the number of its slot in the checkpoint.
+
+    Raises:
+        SparkRunError: some do.
+    """
+    for slot, clause in rows_at_risk(before.slots, islands, places):
+        if rows_wait(spark, checkpoint, range(slot.first, slot.first + slot.shards)):
+            raise SparkRunError(
+                f"rows wait for the watermark in checkpoint {checkpoint}, and would come twice or not at all: {clause}. Start "
+                "with the app and options as they were; or finish the stream with them, and go on with reopen=True"
+            )
 
 
 def new_id() -> str:

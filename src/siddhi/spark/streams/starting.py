@@ -24,6 +24,7 @@ from siddhi.spark.checkpoints.manifest import (
     open_again,
     read_manifest,
     refuse_lost_rows,
+    refuse_moved_rows,
     require_open,
     write_manifest,
 )
@@ -104,6 +105,8 @@ class Starter:
         was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)
         if before is not None and not evolve:
             refuse_lost_rows(self.spark, checkpoint, before, manifest)
+        if before is not None:
+            refuse_moved_rows(self.spark, checkpoint, before, asked.slots, places)
         planned = committed(self.spark, checkpoint)[1]
         last = None if planned is None else planned + manifest.first_batch
         owner = Owner(checkpoint, manifest.id, tuple(manifest.parents), last)
