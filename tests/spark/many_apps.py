@@ -36,7 +36,8 @@ from siddhi.spark.workers.batch import EndOfInput, sorted_rows
 from siddhi.spark.workers.pack import RowLayout, packed, unpack_output, unpacked
 from siddhi.spark.workers.program import IslandProgram, slots_of
 from siddhi.spark.workers.shard import ARROW_TYPES
-from siddhi.spark.workers.stateful import LATE, ShardRange
+from siddhi.spark.workers.shard_range import ShardRange
+from siddhi.spark.workers.stateful import LATE
 from siddhi.types import AttributeType
 
 __all__ = ["ManyApps", "OneApp"]

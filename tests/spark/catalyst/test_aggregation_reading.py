@@ -106,7 +106,8 @@ def test_buckets_begin_where_the_app_says(spark):
     bind_rows(runtime, spark, rows())
     for per in ("hours", "days", "months"):
         want = read(app, per)
-        assert {time // 3_600_000 % 24 for time, *_ in want} <= ({4, 5} if per != "hours" else set(range(24)))
+        if per != "hours":
+            assert {time // 3_600_000 % 24 for time, *_ in want} <= {4, 5}  # midnight of New York in GMT
         assert differences(want, [tuple(row) for row in runtime.aggregation("G", per=per).collect()]) is None, per
 
 

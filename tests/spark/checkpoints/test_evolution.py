@@ -21,7 +21,7 @@ from siddhi.spark.streams.streaming import plan_streaming
 from siddhi.spark.testing import oracle
 from siddhi.spark.workers.doors import Door
 from siddhi.spark.workers.program import write_program
-from siddhi.spark.workers.stateful import ShardRange
+from siddhi.spark.workers.shard_range import ShardRange
 from tests.spark.streams.without_jvm import FakeStream
 
 STREAMS = "define stream S (k string, v int); define stream T (k string, v int);"
@@ -291,8 +291,7 @@ def evolved(before: FakeStream, app: str) -> FakeStream:
 
 
 def ranges(fit: Fit) -> list[ShardRange]:
-    found = [fit.slots[place] for place in fit.places]
-    return [ShardRange(slot.first, slot.accepted, frozenset(slot.left)) for slot in found]
+    return [fit.slots[place].shard_range for place in fit.places]
 
 
 def slots_of(stream: FakeStream) -> list[Slot]:

@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from siddhi.spark.checkpoints.evolution import fitted
 from siddhi.spark.checkpoints.slots import Slot, slot_of
 from siddhi.spark.testing import oracle
-from siddhi.spark.workers.doors import Door
-from siddhi.spark.workers.stateful import ShardRange
 from tests.spark.streams.without_jvm import FakeStream
 
 STREAMS = "define stream S (k string, v int); define stream T (v int, k string, w int);\n"
@@ -58,16 +56,7 @@ def gone_on(before: FakeStream, slots: list[Slot], text: str) -> tuple[FakeStrea
     assert fit.refused == []
     slots = [Slot.from_json(json.loads(json.dumps(asdict(slot)))) for slot in fit.slots]
     mine = [slots[place] for place in fit.places]
-    now.ranges = [
-        ShardRange(
-            slot.first,
-            slot.accepted,
-            frozenset(slot.left),
-            Door.from_json(slot.door),
-            tuple(map(Door.from_json, slot.doors)),
-        )
-        for slot in mine
-    ]
+    now.ranges = [slot.shard_range for slot in mine]
     now.handles, now.watermark, now.latest, now.found = before.handles, before.watermark, before.latest, before.found
     return now, slots
 

@@ -21,7 +21,8 @@ from siddhi.spark.workers.doors import labelled
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import write_program
 from siddhi.spark.workers.shard import ARROW_TYPES
-from siddhi.spark.workers.stateful import IslandProcessor, ShardRange
+from siddhi.spark.workers.shard_range import ShardRange
+from siddhi.spark.workers.stateful import IslandProcessor
 
 _runs = itertools.count()
 LAST_CLOCK = 221_845_392_000_000

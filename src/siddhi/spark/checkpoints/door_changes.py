@@ -10,6 +10,7 @@ from siddhi.errors import SiddhiAppError
 from siddhi.planner import plan
 from siddhi.planner.elements import app_elements
 from siddhi.planner.fragments import Fragment
+from siddhi.planner.problems import schema_text
 from siddhi.query_api.definition import StreamDefinition
 from siddhi.query_compiler import parse
 from siddhi.spark.checkpoints.slots import Slot
@@ -34,7 +35,7 @@ def doors_of(slot: Slot, island: Slot) -> tuple[list[Any], Sequence[list[Any]]]:
 
 def other_rows(slot: Slot, island: Slot) -> Iterator[str]:
     """Streams whose rows are not what they were: those that wait can't be what is wanted now."""
-    if not slot.stateful:  # its door is the same
+    if not slot.stateful or slot.fragment == island.fragment:  # without state, the door is the same
         return
     was, now = _schemas(slot), _schemas(island)
     for stream in Door.from_json(island.door).streams:
@@ -46,7 +47,7 @@ def _schemas(slot: Slot) -> dict[str, str]:
     """``S (k string, v int)`` by stream."""
     definitions = parse(Fragment.from_json(slot.fragment).text).definitions
     return {
-        found.id: f"{found.id} ({', '.join(f'{a.name} {a.type}' for a in found.attributes)})"
+        found.id: f"{found.id} {schema_text(found.attributes)}"
         for found in definitions
         if isinstance(found, StreamDefinition)
     }
@@ -61,7 +62,7 @@ def rows_at_risk(before: Sequence[Slot], islands: Sequence[Slot], places: Sequen
         places: by island, the number of its slot.
 
     Returns:
-        The slots, each with a clause that says why.
+        Each of the slots once, with clauses that say why.
     """
     here = dict(zip(places, islands, strict=True))
     for place, slot in enumerate(before):
@@ -70,17 +71,20 @@ def rows_at_risk(before: Sequence[Slot], islands: Sequence[Slot], places: Sequen
         island = here.get(place)
         stay = () if island is None else island.names
         others = {name for at, other in here.items() if at != place for name in other.names}
+        clauses = []
         for name in slot.names:
             if name in others and name not in stay and name not in slot.stateful:
                 beside = [other for other in slot.names if other != name]
-                yield slot, f"'{name}' runs apart from {', '.join(map(repr, beside)) or 'its shards'} now"
+                clauses.append(f"'{name}' runs apart from {', '.join(map(repr, beside)) or 'its shards'} now")
         if island is not None:
-            yield from ((slot, clause) for clause in _moved(slot, island))
+            clauses += _moved(slot, island)
+        if clauses:
+            yield slot, "; ".join(clauses)
 
 
 def _moved(slot: Slot, island: Slot) -> Iterator[str]:
     """Streams that come in, before or now, and are filled inside by other queries than before."""
-    if not slot.stateful:  # it does all native steps itself
+    if not slot.stateful or slot.fragment == island.fragment:  # without state, it does all native steps itself
         return
     both = [Fragment.from_json(slot.fragment), Fragment.from_json(island.fragment)]
     came = {stream for held in (slot, island) for stream in Door.from_json(held.door).streams}
@@ -93,7 +97,8 @@ def _moved(slot: Slot, island: Slot) -> Iterator[str]:
     for stream in sorted(came):
         if was.get(stream) != now.get(stream):
             names = sorted({*was.get(stream, ()), *now.get(stream, ())})
-            yield f"{', '.join(map(repr, names))} and what reads {stream} run as one in one form of the app, and not in the other"
+            told = ", ".join(map(repr, names))
+            yield f"beside what reads {stream}, it is filled by {told} in one form of the app, and not in the other"
 
 
 def _fillers(part: Fragment) -> dict[str, list[str]]:

@@ -196,7 +196,7 @@ def refuse_moved_rows(
         if rows_wait(spark, checkpoint, range(slot.first, slot.first + slot.shards)):
             raise SparkRunError(
                 f"rows wait for the watermark in checkpoint {checkpoint}, and would come twice or not at all: {clause}. Start "
-                "with the app and options as they were; or finish the stream with them, and go on with reopen=True"
+                "with the app and options as they were; or finish the stream with them (end_of_input='hold'), and go on with reopen=True"
             )
 
 

@@ -14,6 +14,7 @@ from siddhi.spark.layout.islands import Island
 from siddhi.spark.layout.keys import IslandKey
 from siddhi.spark.workers.doors import Door
 from siddhi.spark.workers.program import IslandProgram
+from siddhi.spark.workers.shard_range import ShardRange
 
 __all__ = ["Slot", "are_apart", "kept_in", "slot_of"]
 
@@ -56,6 +57,12 @@ class Slot:
     def accepted(self) -> frozenset[str]:
         """Fingerprints of the state that its shards may have."""
         return frozenset(Fragment.from_json(text).fingerprint for text in (self.fragment, *self.earlier))
+
+    @property
+    def shard_range(self) -> ShardRange:
+        """What workers are told of it."""
+        doors = tuple(map(Door.from_json, self.doors))
+        return ShardRange(self.first, self.accepted, frozenset(self.left), Door.from_json(self.door), doors)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Slot:

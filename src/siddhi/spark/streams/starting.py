@@ -46,9 +46,8 @@ from siddhi.spark.streams.last_times import LastTimes, last_time_in_log, logged_
 from siddhi.spark.streams.query import Sink, SparkQuery, new_run, start_query
 from siddhi.spark.streams.released import late_rows_of, numbers_of, rows_of
 from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, sources_of
-from siddhi.spark.workers.doors import Door
 from siddhi.spark.workers.late import LatePolicy, late_stream
-from siddhi.spark.workers.stateful import ShardRange
+from siddhi.spark.workers.shard_range import ShardRange
 
 __all__ = ["Starter"]
 
@@ -92,16 +91,7 @@ class Starter:
         asked = self._manifest(checkpoint, streaming_plan, partitions)
         manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
-        ranges = tuple(
-            ShardRange(
-                slot.first,
-                slot.accepted,
-                frozenset(slot.left),
-                Door.from_json(slot.door),
-                tuple(map(Door.from_json, slot.doors)),
-            )
-            for slot in slots
-        )
+        ranges = tuple(slot.shard_range for slot in slots)
         was_closed = require_open(self.spark, checkpoint, reopen=reopen, closing=closing)
         if before is not None and not evolve:
             refuse_lost_rows(self.spark, checkpoint, before, manifest)

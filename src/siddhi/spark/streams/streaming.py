@@ -21,7 +21,8 @@ from siddhi.spark.streams.ahead import behind_clock
 from siddhi.spark.workers.late import LatePolicy
 from siddhi.spark.workers.pack import PACKED, RELEASED, RowLayout, pack_rows
 from siddhi.spark.workers.program import IslandProgram, TableFeed, slots_of, write_program
-from siddhi.spark.workers.stateful import IslandProcessor, ShardRange
+from siddhi.spark.workers.shard_range import ShardRange
+from siddhi.spark.workers.stateful import IslandProcessor
 from siddhi.types import AttributeType
 
 __all__ = ["Streaming", "StreamingPlan", "plan_streaming", "sources_of", "takes_all"]

@@ -8,7 +8,6 @@ step of the watermark.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,11 +17,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from siddhi._version import __version__
 from siddhi.errors import CannotRestoreStateError, SparkRunError
-from siddhi.spark.workers.doors import Door, let_in
+from siddhi.spark.workers.doors import let_in
 from siddhi.spark.workers.kept_state import KeptState
 from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import IslandProgram
 from siddhi.spark.workers.shard import Shard
+from siddhi.spark.workers.shard_range import ShardRange
 from siddhi.spark.workers.waiting_rows import WaitingRows, new_token
 from siddhi.spark.workers.worker import Kept, spare_modules
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from siddhi.spark.workers.late import LatePolicy
 
-__all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor", "ShardRange"]
+__all__ = ["LATE", "LAYOUT_VERSION", "IslandProcessor"]
 
 LAYOUT_VERSION = 4
 """Of the state variables; a checkpoint with another one is refused."""
@@ -39,29 +39,6 @@ LATE = 1 << 20
 """``out`` of late rows: this and the number of the island."""
 _MOST_CACHED = 512
 _engines: Kept[KeptState] = Kept(_MOST_CACHED, lambda kept: kept.shard.close())
-
-
-@dataclass(frozen=True, slots=True)
-class ShardRange:
-    """The shards of an island.
-
-    Attributes:
-        first: the number of the first one.
-        accepted: fingerprints of the forms of the island whose state they may have.
-        left: those of them whose state is left behind.
-        door: that the island has; None: it had no other.
-        doors: that it had, the first one first: rows wait that were packed for them.
-    """
-
-    first: int
-    accepted: frozenset[str] = frozenset()
-    left: frozenset[str] = frozenset()
-    door: Door | None = None
-    doors: tuple[Door, ...] = ()
-
-    def door_of(self, program: IslandProgram) -> Door:
-        """The door of the island that a program runs."""
-        return self.door or Door.of(program)
 
 
 class IslandProcessor(StatefulProcessor):
