@@ -51,6 +51,8 @@ cdef class EventBatch:
     cdef int copy_objects(self, int position, object array) except -1
     cdef int clear_nulls(self, int position) noexcept
     cdef int describe(self, ExportC* out) except -1
+    cdef bytes bytes_of(self, const void* values, Py_ssize_t width)
+    cdef tuple packed(self, int position)
 
 cdef class BatchBuffer:
     cdef EventBatch batch                 # kept alive: it owns the memory

@@ -11,15 +11,17 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport memchr, memset
+from libc.string cimport memchr, memcpy, memset
 
 import difflib
+from array import array as typed_array
 
 from siddhi._core.batch_arrow cimport ExportC, export_array, export_schema
 from siddhi._core.column_memory cimport give_block, grow_block, shrink_block
 from siddhi._core.event cimport (
     BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python,
 )
+from siddhi._core.record cimport row_values
 
 cdef extern from "siddhi/single.h":
     double siddhi_shortest_double(float value)
@@ -34,6 +36,7 @@ cdef const char* FORMATS[7]     # of the buffer protocol, by TypeCode
 FORMATS[:] = [b"O", b"i", b"q", b"f", b"d", b"?", b"O"]
 if sizeof(long) == 8:
     FORMATS[<int> LONG] = b"l"        # numpy's own name of int64
+cdef tuple ARRAYS = ("", "i", "q", "f", "d", "B", "")     # type codes of the module array, by TypeCode
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
@@ -198,7 +201,7 @@ cdef class BatchBuilder:
         cdef EventC* event
         cdef int i
         cdef Py_ssize_t n_bytes = sizeof(EventC) + 8 * (self.layout.words + self.layout.width)
-        values = tuple(row)
+        values = row_values(row, self.layout.names)
         if len(values) != self.layout.width:
             raise ValueError(f"a row of {self.layout.width} values is needed, not of {len(values)}")
         event = <EventC*> PyMem_Calloc(1, n_bytes)
@@ -298,6 +301,8 @@ cdef class EventBatch:
 
     The batch exports itself through the Arrow PyCapsule interface, so ``pyarrow.record_batch(batch)`` and
     ``polars.DataFrame(batch)`` work; timestamps are not among the columns.
+
+    Batches are immutable; they can be pickled and copied, names, nulls and timestamps included.
     """
 
     def __dealloc__(self):
@@ -457,6 +462,24 @@ cdef class EventBatch:
         self.describe(&export)
         return export_schema(&export), export_array(&export)
 
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        times = typed_array("q", self.bytes_of(self.ts, sizeof(int64_t)))
+        return restore_batch, (self.layout, times, tuple([self.packed(i) for i in range(self.layout.width)]))
+
+    cdef bytes bytes_of(self, const void* values, Py_ssize_t width):
+        return b"" if self.size == 0 else (<const char*> values)[:self.size * width]
+
+    cdef tuple packed(self, int position):
+        """A column as :func:`restore_batch` takes it. Typed arrays pickle alike on every machine."""
+        cdef int code = self.layout.codes[position]
+        self.clear_nulls(position)
+        values = (typed_array(ARRAYS[code], self.bytes_of(self.data[position], WIDTHS[code])) if ARRAYS[code]
+                  else [self.value(position, row) for row in range(self.size)])
+        return values, self.bytes_of(self.valid[position], 1)
+
     def __repr__(self):
         columns = ", ".join([f"{name} {kind}" for name, kind in zip(self.names, self.types)])
         return f"EventBatch({self.size} event{'' if self.size == 1 else 's'}: {columns})"
@@ -471,3 +494,50 @@ cdef class EventBatch:
              for row, values in enumerate(islice(self, HTML_ROWS))])
         more = f"<p>{self.size - HTML_ROWS} more</p>" if self.size > HTML_ROWS else ""
         return f"<table><thead><tr><th>timestamp</th>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def restore_batch(Layout layout not None, timestamps not None, tuple columns not None):
+    """A batch as it was pickled or copied.
+
+    Args:
+        layout: names and types of the columns.
+        timestamps: ms since the epoch, an array of int64.
+        columns: of each, its values, an array or a list of objects, and a byte per row: 1 for a value, 0 for null.
+
+    Raises:
+        ValueError: the columns do not fit the layout, or differ in length.
+    """
+    cdef BatchBuilder builder = BatchBuilder(layout)
+    cdef Py_ssize_t n = len(timestamps), row
+    cdef int i, code
+    cdef bytes plain, valid
+    cdef list objects
+    if len(columns) != layout.width or timestamps.typecode != "q":
+        raise ValueError(f"a batch of {layout.width} columns with timestamps can't be made of {len(columns)} columns")
+    for i in range(layout.width):
+        values, valid = columns[i]
+        expected = ARRAYS[layout.codes[i]]
+        if len(values) != n or len(valid) != n or valid.strip(b"\0\1") or getattr(values, "typecode", "") != expected:
+            raise ValueError(f"column '{layout.names[i]}' is not of {n} values of type {TYPE_NAMES[layout.codes[i]]}")
+        if layout.codes[i] == STRING and not all([value is None or isinstance(value, str) for value in values]):
+            raise ValueError(f"column '{layout.names[i]}' has values that are no strings")
+    if n == 0:
+        return builder.take()
+    builder.resize(n)
+    plain = timestamps.tobytes()
+    memcpy(builder.timestamps, <const char*> plain, n * sizeof(int64_t))
+    for i in range(layout.width):
+        values, valid = columns[i]
+        code = layout.codes[i]
+        memcpy(builder.valid[i], <const char*> valid, n)
+        if code == STRING or code == OBJECT:
+            objects = values
+            for row in range(n):
+                if builder.valid[i][row]:
+                    Py_INCREF(objects[row])
+                    (<PyObject**> builder.data[i])[row] = <PyObject*> objects[row]
+        else:
+            plain = values.tobytes()
+            memcpy(builder.data[i], <const char*> plain, n * WIDTHS[code])
+    builder.size = n
+    return builder.take()

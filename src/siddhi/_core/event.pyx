@@ -64,12 +64,17 @@ cdef class Layout:
     Args:
         names: attribute names, in cell order.
         types: :class:`TypeCode` of each.
+
+    Raises:
+        ValueError: the types are not one code for each name.
     """
 
     def __cinit__(self, names, types):
         cdef int i, n = 0
         self.names = tuple(names)
         self.types = tuple(types)
+        if len(self.names) != len(self.types) or any([not STRING <= code <= OBJECT for code in self.types]):
+            raise ValueError(f"a layout takes a type code for each name: {self.names!r}, {self.types!r}")
         self.width = len(self.types)
         self.words = max(1, (self.width + 63) // 64)
         self.codes = <uint8_t*> PyMem_Malloc(max(1, self.width))
@@ -86,6 +91,9 @@ cdef class Layout:
     def __dealloc__(self):
         PyMem_Free(self.codes)
         PyMem_Free(self.objects)
+
+    def __reduce__(self):
+        return Layout, (self.names, tuple([int(code) for code in self.types]))
 
     cpdef int cell(self, int position):
         """Body index of a cell."""

@@ -20,6 +20,7 @@ from siddhi._core.executor cimport FrameC, system_ms
 from siddhi._core.junction cimport RowSource, StreamJunction, send
 from siddhi._core.lock cimport AppLock, lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
+from siddhi._core.record cimport row_values
 from siddhi._core.user_event cimport Event, read_timestamp
 
 from siddhi.errors import EventError, NotRunningError
@@ -111,12 +112,14 @@ cdef class InputHandler(RowSource):
         """Send one event.
 
         Args:
-            row: the values, a tuple or list in attribute order (None is null), or an :class:`Event`.
+            row: the values (None is null). A tuple, a list, an :class:`Event` or another iterable without names gives
+                them in attribute order. A mapping, a named tuple, a record of numpy, a row of sqlite3, SQLAlchemy or
+                Spark, or a pandas Series gives them by attribute name, and has exactly these names. Sets are refused.
             timestamp: ms since the epoch. Without it the event is stamped with the system's clock, and in playback the
                 app's clock does not move.
 
         Raises:
-            EventError: the row does not fit the stream (arity, type or range); nothing has happened.
+            EventError: the row does not fit the stream (arity, names, type or range); nothing has happened.
             NotRunningError: the app is not running.
         """
         cdef EventC* event
@@ -178,14 +181,7 @@ cdef class InputHandler(RowSource):
         cdef uint8_t code
         cdef int overflow = 0
         if not PyTuple_CheckExact(row):
-            if isinstance(row, (str, bytes)) or not hasattr(row, "__iter__"):
-                raise EventError(f"stream '{self.junction.id}': a row is a tuple or list of values, not {row!r}")
-            if isinstance(row, Event):
-                row = (<Event> row).load()
-            elif isinstance(row, dict):
-                row = self.row_of_mapping(row)
-            else:
-                row = tuple(row)
+            row = self.values_of(row)
         if PyTuple_GET_SIZE(row) != self.width:
             raise EventError(
                 f"stream '{self.junction.id}' has {self.width} attributes ({', '.join(self.layout.names)}), "
@@ -223,17 +219,13 @@ cdef class InputHandler(RowSource):
             release(self.pool, event)
             raise
 
-    cdef tuple row_of_mapping(self, dict row):
-        """Values by attribute name, in order; every attribute must be there."""
-        unknown = [name for name in row if name not in self.layout.names]
-        missing = [name for name in self.layout.names if name not in row]
-        if unknown or missing:
-            raise EventError(
-                f"stream '{self.junction.id}' has the attributes {', '.join(self.layout.names)}; the row "
-                + " and ".join(
-                    ([f"lacks {', '.join(missing)}"] if missing else [])
-                    + ([f"has {', '.join(map(str, unknown))}"] if unknown else [])))
-        return tuple([row[name] for name in self.layout.names])
+    cdef tuple values_of(self, row):
+        if isinstance(row, Event):
+            return (<Event> row).load()
+        try:
+            return row_values(row, self.layout.names)
+        except EventError as error:
+            raise EventError(f"stream '{self.junction.id}': {error}") from None
 
     def send_events(self, events):
         """Send several events as one chunk (queries see a batch; see reference: arrays).

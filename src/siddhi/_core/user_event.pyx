@@ -3,10 +3,12 @@
 cimport cython
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_CheckExact
 
 import operator
 
 from siddhi._core.event cimport EXPIRED, event_to_tuple, release, retain
+from siddhi._core.record cimport row_values
 
 from siddhi.errors import EventError
 
@@ -32,20 +34,21 @@ cdef int64_t read_timestamp(timestamp) except? -1:
 cdef class Event:
     """One event: ``timestamp`` (int, ms since the epoch; -1 when it has none), ``data`` (tuple in attribute order) and
     ``is_expired``. Values are reached by position (``event[0]``) and, for events the engine made, by attribute name
-    (``event["price"]``). Events are immutable and compare by value.
+    (``event["price"]``). Events are immutable and compare by value; they can be pickled and copied, names included.
 
     Args:
         timestamp: ms since the epoch.
-        data: the values, in attribute order.
+        data: the values, in attribute order: a tuple, a list or another iterable.
         is_expired: whether the event left a window.
 
     Raises:
-        EventError: the timestamp is no integer, or out of range.
+        EventError: the timestamp is no integer, or out of range; the data have names, which an event made by hand can't
+            resolve, or no order.
     """
 
     def __init__(self, timestamp, data, is_expired=False):
         self.timestamp = read_timestamp(timestamp)
-        self.values = tuple(data)
+        self.values = data if PyTuple_CheckExact(data) else row_values(data, None)
         self.is_expired = is_expired
 
     def __dealloc__(self):
@@ -107,8 +110,26 @@ cdef class Event:
             shown = "(" + ", ".join(f"{name}={value!r}" for name, value in zip(self.layout.names, values)) + ")"
         return f"Event({self.timestamp}, {shown}{', expired' if self.is_expired else ''})"
 
+    def __copy__(self):
+        return self
+
     def __reduce__(self):
-        return (Event, (self.timestamp, self.load(), self.is_expired))
+        if self.layout is None:
+            return Event, (self.timestamp, self.load(), self.is_expired)
+        return restore_event, (self.timestamp, self.load(), self.is_expired, self.layout)
+
+
+def restore_event(timestamp, tuple values not None, is_expired, Layout layout not None):
+    """An event as it was pickled or copied, with its attribute names.
+
+    Raises:
+        ValueError: values and names differ in number.
+    """
+    cdef Event event = Event(timestamp, values, is_expired)
+    if len(values) != layout.width:
+        raise ValueError(f"an event of {layout.width} attributes can't have {len(values)} values")
+    event.layout = layout
+    return event
 
 
 cdef Event make_event(EventC* record, EventPool pool, Layout layout):

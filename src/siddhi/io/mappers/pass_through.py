@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from siddhi.errors import MappingFailedError
-from siddhi.event import Event
+from siddhi.event import Event, row_values
+from siddhi.io.connector import ConnectorContext
+from siddhi.io.options import OptionHolder
 from siddhi.io.sink import SinkListener, SinkMapper
-from siddhi.io.source import InputEventHandler, SourceMapper
+from siddhi.io.source import AttributeMapping, InputEventHandler, SourceMapper
 
 __all__ = ["PassThroughSinkMapper", "PassThroughSourceMapper"]
 
 
 class PassThroughSourceMapper(SourceMapper):
-    """Takes an event, a sequence of events (one chunk), or a sequence of values (one event, with the time of now)."""
+    """Takes an event, a sequence of events (one chunk), or values in a row (one event, with the time of now).
 
-    supported_input_event_classes: ClassVar[tuple[type, ...]] = (Event, list, tuple)
+    Mappings and named tuples give values by attribute name.
+    """
+
+    supported_input_event_classes: ClassVar[tuple[type, ...]] = (Event, list, tuple, Mapping)
+
+    def init(self, options: OptionHolder, mappings: tuple[AttributeMapping, ...], context: ConnectorContext) -> None:
+        """Learn the attributes of the stream."""
+        self._names = tuple(name for name, _ in context.attributes)
 
     def map(self, payload: object, handler: InputEventHandler) -> None:
         if isinstance(payload, Event):
             handler.send_event(payload)
-        elif isinstance(payload, (list, tuple)):
-            if payload and all(isinstance(item, Event) for item in payload):
+        elif isinstance(payload, (list, tuple, Mapping)):
+            if payload and not isinstance(payload, Mapping) and all(isinstance(item, Event) for item in payload):
                 handler.send_events(payload)
             else:
-                handler.send_event(Event(-1, payload))
+                handler.send_event(Event(-1, row_values(payload, self._names)))
         else:
             raise MappingFailedError(f"expected an event, a list of events or a list of values, not {payload!r}")
 

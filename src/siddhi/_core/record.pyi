@@ -1,0 +1,3 @@
+from typing import Any
+
+def row_values(row: object, names: tuple[str, ...] | None) -> tuple[Any, ...]: ...
