@@ -9,6 +9,15 @@ from siddhi._core.junction cimport StreamJunction, send
 from siddhi._core.meter cimport OperationMeter
 from siddhi._core.processor cimport Processor
 
+cdef struct HeldChunkC:
+    EventChunk chunk
+    int64_t last_timestamp
+
+cdef struct HeldOutputC:                  # chunks that wait to go out, in order
+    HeldChunkC* chunks
+    Py_ssize_t size
+    Py_ssize_t capacity
+
 cdef class RateLimiter(Processor):
     # Takes over the chunk; hands on what is due through OutputStage.deliver.
     cdef public OutputStage stage
@@ -26,11 +35,15 @@ cdef class OutputStage:
     cdef bint counting
     cdef public OperationMeter meter      # of the action, at work while `counting`; None: nobody measures
     cdef public long long events          # put out, while `counting`
-    cdef bint plain                       # nothing but insert into the stream
+    cdef bint plain                       # nothing but insert into the stream, at once
+    cdef HeldOutputC* held                # where chunks wait, behind the rate limiter; NULL: they go out as they come
     cdef void choose(self) noexcept
     cdef bint is_silent(self, int epoch) except -1
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1    # takes over the chunk
+    cdef int hold(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
+    cdef int deliver_held(self, HeldOutputC* held) except -1
+    cdef void drop_held(self, HeldOutputC* held) noexcept
     cdef int act_measured(self, EventChunk* chunk) except -1
     cdef int act(self, EventChunk* chunk) except -1                                # the chunk stays the caller's
     cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1

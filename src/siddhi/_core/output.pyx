@@ -1,5 +1,7 @@
 """The output of a query: insert into a stream, with query callbacks before it."""
 
+from cpython.mem cimport PyMem_Realloc
+
 from siddhi._core.chunk cimport chunk_release
 from siddhi._core.event cimport CURRENT, EXPIRED, EventC
 from siddhi._core.user_event cimport make_event
@@ -37,7 +39,7 @@ cdef class OutputStage:
 
     cdef void choose(self) noexcept:
         self.plain = (self.target is not None and not self.callbacks and self.limiter is None and not self.counting
-                      and not self.leaves_partition)
+                      and not self.leaves_partition and self.held is NULL)
 
     def add_callback(self, callback):
         """Add a query callback ``fn(timestamp, current, expired)``."""
@@ -72,6 +74,8 @@ cdef class OutputStage:
 
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventC* event
+        if self.held is not NULL:
+            return self.hold(chunk, last_timestamp)
         try:
             if self.counting:
                 event = chunk.head
@@ -85,6 +89,42 @@ cdef class OutputStage:
             return self.act(chunk)
         finally:
             chunk_release(chunk, self.pool)
+
+    cdef int hold(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        cdef HeldOutputC* held = self.held
+        cdef HeldChunkC* chunks
+        cdef Py_ssize_t capacity
+        if held.size == held.capacity:
+            capacity = max(8, 2 * held.capacity)
+            chunks = <HeldChunkC*> PyMem_Realloc(held.chunks, capacity * sizeof(HeldChunkC))
+            if chunks is NULL:
+                chunk_release(chunk, self.pool)
+                raise MemoryError
+            held.chunks = chunks
+            held.capacity = capacity
+        held.chunks[held.size].chunk = chunk[0]
+        held.chunks[held.size].last_timestamp = last_timestamp
+        held.size += 1
+        return 0
+
+    cdef int deliver_held(self, HeldOutputC* held) except -1:
+        """Put out what waited, chunk by chunk; what follows may put out more meanwhile. What fails takes the rest along."""
+        cdef Py_ssize_t i = 0
+        try:
+            while i < held.size:
+                i += 1
+                self.deliver(&held.chunks[i - 1].chunk, held.chunks[i - 1].last_timestamp)
+        finally:
+            while i < held.size:
+                chunk_release(&held.chunks[i].chunk, self.pool)
+                i += 1
+            held.size = 0
+        return 0
+
+    cdef void drop_held(self, HeldOutputC* held) noexcept:
+        while held.size > 0:
+            held.size -= 1
+            chunk_release(&held.chunks[held.size].chunk, self.pool)
 
     cdef int act_measured(self, EventChunk* chunk) except -1:
         cdef int64_t start = self.meter.begin(), n = 0

@@ -191,7 +191,8 @@ cdef class TableStage(OutputStage):
 
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventC* event = chunk.head
-        if event.next is not NULL or self.limiter is not None or self.counting or self.callbacks:
+        if (event.next is not NULL or self.limiter is not None or self.counting or self.callbacks
+                or self.held is not NULL):
             return OutputStage.emit(self, chunk, last_timestamp)
         # A single event that nobody else wants to see: the way of most.
         try:

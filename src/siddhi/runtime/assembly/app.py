@@ -320,9 +320,8 @@ class Assembly:
             sides = (input_.left, input_.right)
             left, right = (self._join_source(side, partition, plan) for side in sides)
             entries, built = build_join_query(plan, (left, right), output, site)
-            for side, side_entry in zip(sides, entries, strict=True):
-                if side_entry is not None:
-                    self._subscribe(plan, side.source, partition, side_entry)
+            for source, receiver in entries:
+                self._subscribe(plan, source, partition, receiver)
         else:
             entry, built = build_single_query(plan, self._source(input_, partition, plan), output, site)
             self._subscribe(plan, input_.source, partition, entry)

@@ -15,13 +15,14 @@ from siddhi._core.join import JoinStep, PassingWindow
 from siddhi._core.join_selector import JoinSelector
 from siddhi._core.junction import StreamJunction
 from siddhi._core.output import OutputStage
-from siddhi._core.processor import Processor
+from siddhi._core.processor import Processor, Receiver
 from siddhi._core.projection import Projection
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
 from siddhi._core.searchable import NothingHeld, Searchable
 from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
 from siddhi._core.searchable_range import RangeProbe
 from siddhi._core.searchable_window import WindowScan
+from siddhi._core.self_join import SelfJoinEntry
 from siddhi._core.window import Window
 from siddhi._core.window_batch import BatchWindow
 from siddhi.planner.expressions import (
@@ -173,12 +174,12 @@ class _Side:
 
 def build_join_query(
     plan: QueryPlan, sources: tuple[JoinSource, JoinSource], output: OutputStage, site: Site
-) -> tuple[list[QueryEntry | None], BuiltQuery]:
+) -> tuple[list[tuple[str, Receiver]], BuiltQuery]:
     """Build a join.
 
     Returns:
-        The receivers to subscribe to the junctions of left and right, in this order (None where nothing that arrives
-        matters), and the query.
+        The receivers, in this order, each with the source to subscribe it to (one for a source that is joined with itself,
+        none where nothing that arrives matters), and the query.
 
     Raises:
         SiddhiAppCreationError: it needs something that this engine does not run.
@@ -223,7 +224,11 @@ def build_join_query(
         built.stateful["selector"] = selector
     if not site.partitioned:
         built.make_state(0)
-    return [_entry(plan, input_, side) for side in sides], built
+    left, right = (_entry(plan, input_, side) for side in sides)
+    if input_.left.source == input_.right.source:
+        return [(input_.left.source, SelfJoinEntry(left, right, output))], built
+    entries = ((input_.left.source, left), (input_.right.source, right))
+    return [(source, entry) for source, entry in entries if entry is not None], built
 
 
 def _step(
