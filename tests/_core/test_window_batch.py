@@ -97,3 +97,73 @@ def test_a_batch_whose_join_failed_is_found_in_its_order(on: str, window: str, b
             out.clear()
             runtime.input_handler("L").send(("a", n), 1010)
             assert out == [(n, i) for i in range(1, 4 * batches + 1)]
+
+
+VALUES = "@app:playback define stream S (k string, v int);"
+
+
+def values_of(query: str, *chunks: list[int], partitioned: bool) -> list[Any]:
+    text = f"partition with (k of S) begin {query} end;" if partitioned else query
+    with running(VALUES + text) as runtime:
+        out = collect(runtime, "O")
+        for at, chunk in enumerate(chunks):
+            runtime.input_handler("S").send_events([Event(1000 + at, ("a", value)) for value in chunk])
+    return [row[0] for row in out]
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+@pytest.mark.parametrize(
+    ("clause", "function", "expected"),
+    [
+        ("all events into", "minForever(v)", [2, 6, 4]),
+        ("all events into", "maxForever(v)", [3, 7, 4]),
+        ("expired events into", "minForever(v)", [2, 6]),
+        ("all events into", "sum(v)", [5, 13, 4]),
+    ],
+)
+def test_a_chunk_begins_anew_where_expired_events_are_wanted(
+    clause: str, function: str, expected: list[int], partitioned: bool
+) -> None:
+    query = f"from S#window.batch() select {function} as x insert {clause} O;"
+    assert values_of(query, [2, 3], [7, 6], [4], partitioned=partitioned) == expected
+
+
+@pytest.mark.parametrize(("partitioned", "expected"), [(False, [2, 6, 4, 9]), (True, [2, 2, 2, 2])])
+def test_aggregates_of_a_key_go_on_where_nobody_wants_expired_events(partitioned: bool, expected: list[int]) -> None:
+    query = "from S#window.batch() select minForever(v) as x insert into O;"
+    assert values_of(query, [2, 3], [7, 6], [4], [9], partitioned=partitioned) == expected
+
+
+@pytest.mark.parametrize(("partitioned", "expected"), [(False, [5, 4, 6, 8]), (True, [5, 4, 10, 8])])
+def test_the_pieces_of_a_chunk_begin_anew_in_a_partition_too(partitioned: bool, expected: list[int]) -> None:
+    query = "from S#window.batch(2) select sum(v) as x insert into O;"
+    assert values_of(query, [2, 3, 4], [1, 5, 8], partitioned=partitioned) == expected
+
+
+def test_a_reset_is_dated_by_the_piece_before_it() -> None:
+    query = "@info(name = 'q') from S#window.batch(2) select v insert expired events into O;"
+    times: list[int] = []
+    with running(VALUES + query) as runtime:
+        runtime.add_query_callback("q", lambda time, *_: times.append(time))
+        for start in (1000, 2000, 3000):
+            runtime.input_handler("S").send_events([Event(start + i, ("a", i)) for i in range(3)])
+    # What is put out are the expired events and, behind them, the RESET before the first piece of the chunk.
+    assert times == [1002, 2002]
+
+
+@pytest.mark.parametrize("partitioned", [False, True])
+@pytest.mark.parametrize("clause", ["into", "all events into"])
+@pytest.mark.parametrize(
+    ("streams", "expected"), [("LRL", [1, 2]), ("LRLRL", [1, 2, 1]), ("RLLRL", [1, 2, 1]), ("LRRL", [1, 1])]
+)
+def test_the_first_chunk_of_a_join_side_resets_nothing(
+    streams: str, expected: list[int], clause: str, partitioned: bool
+) -> None:
+    query = f"""from L#window.length(9) as l left outer join R#window.batch() as r on l.n == r.i
+                select count() as c insert {clause} O;"""
+    keyed = f"partition with (k of L, k of R) begin {query} end;" if partitioned else query
+    with running(STREAMS + keyed) as runtime:
+        out = collect(runtime, "O")
+        for number, stream in enumerate(streams):
+            runtime.input_handler(stream).send(("a", number), 1000 + number)
+    assert out == [(count,) for count in expected]

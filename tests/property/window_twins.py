@@ -199,11 +199,14 @@ class TimeBatchStreaming(TimeBatch):
 class Chunks(Twin):
     length: int = 0
     released: list[Item] = field(default_factory=list)
+    reset: list[Out] = field(default_factory=list)
 
     def arrive(self, items: list[Item], now: int) -> list[Batch]:
         step = self.length if self.length > 0 else len(items)
-        pieces = [items[at : at + step] for at in range(0, len(items), step)]
-        chunks = [[Out(RESET, piece[0].timestamp), *current(piece)] for piece in pieces]
+        chunks: list[Batch] = []
+        for at in range(0, len(items), step):
+            chunks.append([*self.reset, *current(items[at : at + step])])
+            self.reset = [Out(RESET, items[at].timestamp)]
         chunks[0] = [*expired(self.released, now), *chunks[0]]
         self.released = items
         return chunks

@@ -48,7 +48,6 @@ cdef class BatchWindow(Window):
 
     cdef bint keeps_expired
     cdef bint streams_current
-    cdef bint resets                   # announces batches by RESET
     cdef bint resets_now               # stamped with the clock, not with the batch's first event
     cdef bint accumulates              # what was released stays to be found, batch after batch
 
@@ -57,7 +56,6 @@ cdef class BatchWindow(Window):
         Window.__init__(self, app, pool, stamps)
         self.keeps_expired = keeps_expired
         self.streams_current = streams_current
-        self.resets = True
         self.setup(sizeof(BatchStateC))
 
     def accumulate(self):
@@ -110,9 +108,7 @@ cdef class BatchWindow(Window):
         self.expire_previous(state)
         if state.current.size == 0:
             return 0
-        if self.resets:
-            self.next.reset(
-                now_ms(&self.app.frame) if self.resets_now else queue_first(&state.current).timestamp)
+        self.next.reset(now_ms(&self.app.frame) if self.resets_now else queue_first(&state.current).timestamp)
         i = self.put_in_place(state)
         while i < state.previous.size:
             self.next.process(queue_at(&state.previous, i))
@@ -337,10 +333,16 @@ cdef class TimeBatchWindow(BatchWindow):
 cdef class ChunkBatchWindow(BatchWindow):
     """``batch([n])``: each arriving chunk is a batch; with n it is cut into pieces of n, each released as its own chunk,
     the expired batch going with the first piece. The batch that joins find is the chunk, whichever piece is out.
-    Inside a partition it sends no RESET: without expired events its
-    aggregates go on from batch to batch, as recorded of Siddhi."""
+
+    RESET comes before every piece but the very first, stamped with the first event of the piece before it.
+
+    Args:
+        resets: RESET comes before a chunk also where nothing is kept of those before. Inside a partition it does not:
+            the aggregates of a key go on from chunk to chunk there, as recorded of Siddhi.
+    """
 
     cdef Py_ssize_t length
+    cdef bint resets
 
     def __init__(self, AppContext app not None, EventPool pool not None, Py_ssize_t length, bint keeps_expired,
                  bint stamps=True, bint resets=True):
@@ -358,32 +360,38 @@ cdef class ChunkBatchWindow(BatchWindow):
         cdef BatchStateC* state = <BatchStateC*> state_of(self)
         cdef Py_ssize_t n = state.current.size
         while n and not state.releasing:
-            self.release_chunk(state, n)
+            self.release_chunk(state, self.length if 0 < self.length < n else n)
             n = state.current.size
         return 0
 
-    cdef int release_chunk(self, BatchStateC* state, Py_ssize_t n) except -1:
+    cdef int release_chunk(self, BatchStateC* state, Py_ssize_t length) except -1:
         cdef EventC* event
-        cdef Py_ssize_t i, start
-        if self.length <= 0 or n <= self.length:
-            return self.release_batch(state)
-        # The whole chunk is the next previous batch; only its release is in pieces.
+        cdef Py_ssize_t i, start, before = state.previous.size
+        cdef bint announced = before > 0 if self.keeps_expired else self.resets
+        cdef int64_t announced_at = queue_first(&state.current).timestamp
         state.releasing = True
         try:
+            if before > 0 and not self.accumulates:
+                i = (before - 1) // self.length * self.length if self.length > 0 else 0
+                announced_at = queue_at(&state.previous, i).timestamp
             self.expire_previous(state)
+            # The whole chunk is the next previous batch; only its release is in pieces.
             start = self.put_in_place(state)
             i = start
             while i < state.previous.size:
                 event = queue_at(&state.previous, i)
-                if (i - start) % self.length == 0:
+                if (i - start) % length == 0:
                     if i > start:
                         self.next.finish()
-                    if self.resets:
-                        self.next.reset(event.timestamp)
+                    if announced:
+                        self.next.reset(announced_at)
+                    announced = True
+                    announced_at = event.timestamp
                 self.next.process(event)
                 i += 1
         finally:
             self.end_release(state)
+        # Released behind finish(): the selection may look at the events until then.
         self.next.finish()
         if not self.keeps_expired:
             while state.previous.size:
