@@ -25,8 +25,10 @@
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
     │   ├── CannotSaveStateError           an event is still at work, or what is held is no data
-    │   └── CannotRestoreStateError        a snapshot that does not fit, or can't be read
-    │       └── DamagedSnapshotError       torn, foreign or changed bytes
+    │   ├── CannotRestoreStateError        a snapshot that does not fit, or can't be read
+    │   │   └── DamagedSnapshotError       torn, foreign or changed bytes
+    │   ├── PersistenceStoreError          the folder or database of a store can't be read or written (also an OSError)
+    │   └── DamagedEntryError              an entry of an error store is not what was written (also a ValueError)
     ├── ConfigError                        a configuration that can't be read
     ├── ExtensionError                     a faulty extension, refused when it registers
     └── SparkSetupError                    PySpark or Java is missing or too old
@@ -290,6 +292,18 @@ class CannotRestoreStateError(PersistenceError):
 
 class DamagedSnapshotError(CannotRestoreStateError):
     """What should be a snapshot is torn, was changed, or never was one."""
+
+
+class PersistenceStoreError(PersistenceError, OSError):
+    """The folder or database in which a store keeps states, or events that failed, can't be read or written, or can't keep
+    what it was given. What is there may be whole: nothing says that there is no state. ``errno`` is that of the file system.
+    """
+
+    __str__ = Exception.__str__
+
+
+class DamagedEntryError(PersistenceError, ValueError):
+    """An entry of an error store is not what was written."""
 
 
 class ConfigError(SiddhiError):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import logging
 import os
 import struct
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError
+from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError, PersistenceError, PersistenceStoreError
 from siddhi.persistence import FileSystemPersistenceStore
 from siddhi.persistence.envelope import open_envelope, put_into_envelope
 
@@ -168,3 +173,222 @@ def test_what_a_killed_process_left_behind_is_removed_in_time(
     assert not old.exists()
     assert young.exists()
     assert store.revisions("A") == ["1__A", "2__A"]
+
+
+CALLS: dict[str, Callable[[FileSystemPersistenceStore], object]] = {
+    "save": lambda store: store.save("A", "9__A", b"x"),
+    "load": lambda store: store.load("A", "1__A"),
+    "last_revision": lambda store: store.last_revision("A"),
+    "revisions": lambda store: store.revisions("A"),
+    "clear_all_revisions": lambda store: store.clear_all_revisions("A"),
+}
+
+
+def put_a_file_there(place: Path) -> None:
+    place.write_text("")
+
+
+def put_a_link_to_itself_there(place: Path) -> None:
+    place.symlink_to(place)
+
+
+def put_a_link_to_nothing_there(place: Path) -> None:
+    place.symlink_to(place.parent / "not mounted")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("put", [put_a_file_there, put_a_link_to_itself_there, put_a_link_to_nothing_there])
+@pytest.mark.parametrize("place", ["state", "state/A"])
+def test_what_is_no_folder_is_never_taken_for_an_empty_one(
+    tmp_path: Path, call: str, put: Callable[[Path], None], place: str
+) -> None:
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    put(tmp_path / place)
+    store = FileSystemPersistenceStore(tmp_path / "state")
+    with pytest.raises((PersistenceStoreError, CannotRestoreStateError), match=r"app 'A'.*state") as refused:
+        CALLS[call](store)
+    assert isinstance(refused.value, PersistenceStoreError)
+    assert refused.value.errno in (errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENOENT)
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ESTALE])
+def test_a_folder_that_can_not_be_listed_is_an_error_of_every_call(
+    store: FileSystemPersistenceStore, monkeypatch: pytest.MonkeyPatch, call: str, code: int
+) -> None:
+    store.save("A", "1__A", b"x")
+
+    def refuse(place: object) -> object:
+        raise OSError(code, os.strerror(code), str(place))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refuse)
+        with pytest.raises(PersistenceStoreError, match=os.strerror(code)) as refused:
+            CALLS[call](store)
+    assert refused.value.errno == code
+    assert store.load("A", "1__A") == b"x"
+
+
+FAILING: list[tuple[Any, str]] = [
+    (os, "scandir"),
+    (os, "open"),
+    (os, "stat"),
+    (os, "fsync"),
+    (os, "replace"),
+    (os, "unlink"),
+    (os, "mkdir"),
+    (io, "open"),
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(("module", "name"), FAILING, ids=[f"{module.__name__}.{name}" for module, name in FAILING])
+def test_whatever_call_fails_and_how_it_is_an_error_of_siddhi_and_nothing_is_lost(
+    tmp_path: Path, call: str, module: Any, name: str
+) -> None:
+    usual = getattr(module, name)
+    for code in (errno.EACCES, errno.EIO, errno.ENOSPC, errno.EMFILE):
+        for failing in range(6):
+            store = FileSystemPersistenceStore(tmp_path / f"{code}-{failing}", revisions_to_keep=2)
+            for stamp in (1, 2):
+                store.save("A", f"{stamp}__A", b"good")
+            before, calls = ["1__A", "2__A"], 0
+
+            def fail(*arguments: Any, **named: Any) -> Any:
+                nonlocal calls
+                calls += 1
+                if calls == failing + 1:  # noqa: B023 - called within the turn
+                    raise OSError(code, os.strerror(code), "place")  # noqa: B023
+                return usual(*arguments, **named)
+
+            given_back: object = None
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(module, name, fail)
+                try:
+                    given_back = CALLS[call](store)
+                except PersistenceError:
+                    given_back = "refused"
+            expected = {"load": b"good", "last_revision": "2__A", "revisions": before}
+            assert given_back in ("refused", expected.get(call))
+            if call == "save" and given_back is None:
+                assert store.load("A", "9__A") == b"x"
+            elif call != "clear_all_revisions":
+                assert set(before) <= set(store.revisions("A"))
+                assert [store.load("A", revision) for revision in before] == [b"good", b"good"]
+
+
+def test_a_file_that_the_medium_has_lost_is_damaged_and_one_that_is_refused_is_not(
+    store: FileSystemPersistenceStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("A", "1__A", b"x")
+
+    def refuse(file: Path) -> bytes:
+        raise OSError(code, os.strerror(code), str(file))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    code = errno.EIO
+    with pytest.raises(DamagedSnapshotError, match=r"1__A\.snapshot' can't be read: "):
+        store.load("A", "1__A")
+    code = errno.EACCES
+    with pytest.raises(PersistenceStoreError, match=r"revision '1__A' of app 'A' can't be read: .*ermission denied"):
+        store.load("A", "1__A")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_what_is_no_file_is_not_waited_for(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
+    store.save("A", "1__A", b"x")
+    os.mkfifo(tmp_path / "A" / "2__A.snapshot")
+    with pytest.raises(DamagedSnapshotError, match="is no file"):
+        store.load("A", "2__A")
+    store.save("A", "3__A", b"y")
+    assert store.load("A", "1__A") == b"x"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("a" * 256, "file systems take 255"),
+        ("é" * 50, "file systems take 255"),
+        ("a" * 240, "file systems take 255"),
+        ("\ud800", "half of a character"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_refused_and_has_no_revisions(
+    store: FileSystemPersistenceStore, name: str, why: str
+) -> None:
+    said = store.refuses(name)
+    assert said is not None
+    assert why in said
+    with pytest.raises(PersistenceStoreError, match=why):
+        store.save(name, f"1700000000000__{name}", b"x")
+    assert store.revisions(name) == []
+    with pytest.raises(CannotRestoreStateError, match="has no revision"):
+        store.load("A", f"1__{name}")
+    store.clear_all_revisions(name)
+
+
+@given(name=st.text(max_size=300))
+def test_what_is_not_refused_can_be_saved(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    store = FileSystemPersistenceStore(tmp_path_factory.mktemp("state"))
+    if store.refuses(name) is None:
+        revision = f"9999999999999999999__{name}"
+        for base in (None, "1"):
+            store.save(name, revision, b"x", base=base)
+            assert store.load(name, revision) == b"x"
+        assert store.revisions(name) == [revision]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are text there")
+def test_files_of_somebody_else_with_odd_names_are_no_revisions(
+    store: FileSystemPersistenceStore, tmp_path: Path
+) -> None:
+    store.save("A", "1__A", b"x")
+    for name in (b"\xff__A.snapshot", b"2__%FF.snapshot", b"2__%41.snapshot", b"2__a.b.snapshot", b".snapshot"):
+        (tmp_path / "A" / os.fsdecode(name)).write_bytes(b"")
+    store.save("A", "3__A", b"x")
+    assert store.revisions("A") == ["1__A", "3__A"]
+
+
+@pytest.mark.parametrize(
+    "harm", [lambda content: content[:-1], lambda content: b"!" + content[1:], lambda content: b""]
+)
+def test_what_is_read_back_otherwise_than_written_replaces_and_deletes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[bytes], bytes]
+) -> None:
+    store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)
+    store.save("A", "1__A", b"good")
+    fsync = os.fsync
+
+    def lose(descriptor: int) -> None:
+        fsync(descriptor)
+        for file in (tmp_path / "A").glob(".*.tmp"):
+            file.write_bytes(harm(file.read_bytes()))
+
+    monkeypatch.setattr(os, "fsync", lose)
+    for revision in ("1__A", "2__A"):
+        with pytest.raises(
+            PersistenceStoreError, match="is read back otherwise than it was written; no revision is del"
+        ):
+            store.save("A", revision, b"better")
+    assert [file.name for file in (tmp_path / "A").iterdir()] == ["1__A.snapshot"]
+    assert store.load("A", "1__A") == b"good"
+
+
+def test_old_revisions_that_can_not_be_deleted_are_logged_and_the_new_one_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)
+    store.save("A", "1__A", b"x")
+    unlink = Path.unlink
+
+    def refuse(file: Path, missing_ok: bool = False) -> None:
+        if file.suffix == ".snapshot":
+            raise PermissionError(errno.EACCES, "no", str(file))
+        unlink(file, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with caplog.at_level(logging.WARNING, "siddhi"):
+        store.save("A", "2__A", b"y")
+    assert "app 'A': older revisions can't be deleted: " in caplog.text
+    assert store.load("A", "2__A") == b"y"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import siddhi.persistence
-from siddhi.errors import DamagedSnapshotError
+from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError, PersistenceStoreError
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
 
@@ -50,6 +51,8 @@ def test_a_large_snapshot_is_kept_in_parts(engine: sqlalchemy.Engine, monkeypatc
     "damage",
     [
         "update siddhi_revisions_parts set content = x'00'",
+        "update siddhi_revisions_parts set content = 'x'",
+        "update siddhi_revisions_parts set content = 100000000000000",
         "delete from siddhi_revisions_parts",
         "update siddhi_revisions set checksum = ''",
     ],
@@ -101,3 +104,111 @@ def test_without_sqlalchemy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         _ = siddhi.persistence.RdbmsErrorStore
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = siddhi.persistence.Nothing
+
+
+CALLS: dict[str, Callable[[RdbmsPersistenceStore], object]] = {
+    "save": lambda store: store.save("A", "9__A", b"x"),
+    "load": lambda store: store.load("A", "1__A"),
+    "last_revision": lambda store: store.last_revision("A"),
+    "revisions": lambda store: store.revisions("A"),
+    "clear_all_revisions": lambda store: store.clear_all_revisions("A"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    "content", [b"no database, but longer than the hundred bytes of a header" * 9, b"\0" * 4096, None]
+)
+def test_what_is_no_database_is_never_taken_for_an_empty_one(tmp_path: Path, call: str, content: bytes | None) -> None:
+    file = tmp_path / "state.db"
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
+    with pytest.raises(
+        (PersistenceStoreError, DamagedSnapshotError), match=r"the persistence store in sqlite:.*refuses: "
+    ):
+        CALLS[call](RdbmsPersistenceStore(f"sqlite:///{file}"))
+    if content is not None:
+        assert file.read_bytes() == content
+
+
+def test_a_password_is_not_shown(monkeypatch: pytest.MonkeyPatch, engine: sqlalchemy.Engine) -> None:
+    store = RdbmsPersistenceStore(engine)
+    engine.url = sqlalchemy.make_url("sqlite://user:secret@/nowhere?password=secret")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("create table siddhi_revisions (app text)")
+    with pytest.raises(PersistenceStoreError, match="refuses: no such column") as refused:
+        store.revisions("A")
+    assert "secret" not in str(refused.value)
+
+
+def damage(file: Path, marked: bytes) -> None:
+    """Write over the pages of a database that begin with some content."""
+    content = bytearray(file.read_bytes())
+    page = 4096
+    for at in range(0, len(content), page):
+        if content[at : at + page].count(marked) > 1000:
+            content[at : at + page] = b"\xee" * page
+    file.write_bytes(content)
+
+
+def test_of_a_damaged_database_the_revisions_that_can_be_read_are(tmp_path: Path) -> None:
+    store = RdbmsPersistenceStore(f"sqlite:///{tmp_path}/state.db")
+    for mark in b"123":
+        store.save("A", f"{mark - 48}__A", bytes([mark]) * 50_000)
+    damage(tmp_path / "state.db", b"3333")
+    store = RdbmsPersistenceStore(f"sqlite:///{tmp_path}/state.db")
+    assert store.revisions("A") == ["1__A", "2__A", "3__A"]
+    with pytest.raises(DamagedSnapshotError, match=r"revision '3__A' of app 'A' can't be read: .*malformed"):
+        store.load("A", "3__A")
+    assert store.load("A", "2__A") == b"2" * 50_000
+
+
+def test_an_old_revision_that_is_damaged_does_not_keep_new_ones_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = RdbmsPersistenceStore(f"sqlite:///{tmp_path}/state.db", revisions_to_keep=2)
+    for mark in b"12":
+        store.save("A", f"{mark - 48}__A", bytes([mark]) * 50_000)
+    damage(tmp_path / "state.db", b"1111")
+    store = RdbmsPersistenceStore(f"sqlite:///{tmp_path}/state.db", revisions_to_keep=2)
+    with caplog.at_level(logging.WARNING, "siddhi"):
+        store.save("A", "3__A", b"x")
+    assert store.load("A", "3__A") == b"x"
+    assert "app 'A': older revisions can't be deleted: " in caplog.text
+
+
+@pytest.mark.parametrize("harm", ["content = x'00'", "content = x''", "part = 1, content = content || x'00'"])
+def test_what_is_read_back_otherwise_than_written_replaces_and_deletes_nothing(
+    engine: sqlalchemy.Engine, harm: str
+) -> None:
+    store = RdbmsPersistenceStore(engine, revisions_to_keep=1)
+    store.save("A", "1__A", b"good")
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "create trigger harm after insert on siddhi_revisions_parts "
+            f"begin update siddhi_revisions_parts set {harm} where revision = new.revision; end"
+        )
+    for revision in ("1__A", "2__A"):
+        with pytest.raises(
+            PersistenceStoreError, match="is read back otherwise than it was written; no revision is del"
+        ):
+            store.save("A", revision, b"better")
+    assert store.revisions("A") == ["1__A"]
+    assert store.load("A", "1__A") == b"good"
+
+
+@pytest.mark.parametrize("name", ["a" * 256, "a" * 240, "\ud800", "a\0b"])
+def test_a_name_that_no_database_keeps_is_refused_and_has_no_revisions(engine: sqlalchemy.Engine, name: str) -> None:
+    store = RdbmsPersistenceStore(engine)
+    assert store.refuses(name) is not None
+    if len(name) != 240:
+        with pytest.raises(PersistenceStoreError, match="database"):
+            store.save(name, "1__A", b"x")
+        assert store.revisions(name) == []
+    with pytest.raises(PersistenceStoreError, match="database"):
+        store.save("A", f"1700000000000000000__{name}", b"x")
+    with pytest.raises(CannotRestoreStateError, match="has no revision"):
+        store.load("A", f"1700000000000000000__{name}")
+    assert store.refuses("a" * 200) is None

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from siddhi import Event, SiddhiManager
+from siddhi.errors import DamagedEntryError, PersistenceStoreError
 from siddhi.persistence import ErrorEntry, ErrorOccurrence, UnkeptValue
 from tests.stores import postgres
 
@@ -84,8 +85,9 @@ def test_a_changed_row_is_told_of_and_can_be_discarded(engine):
     store.flush()
     with engine.begin() as connection:
         connection.exec_driver_sql("update failed set events = '[1]'")
-    with pytest.raises(ValueError, match="entry 1 in table 'failed' is not what was written"):
+    with pytest.raises(ValueError, match="entry 1 in table 'failed' is not what was written") as refused:
         store.load_error_entries("A")
+    assert isinstance(refused.value, DamagedEntryError)
     assert store.discard_error_entry(1)
 
 
@@ -162,3 +164,33 @@ def test_a_url_that_is_none_is_refused_without_showing_it():
     with pytest.raises(ValueError, match="the url of the error store names no database") as refused:
         RdbmsErrorStore("no database at secret")
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store: store.load_error_entries("A"),
+        lambda store: store.load_error_entry(1),
+        lambda store: store.discard_error_entry(1),
+        lambda store: store.discard_error_entries("A"),
+        lambda store: store.count(),
+        lambda store: store.purge(1),
+        lambda store: store.write(entry()),
+    ],
+)
+def test_what_is_no_database_is_never_taken_for_an_empty_one(tmp_path, call):
+    (tmp_path / "errors.db").write_bytes(b"no database, but longer than the hundred bytes of a header" * 9)
+    store = RdbmsErrorStore(f"sqlite:///{tmp_path}/errors.db")
+    with pytest.raises(PersistenceStoreError, match=r"the error store in sqlite:.* refuses: file is not a database"):
+        call(store)
+
+
+def test_a_name_that_no_database_keeps_is_refused(engine):
+    store = RdbmsErrorStore(engine)
+    assert [store.refuses(name) is None for name in ("A", "a" * 255, "a" * 256, "\ud800", "\0")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]

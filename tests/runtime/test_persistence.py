@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
 from siddhi._core.snapshot import seal, unseal
-from siddhi.errors import CannotRestoreStateError, CannotSaveStateError, NoPersistenceStoreError
+from siddhi.errors import (
+    CannotRestoreStateError,
+    CannotSaveStateError,
+    DamagedSnapshotError,
+    NoPersistenceStoreError,
+    PersistenceStoreError,
+)
 from siddhi.persistence import FileSystemPersistenceStore, InMemoryPersistenceStore
 from tests.runtime.running import collect, running
 
@@ -321,3 +332,130 @@ def test_streams_of_one_type_do_not_lend_each_other_the_names_of_their_objects()
         runtime.input_handler("Second").send((object(),))
         with pytest.raises(CannotSaveStateError, match="query 'query_1', selector: attribute 'c'"):
             runtime.snapshot()
+
+
+@pytest.mark.parametrize("act", ["persist", "restore_last_revision", "clear_all_revisions"])
+@pytest.mark.parametrize("incremental", [False, True])
+def test_an_app_does_not_begin_empty_where_the_folder_of_its_states_can_not_be_read(tmp_path, act, incremental):
+    folder = tmp_path / "state"
+    manager = SiddhiManager()
+    store = FileSystemPersistenceStore(folder)
+    (manager.set_incremental_persistence_store if incremental else manager.set_persistence_store)(store)
+    with running(APP, manager=manager) as runtime:
+        send(runtime, EVENTS)
+        saved = runtime.persist()
+        (folder / "A").rename(tmp_path / "elsewhere")
+        (folder / "A").write_text("")
+        with pytest.raises(PersistenceStoreError, match=f"app 'A'.*{re.escape(str(folder / 'A'))}"):
+            getattr(runtime, act)()
+        with pytest.raises(PersistenceStoreError):
+            manager.restore_last_state()
+        (folder / "A").unlink()
+        (tmp_path / "elsewhere").rename(folder / "A")
+        assert runtime.restore_last_revision() == saved
+
+
+def test_the_revision_before_is_restored_where_the_medium_has_lost_the_newest(tmp_path, monkeypatch, caplog):
+    manager = SiddhiManager()
+    manager.set_persistence_store(FileSystemPersistenceStore(tmp_path))
+    with running(APP, manager=manager) as runtime:
+        revisions = []
+        for event in EVENTS[:3]:
+            send(runtime, [event])
+            revisions.append(runtime.persist())
+        usual, code = Path.read_bytes, errno.EIO
+
+        def read_bytes(file):
+            if revisions[2] in file.name:
+                raise OSError(code, os.strerror(code), str(file))
+            return usual(file)
+
+        monkeypatch.setattr(Path, "read_bytes", read_bytes)
+        assert runtime.restore_last_revision() == revisions[1]
+        assert f"revision '{revisions[2]}' is passed over: file" in caplog.text
+        code = errno.EACCES  # it is there, and who may read it gets it
+        with pytest.raises(PersistenceStoreError, match="ermission denied"):
+            runtime.restore_last_revision()
+
+
+@pytest.mark.parametrize("harm", ["newest", "all"])
+def test_the_revision_before_is_restored_where_a_page_of_sqlite_is_damaged(tmp_path, caplog, harm):
+    pytest.importorskip("sqlalchemy")
+    from siddhi.persistence import RdbmsPersistenceStore
+
+    manager, url = SiddhiManager(), f"sqlite:///{tmp_path}/state.db"
+    manager.set_persistence_store(RdbmsPersistenceStore(url))
+    app = "@app:name('A') @app:playback define stream S (k string); from S#window.length(1) select k insert into O;"
+    with running(app, manager=manager) as runtime:
+        revisions = []
+        for mark in "123":
+            runtime.input_handler("S").send((mark * 50_000,), 1000)
+            revisions.append(runtime.persist())
+        content = bytearray((tmp_path / "state.db").read_bytes())
+        for at in range(0, len(content), 4096):
+            page = bytes(content[at : at + 4096])
+            if page.count(b"3") > 2000 or (harm == "all" and page.count(b"1") + page.count(b"2") > 2000):
+                content[at : at + 4096] = b"\xee" * 4096
+        (tmp_path / "state.db").write_bytes(content)
+        manager.set_persistence_store(RdbmsPersistenceStore(url))
+        if harm == "newest":
+            assert runtime.restore_last_revision() == revisions[1]
+        else:
+            with pytest.raises(
+                DamagedSnapshotError, match=r"has no revision that can be read; the newest: .*malformed"
+            ):
+                runtime.restore_last_revision()
+        assert f"revision '{revisions[2]}' is passed over: " in caplog.text
+
+
+TICKING = {
+    "nothing": "from S select v insert into O;",
+    "trigger": "define trigger T at every 1 sec; from T select triggered_time insert into O;",
+    "timeBatch": "from S#window.timeBatch(1 sec) select v insert into O;",
+    "sums": "from S#window.timeBatch(1 sec) select sum(v) as v insert into O;",
+    "time": "from S#window.time(1 sec) select v insert expired events into O;",
+    "snapshot": "from S#window.length(2) select v output snapshot every 1 sec insert into O;",
+    "purge": "@purge(enable = 'true', interval = '1 sec', idle.period = '1 sec') partition with (v of S) begin "
+    "from S select v insert into O; end;",
+    "absence": "from every a=S -> not S for 1 sec select a.v as v insert into O;",
+}
+LATEST = 1 << 62
+
+
+@pytest.mark.parametrize("kind", TICKING)
+def test_what_is_saved_can_be_restored_up_to_the_latest_time_there_is(kind):
+    manager = SiddhiManager()
+    manager.set_persistence_store(InMemoryPersistenceStore())
+    with running(f"@app:name('A') @app:playback define stream S (v int); {TICKING[kind]}", manager=manager) as runtime:
+        for time in (LATEST - 1_000_000, LATEST - 1, LATEST):
+            runtime.input_handler("S").send((1,), time)
+            saved = runtime.snapshot()
+            assert runtime.persist() == runtime.restore_last_revision()
+            assert runtime.snapshot() == saved
+
+
+@pytest.mark.parametrize("incremental", [False, True])
+def test_what_could_not_be_restored_is_not_saved_and_no_revision_is_deleted(tmp_path, incremental):
+    manager = SiddhiManager()
+    store = FileSystemPersistenceStore(tmp_path, revisions_to_keep=1)
+    (manager.set_incremental_persistence_store if incremental else manager.set_persistence_store)(store)
+    with running(APP, manager=manager) as runtime:
+        send(runtime, EVENTS)
+        good = runtime.persist()
+        runtime._assembly.context.restore_clock(LATEST + 1)  # no door takes such a time
+        for _ in range(3):
+            with pytest.raises(
+                CannotSaveStateError, match=f"its clock stands at {LATEST + 1} ms, beyond the {LATEST} ms"
+            ):
+                runtime.persist()
+        assert store.revisions("A") == [good]
+
+
+def test_a_revision_that_none_can_be_newer_than_is_named():
+    manager, store = SiddhiManager(), InMemoryPersistenceStore()
+    manager.set_persistence_store(store)
+    with running(APP, manager=manager) as runtime:
+        store.save("A", "9999999999999999998__A", b"")
+        assert runtime.persist() == "9999999999999999999__A"
+        with pytest.raises(CannotSaveStateError, match="no revision is newer than '9999999999999999999__A'"):
+            runtime.persist()

@@ -257,6 +257,21 @@ def test_without_a_url_it_is_a_file_called_as_the_app(manager, tmp_path, monkeyp
         assert connection.execute("select s, v from T order by v").fetchall() == [("a", 1), ("a", 2)]
 
 
+@pytest.mark.parametrize("place", ["app", "url"])
+def test_a_file_that_no_file_system_can_have_is_refused_and_not_waited_for(manager, tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    app, url = ("a" * 260, "") if place == "app" else ("A", f", url = 'sqlite:///{tmp_path}/{'b' * 250}.db'")
+    with pytest.raises(SiddhiAppCreationError, match=r"has a name that is too long.* file systems take 255") as caught:
+        manager.create_siddhi_app_runtime(f"@app:name('{app}') @store(type = 'rdbms'{url}) define table T (s string);")
+    assert (caught.value.code, caught.value.line) == ("E326", 1)
+
+
+def test_any_name_of_an_app_names_a_file(manager, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with manager.create_siddhi_app_runtime("@app:name('\ud800') @store(type = 'rdbms') define table T (s string);"):
+        assert (tmp_path / "%ED%A0%80.db").exists()
+
+
 def test_without_sqlalchemy_it_is_said_what_to_install(manager, monkeypatch):
     for name in [name for name in sys.modules if name.startswith(("sqlalchemy", "siddhi.stores.rdbms"))]:
         monkeypatch.delitem(sys.modules, name)

@@ -102,6 +102,10 @@ class ErrorStore(ABC):
         self._guard = threading.Lock()
         self.dropped = 0
 
+    def refuses(self, name: str) -> str | None:  # noqa: ARG002 - for those that can't keep any name
+        """Why it can't keep entries of an app, stream or table of this name; None: it can. Asked when the app is created."""
+        return None
+
     def save(self, entry: ErrorEntry) -> None:
         """Have an entry written; returns at once."""
         with self._guard:

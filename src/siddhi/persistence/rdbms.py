@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from threading import Lock
+
 import sqlalchemy as sa
 
-from siddhi.errors import DamagedSnapshotError
+from siddhi.errors import DamagedSnapshotError, PersistenceStoreError
 from siddhi.persistence.envelope import checksum_of
-from siddhi.persistence.rdbms_engine import Database
-from siddhi.persistence.revision import missing_revision, revision_order, surplus
+from siddhi.persistence.rdbms_engine import NAME_LENGTH, Database, is_damage, unfit
+from siddhi.persistence.revision import longest_revision, missing_revision, revision_order, surplus
 from siddhi.persistence.store import PersistenceStore
 
 __all__ = ["RdbmsPersistenceStore"]
+
+logger = logging.getLogger("siddhi")
 
 _PART_BYTES = 1 << 24
 """What databases take as one value ends somewhere between 64 MB and 2 GB."""
@@ -19,7 +25,7 @@ _PART_BYTES = 1 << 24
 class RdbmsPersistenceStore(PersistenceStore):
     """Keeps snapshots in two tables of a database, ``<table>`` and ``<table>_parts``, which are made where they are missing.
 
-    A revision is saved in one transaction: it is there as a whole, or not at all.
+    A revision is saved in one transaction, in which it is read back: it is there as a whole, or not at all.
 
     Args:
         database: a url of SQLAlchemy, such as ``postgresql+psycopg://user@host/name``, or an engine; the file
@@ -30,7 +36,7 @@ class RdbmsPersistenceStore(PersistenceStore):
 
     Raises:
         ValueError: ``revisions_to_keep`` is below 1, or the url names no database.
-        sqlalchemy.exc.SQLAlchemyError: (methods) the database refuses.
+        PersistenceStoreError: (methods) the database refuses; SQLAlchemy's error is the cause.
     """
 
     def __init__(
@@ -47,36 +53,56 @@ class RdbmsPersistenceStore(PersistenceStore):
         self._revisions = sa.Table(
             table,
             tables,
-            sa.Column("app", sa.String(255), primary_key=True),
-            sa.Column("revision", sa.String(255), primary_key=True),
-            sa.Column("base", sa.String(255)),  # null: it stands alone
+            sa.Column("app", sa.String(NAME_LENGTH), primary_key=True),
+            sa.Column("revision", sa.String(NAME_LENGTH), primary_key=True),
+            sa.Column("base", sa.String(NAME_LENGTH)),  # null: it stands alone
             sa.Column("size", sa.BigInteger, nullable=False),
             sa.Column("checksum", sa.String(64), nullable=False),
         )
         self._parts = sa.Table(
             f"{table}_parts",
             tables,
-            sa.Column("app", sa.String(255), primary_key=True),
-            sa.Column("revision", sa.String(255), primary_key=True),
+            sa.Column("app", sa.String(NAME_LENGTH), primary_key=True),
+            sa.Column("revision", sa.String(NAME_LENGTH), primary_key=True),
             sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
             sa.Column("content", sa.LargeBinary(_PART_BYTES), nullable=False),
         )
         self._database = Database(database, tables, "persistence store")
+        self._lock = Lock()  # threads that save at once wait in line, where SQLite would let some starve
+
+    def refuses(self, app: str) -> str | None:
+        """Why no row can be named after an app of this name; None: one can."""
+        return unfit(longest_revision(app))
 
     def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:
-        """Keep a snapshot, and delete what is beyond the newest ``revisions_to_keep``."""
+        """Keep a snapshot, then delete what is beyond the newest ``revisions_to_keep``."""
+        if why := unfit(app) or unfit(revision):
+            raise PersistenceStoreError(f"revision {revision!a:.80} can't be saved: {why}")
         checksum = checksum_of(snapshot).hex()
-        with self._database.begin() as connection:
+        with self._lock, self._database.begin() as connection:
             self._delete(connection, app, revision)
             for part, start in enumerate(range(0, len(snapshot), _PART_BYTES)):
                 content = snapshot[start : start + _PART_BYTES]
                 connection.execute(self._parts.insert().values(app=app, revision=revision, part=part, content=content))
             row = {"app": app, "revision": revision, "base": base, "size": len(snapshot), "checksum": checksum}
             connection.execute(self._revisions.insert().values(**row))
+            if not self._holds(connection, app, revision, snapshot):
+                raise PersistenceStoreError(
+                    f"revision '{revision}' in table '{self._revisions.name}' is read back otherwise than it was written; "
+                    "no revision is deleted"
+                )
             kept = self._kept(connection, app)
             whole = [found for found, its_base in kept.items() if its_base is None]
-            for old in surplus(list(kept), whole, self._revisions_to_keep):
-                self._delete(connection, app, old)
+            gone = surplus(list(kept), whole, self._revisions_to_keep)
+        if not gone:
+            return
+        try:
+            with self._lock, self._database.begin() as connection:
+                for old in gone:
+                    self._delete(connection, app, old)
+        except PersistenceStoreError as error:
+            # The new revision is safe. It would not be, where an old one that is damaged were part of its transaction.
+            logger.warning("app '%s': older revisions can't be deleted: %s", app, error)
 
     def load(self, app: str, revision: str) -> bytes:
         """The snapshot of a revision.
@@ -85,15 +111,19 @@ class RdbmsPersistenceStore(PersistenceStore):
             DamagedSnapshotError: its rows are not those that were saved.
             CannotRestoreStateError: the app has no such revision.
         """
-        head, parts = self._revisions.c, self._parts.c
-        with self._database.begin() as connection:
-            row = connection.execute(
-                sa.select(head.size, head.checksum).where(head.app == app, head.revision == revision)
-            ).one_or_none()
-            pieces = connection.execute(
-                sa.select(parts.content).where(parts.app == app, parts.revision == revision).order_by(parts.part)
-            ).scalars()
-            snapshot = b"".join(bytes(piece) for piece in pieces)
+        if unfit(app) or unfit(revision):
+            raise missing_revision(app, revision, self.revisions(app))
+        head = self._revisions.c
+        try:
+            with self._database.begin() as connection:
+                row = connection.execute(
+                    sa.select(head.size, head.checksum).where(head.app == app, head.revision == revision)
+                ).one_or_none()
+                snapshot = b"".join(self._pieces(connection, app, revision))
+        except PersistenceStoreError as error:
+            if not is_damage(error):
+                raise
+            raise DamagedSnapshotError(f"revision '{revision}' of app '{app}' can't be read: {error}") from error
         if row is None:
             raise missing_revision(app, revision, self.revisions(app))
         if len(snapshot) != row.size or checksum_of(snapshot).hex() != row.checksum:
@@ -109,12 +139,14 @@ class RdbmsPersistenceStore(PersistenceStore):
 
     def revisions(self, app: str) -> list[str]:
         """All revisions of an app that are kept, oldest first."""
+        if unfit(app):
+            return []
         with self._database.begin() as connection:
             return list(self._kept(connection, app))
 
     def clear_all_revisions(self, app: str) -> None:
         """Delete every snapshot of an app."""
-        with self._database.begin() as connection:
+        with self._lock, self._database.begin() as connection:
             for table in (self._parts, self._revisions):
                 connection.execute(table.delete().where(table.c.app == app))
 
@@ -123,6 +155,22 @@ class RdbmsPersistenceStore(PersistenceStore):
         head = self._revisions.c
         rows = connection.execute(sa.select(head.revision, head.base).where(head.app == app)).all()
         return {row.revision: row.base for row in sorted(rows, key=lambda row: revision_order(row.revision))}
+
+    def _holds(self, connection: sa.Connection, app: str, revision: str, snapshot: bytes) -> bool:
+        at = 0
+        for piece in self._pieces(connection, app, revision):
+            if piece != snapshot[at : at + _PART_BYTES]:
+                return False
+            at += len(piece)
+        return at == len(snapshot)
+
+    def _pieces(self, connection: sa.Connection, app: str, revision: str) -> Iterator[bytes]:
+        parts = self._parts.c
+        for piece in connection.execute(
+            sa.select(parts.content).where(parts.app == app, parts.revision == revision).order_by(parts.part)
+        ).scalars():
+            # SQLite gives what it finds: a number would ask bytes() for so many zeros.
+            yield bytes(piece) if isinstance(piece, bytes | bytearray | memoryview) else b""
 
     def _delete(self, connection: sa.Connection, app: str, revision: str) -> None:
         for table in (self._parts, self._revisions):

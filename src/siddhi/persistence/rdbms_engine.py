@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    InternalError,
+    NoSuchModuleError,
+    SQLAlchemyError,
+)
 from sqlalchemy.pool import StaticPool
 
-__all__ = ["Database"]
+from siddhi.errors import PersistenceStoreError
+
+__all__ = ["NAME_LENGTH", "Database", "is_damage", "unfit"]
+
+NAME_LENGTH = 255
+"""Characters of a name, in all databases."""
+_SQLITE_BROKEN = {10, 11, 26}
+"""Codes of SQLite: what is on the disk can't be read, is malformed, or is no database."""
 
 
 class Database:
@@ -27,21 +42,29 @@ class Database:
     def __init__(self, database: str | sa.Engine, tables: sa.MetaData, store: str) -> None:
         self._engine = database if isinstance(database, sa.Engine) else _engine(database, store)
         self._tables = tables
+        self._store = store
         self._making = Lock()
         self._made = False
 
-    def begin(self) -> AbstractContextManager[sa.Connection]:
+    @contextmanager
+    def begin(self) -> Iterator[sa.Connection]:
         """A transaction.
 
         Raises:
-            sqlalchemy.exc.SQLAlchemyError: the database refuses.
+            PersistenceStoreError: the database refuses, here or in the block.
         """
-        with self._making:
-            if not self._made:
-                self._make()
-                self._made = True
-        begun: AbstractContextManager[sa.Connection] = self._engine.begin()
-        return begun
+        try:
+            with self._making:
+                if not self._made:
+                    self._make()
+                    self._made = True
+            with self._engine.begin() as connection:
+                yield connection
+        except (SQLAlchemyError, UnicodeEncodeError) as error:
+            # Not SQLAlchemy's text: it repeats the statement, with all of a snapshot.
+            why = error.orig if isinstance(error, DBAPIError) else error
+            place = self._engine.url.set(query={})  # where a password may stand, too
+            raise PersistenceStoreError(f"the {self._store} in {place!r} refuses: {why}") from error
 
     def _make(self) -> None:
         try:
@@ -50,6 +73,27 @@ class Database:
             # Another process may have been faster.
             if not all(sa.inspect(self._engine).has_table(table.name) for table in self._tables.sorted_tables):
                 raise
+
+
+def unfit(name: str) -> str | None:
+    """Why no database keeps a row under a name; None: all do."""
+    if len(name) > NAME_LENGTH:
+        return f"a database keeps {NAME_LENGTH} characters of a name, this one needs {len(name)}"
+    if any("\ud800" <= char <= "\udfff" or char == "\0" for char in name):
+        return "its name holds what databases refuse: a NUL, or half of a character (a surrogate)"
+    return None
+
+
+def is_damage(refused: PersistenceStoreError) -> bool:
+    """Whether a database refused since what it holds there can't be read, now or ever."""
+    error = refused.__cause__
+    if not isinstance(error, DBAPIError) or error.connection_invalidated:
+        return False
+    # SQLite's code is told from Python 3.11 on.
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _SQLITE_BROKEN
+    return isinstance(error, InternalError) or type(error) is DatabaseError
 
 
 def _engine(text: str, store: str) -> sa.Engine:

@@ -10,10 +10,11 @@ from threading import Lock
 import sqlalchemy as sa
 from sqlalchemy.dialects.mysql import LONGTEXT
 
+from siddhi.errors import DamagedEntryError
 from siddhi.event import Event
 from siddhi.persistence.error_store import BUFFER_SIZE, ErrorEntry, ErrorOccurrence, ErrorStore
 from siddhi.persistence.plain_json import read_value, write_value
-from siddhi.persistence.rdbms_engine import Database
+from siddhi.persistence.rdbms_engine import NAME_LENGTH, Database, unfit
 
 __all__ = ["RdbmsErrorStore"]
 
@@ -41,8 +42,9 @@ class RdbmsErrorStore(ErrorStore):
         buffer_size: entries that may wait to be written; what comes then is dropped, with a log.
 
     Raises:
-        ValueError: the url names no database; (methods that load) an entry is not what was written.
-        sqlalchemy.exc.SQLAlchemyError: (methods) the database refuses.
+        ValueError: the url names no database.
+        DamagedEntryError: (methods that load) an entry is not what was written.
+        PersistenceStoreError: (methods) the database refuses; SQLAlchemy's error is the cause.
     """
 
     def __init__(
@@ -59,8 +61,8 @@ class RdbmsErrorStore(ErrorStore):
             tables,
             sa.Column("id", _ID, primary_key=True, autoincrement=True),
             sa.Column("timestamp", sa.BigInteger, nullable=False),
-            sa.Column("app", sa.String(255), nullable=False, index=True),
-            sa.Column("name", sa.String(255), nullable=False),
+            sa.Column("app", sa.String(NAME_LENGTH), nullable=False, index=True),
+            sa.Column("name", sa.String(NAME_LENGTH), nullable=False),
             sa.Column("occurrence", sa.String(64), nullable=False),
             sa.Column("connector", sa.Integer, nullable=False),
             sa.Column("events", _TEXT, nullable=False),
@@ -74,11 +76,15 @@ class RdbmsErrorStore(ErrorStore):
         self._lock = Lock()  # a database in memory has one connection
         atexit.register(_flush, weakref.ref(self))
 
+    def refuses(self, name: str) -> str | None:
+        """Why no row can be named after an app, stream or table of this name; None: one can."""
+        return unfit(name)
+
     def write(self, entry: ErrorEntry) -> None:
         """Keep an entry under an id that the database gives it.
 
         Raises:
-            sqlalchemy.exc.SQLAlchemyError: the database refuses.
+            PersistenceStoreError: the database refuses.
         """
         row = {
             "timestamp": entry.timestamp,
@@ -164,7 +170,7 @@ class RdbmsErrorStore(ErrorStore):
                 transport_properties=tuple(read_value(row.transport_properties)),
             )
         except (ValueError, TypeError) as error:
-            raise ValueError(
+            raise DamagedEntryError(
                 f"entry {row.id} in table '{self._table.name}' is not what was written: {error}"
             ) from error
 

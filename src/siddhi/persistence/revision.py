@@ -6,18 +6,26 @@ from collections.abc import Collection, Sequence
 
 from siddhi.errors import CannotRestoreStateError
 
-__all__ = ["missing_revision", "revision_order", "stamp_of", "surplus"]
+__all__ = ["longest_revision", "missing_revision", "revision_order", "stamp_of", "surplus"]
+
+_DIGITS = 19
+"""Of a time, at the most."""
 
 
 def stamp_of(revision: str) -> int:
     """The time (ms since the epoch) a revision begins with; -1 without one."""
     stamp = revision.partition("__")[0]
-    return int(stamp) if stamp.isdecimal() and len(stamp) < 20 else -1
+    return int(stamp) if stamp.isdecimal() and len(stamp) <= _DIGITS else -1
 
 
 def revision_order(revision: str) -> tuple[int, str]:
     """Sorts revisions from old to new: by the time they begin with, as a number; without one, first and by name."""
     return (stamp_of(revision), revision)
+
+
+def longest_revision(app: str) -> str:
+    """The longest revision that an app of this name can come to."""
+    return f"{'9' * _DIGITS}__{app}"
 
 
 def surplus(revisions: Sequence[str], whole: Collection[str], keep: int) -> list[str]:

@@ -13,6 +13,9 @@ class PersistenceStore(ABC):
     A revision is text such as ``1700000000000__App``: the time of the snapshot in ms since the epoch, and the app. Stores
     may be called from several threads at once. Whatever a method raises reaches the caller of ``persist`` or ``restore``.
 
+    A store that can't be read raises :class:`~siddhi.errors.PersistenceStoreError`: where it says that there is nothing, an
+    app begins empty. One that deletes older revisions reads the new one back before.
+
     Where states are saved in increments (``manager.set_incremental_persistence_store``), what is saved under a revision may
     be made of what earlier revisions hold: all of them from its ``base`` on have to stay as long as it does. A store that
     deletes nothing by itself need not look at it.
@@ -24,6 +27,10 @@ class PersistenceStore(ABC):
         >>> store.load("App", store.last_revision("App"))
         b'state'
     """
+
+    def refuses(self, app: str) -> str | None:  # noqa: ARG002 - for those that can't keep any name
+        """Why it can't keep states of an app of this name; None: it can. Asked when the app is created."""
+        return None
 
     @abstractmethod
     def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:

@@ -99,6 +99,7 @@ class AppState:
 
         Raises:
             NoPersistenceStoreError: the manager has none.
+            PersistenceStoreError: the store can't be read or written, or reads back otherwise than was written.
             CannotSaveStateError: as :meth:`snapshot`.
         """
         return self._persistence.persist()
@@ -108,6 +109,7 @@ class AppState:
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
+            PersistenceStoreError: the store can't be read.
             DamagedSnapshotError: what was saved is torn or damaged.
             CannotRestoreStateError: there is no such revision, or it does not fit.
         """
@@ -120,6 +122,7 @@ class AppState:
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
+            PersistenceStoreError: the store can't be read.
             DamagedSnapshotError: all of them are torn or damaged.
             CannotRestoreStateError: it does not fit.
         """
@@ -130,6 +133,7 @@ class AppState:
 
         Raises:
             NoPersistenceStoreError: the manager has no store.
+            PersistenceStoreError: the store can't be read.
         """
         self._persistence.clear_all_revisions()
 

@@ -9,8 +9,15 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from siddhi.errors import ExtensionError, NoPersistenceStoreError, NotRunningError, SiddhiAppError
+from siddhi.errors import (
+    ExtensionError,
+    NoPersistenceStoreError,
+    NotRunningError,
+    PersistenceStoreError,
+    SiddhiAppError,
+)
 from siddhi.runtime.app import SiddhiAppRuntime
+from siddhi.runtime.kept_names import refuse_names
 
 if TYPE_CHECKING:
     from siddhi.config import ConfigManager
@@ -126,8 +133,9 @@ class SiddhiManager:
         Raises:
             ValueError: there is an incremental store: an app saves in one way only.
             TypeError: it is no persistence store.
+            PersistenceStoreError: it can't keep anything under the name of an app that is there.
         """
-        _require_store(store)
+        self._require_store(store)
         if store is not None and self._incremental_store is not None:
             raise ValueError("the manager has an incremental persistence store; set that to None first")
         self._persistence_store = store
@@ -142,8 +150,9 @@ class SiddhiManager:
             ValueError: there is a store for whole states: an app saves in one way only.
             TypeError: it is no persistence store, or its ``save`` takes no ``base``, so that it would delete what revisions
                 are made of.
+            PersistenceStoreError: it can't keep anything under the name of an app that is there.
         """
-        _require_store(store)
+        self._require_store(store)
         if store is not None and self._persistence_store is not None:
             raise ValueError("the manager has a persistence store; set that to None first")
         if store is not None and not _takes_base(store):
@@ -193,6 +202,7 @@ class SiddhiManager:
 
         Raises:
             NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: the store can't be read or written.
             CannotSaveStateError: a callback or function of an app asks while its event is at work, or the state of an app
                 is no data.
         """
@@ -205,6 +215,7 @@ class SiddhiManager:
 
         Raises:
             NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: the store can't be read.
             DamagedSnapshotError: no revision of an app can be read.
             CannotRestoreStateError: a revision does not fit its app.
         """
@@ -240,6 +251,8 @@ class SiddhiManager:
                 properties=None if config is None else config.properties(),
                 config=config,
             )
+            states = self._store()
+            refuse_names(model, plan.name, None if states is None else states[0], self._error_store)
         created = self._shutdowns
 
         def build() -> Assembly:
@@ -277,6 +290,17 @@ class SiddhiManager:
         store = self._persistence_store if self._incremental_store is None else self._incremental_store
         return None if store is None else (store, self._incremental_store is not None)
 
+    def _require_store(self, store: object) -> None:
+        from siddhi.persistence import PersistenceStore
+
+        if store is None:
+            return
+        if not isinstance(store, PersistenceStore):
+            raise TypeError(f"{store!r} is no persistence store: give an instance of one of siddhi.persistence")
+        for name in self._runtimes:
+            if why := store.refuses(name):
+                raise PersistenceStoreError(f"the store can't keep the state of app {name!a:.40}: {why}")
+
     @property
     def _extensions(self) -> Registry:
         if self._registry is None:
@@ -300,13 +324,6 @@ def _located(model: SiddhiApp) -> Iterator[None]:
         yield
     except SiddhiAppError as error:
         raise error.located(source=model.source, app=model.name) from error.__cause__
-
-
-def _require_store(store: object) -> None:
-    from siddhi.persistence import PersistenceStore
-
-    if store is not None and not isinstance(store, PersistenceStore):
-        raise TypeError(f"{store!r} is no persistence store: give an instance of one of siddhi.persistence")
 
 
 def _takes_base(store: PersistenceStore) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from siddhi.errors import DamagedSnapshotError, NoPersistenceStoreError
+from siddhi.errors import CannotSaveStateError, DamagedSnapshotError, NoPersistenceStoreError
 from siddhi.persistence.revision import stamp_of
 from siddhi.runtime.increments import Increments, assemble
 
@@ -51,10 +51,12 @@ class Persistence:
         self._increments_in: PersistenceStore | None = None
 
     def persist(self) -> str:
-        """Save the state; returns its revision.
+        """Save the state; returns its revision. The store reads it back before it deletes older ones.
 
         Raises:
             NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: it can't be read or written.
+            CannotSaveStateError: what is held could not be restored.
         """
         store, incremental = self._store()
         if not self._named:
@@ -66,6 +68,10 @@ class Persistence:
             )
         last = store.last_revision(self._app)
         known = -1 if last is None else stamp_of(last)
+        if stamp_of(f"{known + 1}__") < 0:
+            raise CannotSaveStateError(
+                f"the state of app '{self._app}' was not saved: no revision is newer than '{last}': delete that one"
+            )
         stamp = -1
 
         def name_it() -> None:
@@ -89,6 +95,7 @@ class Persistence:
 
         Raises:
             NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: it can't be read.
             DamagedSnapshotError: what was saved is torn or damaged.
             CannotRestoreStateError: there is no such revision, or it does not fit.
         """
@@ -99,6 +106,7 @@ class Persistence:
 
         Raises:
             NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: it can't be read.
             DamagedSnapshotError: there are revisions, but all are torn or damaged.
             CannotRestoreStateError: it does not fit.
         """

@@ -25,6 +25,7 @@ _AT_WORK = (
 )
 _RESTORE_LATER = "restore when the send has returned"
 _ASK_LATER = "save when the send has returned, from another thread, or with manager.persist_every(...)"
+_TOO_LATE = f"beyond the {_LATEST} ms that a snapshot can hold: timestamps are milliseconds since 1970"
 _NAME_QUERIES = " (name queries with @info(name = '...'))"
 
 
@@ -70,7 +71,8 @@ class SnapshotService:
 
         Raises:
             CannotSaveStateError: an event is at work in the app that asks, of which some elements know and others not yet;
-                or the app holds an object that is no data, or an extension in it fails.
+                or the app holds an object that is no data, or an extension in it fails, or its clock stands where
+                :meth:`restore` takes none.
         """
         lock = self._context.lock
         if lock.is_mine:
@@ -83,9 +85,12 @@ class SnapshotService:
     def _take(self, meanwhile: Callable[[], None]) -> bytes:
         with self._context.lock:
             meanwhile()
+            clock = self._context.now if self._context.playback else None
+            if not _is_clock(clock):
+                raise self._not_taken(f"its clock stands at {clock} ms, {_TOO_LATE}")
             writer = SnapshotWriter()
             # In playback an event that comes late is judged by the clock, so the clock is state.
-            writer.put(self._context.now if self._context.playback else None)
+            writer.put(clock)
             writer.put(len(self._elements))
             for name, element in self._elements.items():
                 writer.put(name)
@@ -221,7 +226,7 @@ def _parts(payload: bytes) -> tuple[int | None, dict[str, tuple[str, SnapshotRea
     """The clock, and by element what the app said of it and its state."""
     reader = SnapshotReader(payload)
     clock = reader.get()
-    if clock is not None and (type(clock) is not int or not -_LATEST <= clock <= _LATEST):
+    if not _is_clock(clock):
         raise ValueError("snapshot is damaged: its clock is no time")
     count = reader.get()
     if type(count) is not int:
@@ -235,6 +240,10 @@ def _parts(payload: bytes) -> tuple[int | None, dict[str, tuple[str, SnapshotRea
     if not reader.at_end():
         raise ValueError("snapshot is damaged: it has more than it says")
     return clock, parts
+
+
+def _is_clock(clock: object) -> bool:
+    return clock is None or (type(clock) is int and -_LATEST <= clock <= _LATEST)
 
 
 def _difference(name: str, before: str, now: str) -> str | None:

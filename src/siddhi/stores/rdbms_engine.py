@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +26,8 @@ _CONNECTING_S = 10.0
 _SQLITE_AWAY = ("locked", "unable to open", "disk i/o", "readonly", "disk is full", "busy")
 
 
+_LONGEST_NAME = 255
+"""Bytes of a file's name, on all file systems in use."""
 _OF_A_SERVER = ("username", "password", "jdbc.url", "jndi.resource", "datasource")
 """Options that mean some other database than a file of the app's own."""
 
@@ -50,6 +53,7 @@ def make_engine(options: OptionHolder, app: str | None) -> tuple[sa.Engine, Sile
             url = url.set(username=options.static("username"))
         if "password" in options:
             url = url.set(password=options.static("password"))
+        _check_file(url)
         limits = driver_limits(url, silence.seconds, "timeout" in options)
         engine = sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", **_pool(url, limits))
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
@@ -88,7 +92,21 @@ def _check_may_be_a_file(options: OptionHolder, app: str | None) -> None:
 
 def _file_of(app: str) -> str:
     """The app's database: no file system takes its name for a path or a hidden file."""
-    return f"{quote(app, safe=' ').replace('.', '%2E')}.db"
+    return f"{quote(app, safe=' ', errors='surrogatepass').replace('.', '%2E')}.db"
+
+
+def _check_file(url: sa.URL) -> None:
+    """Refuse a file of SQLite that no file system can have: it would be waited for, as one that is away."""
+    for name in Path(url.database or "").parts if url.get_backend_name() == "sqlite" else ():
+        # Beside it lies <name>-journal.
+        length = len(name.encode("utf-8", "surrogatepass")) + len("-journal")
+        if length > _LONGEST_NAME:
+            raise SiddhiAppCreationError(
+                f"the file of store 'rdbms' has a name that is too long: SQLite needs {length} bytes for '{name:.20}...', "
+                f"file systems take {_LONGEST_NAME}",
+                code="E326",
+                hint="write a url such as sqlite:///trades.db",
+            )
 
 
 @contextmanager
