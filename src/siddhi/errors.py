@@ -18,6 +18,7 @@
     │   ├── NotRunningError                the app has not been started, or is shut down
     │   ├── AggregationTimeError           what stands behind `within` or `per` is no time (also a ValueError)
     │   ├── DefinitionNotExistError        no stream, query or table of that name
+    │   ├── LimitExceededError             an event that needs more keys, values or rows than `@limit` allows
     │   ├── ConnectionUnavailableError     a source, sink or store can't be reached now
     │   │   └── SubscriberUnavailableError nobody has subscribed to a topic
     │   ├── MappingFailedError             a payload that no event can be made of
@@ -250,6 +251,10 @@ class AggregationTimeError(SiddhiRuntimeError, ValueError):
 
     def __str__(self) -> str:
         return ": ".join(map(str, self.args))
+
+
+class LimitExceededError(SiddhiRuntimeError):
+    """An event needs more keys, distinct values or rows than ``@limit`` allows; no state was changed by it."""
 
 
 class DefinitionNotExistError(SiddhiRuntimeError, KeyError):

@@ -6,7 +6,9 @@
 
 from libc.stdint cimport uint32_t
 
-from siddhi._core.executor cimport Executor, eval_fn
+from siddhi._core.event cimport EventC
+from siddhi._core.executor cimport Executor, FrameC, eval_fn
+from siddhi._core.key_limit cimport KeyLimit
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef class Aggregator(Executor):
@@ -20,6 +22,8 @@ cdef class Aggregator(Executor):
     cdef int reset(self, uint32_t slot) except -1            # forget everything (RESET)
     cdef int destroy(self, uint32_t slot) except -1          # give up what the state owns
     cdef bint is_empty(self, uint32_t slot) noexcept         # nothing held: the group may be dropped
+    # An event's values fit into the state of its group (FrameC.group, NO_SLOT: a new one) under a limit of values.
+    cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1
     cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1
     cdef int read(self, uint32_t slot, SnapshotReader reader) except -1     # into a created slot
     cdef int check(self, uint32_t slot) except -1            # IndexError: no such slot

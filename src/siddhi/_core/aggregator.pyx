@@ -3,8 +3,8 @@
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport memcpy, memset
 
-from siddhi._core.event cimport OBJECT, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release
-from siddhi._core.executor cimport COMPUTED, VARIABLE, Executor, FrameC, box
+from siddhi._core.event cimport OBJECT, CellC, EventPool, Layout, acquire, cell_from_python, release
+from siddhi._core.executor cimport COMPUTED, VARIABLE, Executor, box
 
 
 cdef class Aggregator(Executor):
@@ -51,6 +51,9 @@ cdef class Aggregator(Executor):
 
     cdef bint is_empty(self, uint32_t slot) noexcept:
         return False
+
+    cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1:
+        return True
 
     cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
         return writer.put_bytes(self.states + <Py_ssize_t> slot * self.stride, self.stride)

@@ -10,6 +10,7 @@ from siddhi._core.aggregator cimport Aggregator, found
 from siddhi._core.event cimport BOOL, CURRENT, LONG, OBJECT, STRING, CellC, EventC
 from siddhi._core.executor cimport NULL_VALUE, VALUE, ExecC, Executor, FrameC, eval_fn
 from siddhi._core.group cimport NEARBY, near
+from siddhi._core.key_limit cimport KeyLimit
 from siddhi._core.keymap cimport NO_SLOT, KeyMap
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -136,6 +137,21 @@ cdef class DistinctAggregator(Aggregator):
         cdef DistinctC* state = <DistinctC*> self.states + slot
         return state.values is NULL or (<KeyMap> state.values).size == 0
 
+    cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1:
+        cdef CellC value
+        cdef KeyMap values
+        cdef int status
+        if frame.group == NO_SLOT or (<DistinctC*> self.states)[frame.group].values is NULL:
+            return limit.allows(1)
+        values = <KeyMap> (<DistinctC*> self.states)[frame.group].values
+        if limit.allows(values.size + 1):
+            return True
+        value.bits = 0
+        status = self.c.left.fn(self.c.left, event, frame, &value)
+        if self.value_type == BOOL and status != NULL_VALUE:
+            value.i = status
+        return values.find(&value, status == NULL_VALUE) != NO_SLOT
+
     cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
         cdef DistinctC* state = <DistinctC*> self.states + slot
         cdef KeyMap values
@@ -179,13 +195,9 @@ cdef void discard(DistinctC* state) noexcept:
 # --- unionSet
 
 cdef int union_of_sets(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
-    cdef void* argument = NULL
     cdef UnionAggregator aggregator = <UnionAggregator> x.value.o
-    cdef int status = x.left.fn(x.left, e, f, &argument)
-    cdef object elements = <object> <PyObject*> argument if status == VALUE else None
+    cdef object elements = union_argument(x, e, f)
     cdef dict counts
-    if not isinstance(elements, (set, frozenset)):
-        raise TypeError(f"the aggregator unionSet(...) takes a set, not {elements!r}")
     counts = counts_of((<UnionC**> x.data)[0] + f.group)
     if f.type == CURRENT:
         for element in elements:
@@ -200,6 +212,15 @@ cdef int union_of_sets(const ExecC* x, EventC* e, FrameC* f, void** out) except 
     aggregator.result = set(counts)
     out[0] = <void*> aggregator.result
     return VALUE
+
+
+cdef object union_argument(const ExecC* x, EventC* e, FrameC* f):
+    cdef void* argument = NULL
+    cdef int status = x.left.fn(x.left, e, f, &argument)
+    cdef object elements = <object> <PyObject*> argument if status == VALUE else None
+    if not isinstance(elements, (set, frozenset)):
+        raise TypeError(f"the aggregator unionSet(...) takes a set, not {elements!r}")
+    return elements
 
 
 cdef dict counts_of(UnionC* state):
@@ -234,6 +255,14 @@ cdef class UnionAggregator(Aggregator):
     cdef bint is_empty(self, uint32_t slot) noexcept:
         cdef UnionC* state = <UnionC*> self.states + slot
         return state.counts is NULL or not <dict> <object> state.counts
+
+    cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1:
+        cdef object elements = union_argument(&self.c, event, frame)
+        cdef dict counts
+        if frame.group == NO_SLOT or (<UnionC*> self.states)[frame.group].counts is NULL:
+            return limit.allows(len(elements))
+        counts = <dict> <object> (<UnionC*> self.states)[frame.group].counts
+        return limit.allows(len(counts) + sum([element not in counts for element in elements]))
 
     cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
         return writer.put_object(counts_of(<UnionC*> self.states + slot))

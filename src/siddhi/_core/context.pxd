@@ -112,4 +112,7 @@ cdef inline void put_frame_back(AppContext app, const FrameC* frame) noexcept:
     app.frame.clock = clock
     app.frame.playback = playback
 
+# Let an event of a chunk fail without those behind it.
+cdef int fault_alone(FaultSink source, object error, EventC* event) except -1
+
 cdef int leave() except -1         # propagate the exception that is set

@@ -48,6 +48,15 @@ cdef class FaultSink:
         raise error
 
 
+cdef int fault_alone(FaultSink source, object error, EventC* event) except -1:
+    cdef EventC* following = event.next
+    event.next = NULL
+    try:
+        return source.fault(error, event)
+    finally:
+        event.next = following
+
+
 cdef class AppContext:
     """The shared state of an app's operators."""
 

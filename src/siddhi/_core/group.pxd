@@ -10,6 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from siddhi._core.event cimport CellC, EventC
 from siddhi._core.executor cimport FrameC
 from siddhi._core.keymap cimport NO_SLOT, KeyMap
+from siddhi._core.processor cimport Processor
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef struct KeyCellC:
@@ -26,8 +27,16 @@ cdef struct PlaceC:                # of a group in the list of its partition
 cdef enum:
     NEARBY = 1024                  # places of a table of hints, see near()
 
+cdef class GroupWatcher(Processor):
+    # Is told when a group begins, when a window holds no row of it any more, and when it has ended.
+    cdef int begun(self, uint32_t slot) except -1
+    cdef int left(self, uint32_t slot) except -1
+    cdef int ended(self, uint32_t slot) except -1
+    cdef int cleared(self) except -1                           # all at once: a snapshot is to be read
+
 cdef class GroupBy:
     cdef readonly KeyMap keys
+    cdef GroupWatcher watcher      # or None
     cdef KeyCellC* cells
     cdef int n_cells
     cdef bint partitioned          # the partition slot is part of the key
@@ -46,6 +55,10 @@ cdef class GroupBy:
     cdef Py_ssize_t dropping_capacity
     cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
     cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
+    cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_SLOT: no such group
+    cdef object key_of(self, EventC* event, FrameC* frame)                         # a tuple
+    cdef int discard(self, uint32_t slot) except -1            # drop a group whatever it holds
+    cdef bint is_pinned(self, uint32_t slot) noexcept          # something of the chunk at hand names the slot
     cdef int begin(self, uint32_t slot) except -1
     cdef uint32_t partition_of(self, uint32_t slot) noexcept
     cdef uint32_t first_of(self, uint32_t partition) noexcept

@@ -5,9 +5,49 @@ from libc.string cimport memset
 
 from siddhi._core.aggregator cimport Aggregator
 from siddhi._core.event cimport BOOL, CURRENT, FLOAT, INT, STRING, CellC, Layout
+from siddhi._core.executor cimport TRUE, VALUE, box
 
 cdef enum:
     MAX_KEY_CELLS = 64
+
+
+cdef class GroupWatcher(Processor):
+    """Watches groups begin and end."""
+
+    cdef int begun(self, uint32_t slot) except -1:
+        return 0
+
+    cdef int left(self, uint32_t slot) except -1:
+        return 0
+
+    cdef int ended(self, uint32_t slot) except -1:
+        return 0
+
+    cdef int cleared(self) except -1:
+        return 0
+
+
+cdef inline uint64_t read_key(GroupBy self, EventC* event, FrameC* frame, CellC* key) noexcept:
+    """Read the cells of an event's key; returns the null bits."""
+    cdef uint64_t nulls = 0
+    cdef int i
+    cdef EventC* source
+    cdef KeyCellC* cell
+    for i in range(self.n_cells):
+        cell = &self.cells[i]
+        source = event if cell.slot < 0 else frame.slots[cell.slot]
+        if source is NULL or source.body[cell.word] & cell.bit:
+            nulls |= (<uint64_t> 1) << i
+            key[i].bits = 0
+        elif cell.narrow:
+            key[i].bits = 0
+            key[i].i = (<CellC*> &source.body[cell.cell]).i
+        else:
+            key[i].bits = source.body[cell.cell]
+    if self.partitioned:
+        key[self.n_cells].bits = 0
+        key[self.n_cells].i = <int> frame.partition
+    return nulls
 
 
 cdef class GroupBy:
@@ -64,8 +104,6 @@ cdef class GroupBy:
         """The slot of the event's group, made if it is new. Counts the event in."""
         cdef CellC key[64]
         cdef uint64_t nulls = 0
-        cdef int i
-        cdef EventC* source
         cdef uint32_t* hint
         cdef KeyCellC* cell
         if self.simple:
@@ -84,21 +122,32 @@ cdef class GroupBy:
             if event.body[cell.word] & cell.bit:
                 nulls, key[0].bits = 1, 0
             return self.enter(event, frame, key, nulls)
-        for i in range(self.n_cells):
-            cell = &self.cells[i]
-            source = event if cell.slot < 0 else frame.slots[cell.slot]
-            if source is NULL or source.body[cell.word] & cell.bit:
-                nulls |= (<uint64_t> 1) << i
-                key[i].bits = 0
-            elif cell.narrow:
-                key[i].bits = 0
-                key[i].i = (<CellC*> &source.body[cell.cell]).i
-            else:
-                key[i].bits = source.body[cell.cell]
-        if self.partitioned:
-            key[self.n_cells].bits = 0
-            key[self.n_cells].i = <int> frame.partition
+        nulls = read_key(self, event, frame, key)
         return self.enter(event, frame, key, nulls)
+
+    cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe:
+        cdef CellC key[64]
+        cdef uint64_t nulls = read_key(self, event, frame, key)
+        return self.keys.find(key, nulls)
+
+    cdef object key_of(self, EventC* event, FrameC* frame):
+        cdef CellC key[64]
+        cdef uint64_t nulls = read_key(self, event, frame, key)
+        cdef int i, code
+        values = []
+        for i in range(self.n_cells):
+            code = self.keys.codes[i]
+            if (nulls >> i) & 1:
+                values.append(None)
+            elif code == BOOL:
+                values.append(key[i].i == TRUE)
+            else:
+                values.append(box(VALUE, code, &key[i]))
+        return tuple(values)
+
+    def set_watcher(self, GroupWatcher watcher not None):
+        """Name who is told of groups that begin and end."""
+        self.watcher = watcher
 
     cdef inline uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe:
         cdef bint is_new = False
@@ -132,7 +181,7 @@ cdef class GroupBy:
         self.link(slot)
         for aggregator in self.aggregators:
             aggregator.create(slot)
-        return 0
+        return 0 if self.watcher is None else self.watcher.begun(slot)
 
     cdef uint32_t partition_of(self, uint32_t slot) noexcept:
         if not self.partitioned:
@@ -178,6 +227,8 @@ cdef class GroupBy:
         """A group holds nothing: if that is so when the chunk ends, it goes."""
         cdef uint32_t* dropping
         self.held[slot] = 0
+        if self.watcher is not None:
+            self.watcher.left(slot)
         if self.n_dropping == self.dropping_capacity:
             dropping = <uint32_t*> PyMem_Realloc(self.dropping, max(16, 2 * self.dropping_capacity) * sizeof(uint32_t))
             if dropping is NULL:
@@ -213,21 +264,24 @@ cdef class GroupBy:
         for aggregator in self.aggregators:
             if not aggregator.is_empty(slot):
                 return 0
+        return self.discard(slot)
+
+    cdef int discard(self, uint32_t slot) except -1:
+        cdef Aggregator aggregator
         for aggregator in self.aggregators:
             aggregator.destroy(slot)
         self.unlink(slot)
         self.keys.remove(slot)
-        return 0
+        return 0 if self.watcher is None else self.watcher.ended(slot)
+
+    cdef bint is_pinned(self, uint32_t slot) noexcept:
+        return False
 
     def drop_partition(self, uint32_t partition):
         """Forget every group of a partition slot."""
         cdef uint32_t slot = self.first_of(partition)
-        cdef Aggregator aggregator
         while slot != NO_SLOT:
-            for aggregator in self.aggregators:
-                aggregator.destroy(slot)
-            self.unlink(slot)
-            self.keys.remove(slot)
+            GroupBy.discard(self, slot)
             slot = self.first_of(partition)
 
     cdef int write(self, SnapshotWriter writer) except -1:
@@ -251,6 +305,8 @@ cdef class GroupBy:
         self.n_dropping = 0
         self.n_partitions = 0
         self.keys.clear()
+        if self.watcher is not None:
+            self.watcher.cleared()
         self.keys.read(reader)
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):

@@ -4,6 +4,7 @@ from cpython.mem cimport PyMem_Malloc
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
+from siddhi._core.context cimport fault_alone
 from siddhi._core.event cimport release
 from siddhi._core.pattern cimport InletC
 from siddhi._core.pattern_expiry cimport too_many
@@ -82,18 +83,8 @@ cdef int deliver_but(Pattern pattern, list refused, FaultSink source) except -1:
             pattern.found.deliver()
     finally:
         for address, error in refused:
-            fault_alone(<EventC*> address, error, source)
+            fault_alone(source, error, <EventC*> address)
     return 0
-
-
-cdef int fault_alone(EventC* event, object error, FaultSink source) except -1:
-    """Let an event of a chunk fail without those behind it."""
-    cdef EventC* following = event.next
-    event.next = NULL
-    try:
-        return source.fault(error, event)
-    finally:
-        event.next = following
 
 
 cdef int foretell(Pattern pattern, RunC* run, InletC* inlet, EventC* event, ForecastC* forecast) except -1:

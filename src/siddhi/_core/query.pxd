@@ -7,6 +7,7 @@ from siddhi._core.context cimport AppContext, FaultSink
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, FrameC
+from siddhi._core.key_gate cimport KeyGate
 from siddhi._core.output cimport OutputStage
 from siddhi._core.processor cimport Processor, Receiver
 
@@ -42,6 +43,7 @@ cdef class QueryEntry(Receiver):
     cdef int copy_one(self, EventC* event) except -1
     cdef int receive_many(self, EventC* event) except -1
     cdef FaultSink source          # the stream it reads
+    cdef KeyGate gate              # of the selection, where rows come to it at once; else None
     cdef uint64_t read_mask
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1
 

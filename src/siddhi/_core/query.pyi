@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from siddhi._core.context import AppContext, FaultSink
 from siddhi._core.event import EventPool, Layout
 from siddhi._core.executor import Executor
+from siddhi._core.key_gate import KeyGate
 from siddhi._core.processor import Processor, Receiver
 
 class StageCopier:
@@ -25,6 +26,7 @@ class QueryEntry(Receiver):
         reads: int,
         asks: tuple[int, bool | int | str] | None = None,
     ) -> None: ...
+    def set_gate(self, gate: KeyGate) -> None: ...
 
 class StageProcessor(Processor):
     def __init__(self, app: AppContext, copier: StageCopier) -> None: ...

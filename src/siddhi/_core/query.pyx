@@ -4,6 +4,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
+from siddhi._core.context cimport fault_alone
 from siddhi._core.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
 from siddhi._core.executor cimport TRUE, ExecC, Executor, FrameC
 from siddhi._core.junction cimport StreamJunction, send
@@ -244,6 +245,10 @@ cdef class QueryEntry(Receiver):
     def __dealloc__(self):
         PyMem_Free(self.conditions)
 
+    def set_gate(self, KeyGate gate not None):
+        """Name the gate whose refusals are failures of single events."""
+        self.gate = gate
+
     cdef bint is_silent(self, int epoch) except -1:
         return (self.selects or not self.app.frame.playback) and self.next.is_silent(epoch)
 
@@ -329,7 +334,9 @@ cdef class QueryEntry(Receiver):
 
     cdef int receive_many(self, EventC* event) except -1:
         cdef EventC* stage
+        cdef EventC* refused
         cdef bint any_passed = False
+        cdef list failures = None
         while event is not NULL:
             if self.passes(event):
                 any_passed = True
@@ -341,8 +348,18 @@ cdef class QueryEntry(Receiver):
                         self.next.process(stage)
                     finally:
                         release(self.copier.pool, stage)
+                if self.gate is not None and self.gate.pending is not None:
+                    failures = [] if failures is None else failures
+                    failures.append((<size_t> event, self.gate.pending))
+                    self.gate.pending = None
             event = event.next
-        return self.next.finish() if any_passed else 0
+        if any_passed:
+            self.next.finish()
+        if failures is not None:
+            for address, error in failures:
+                refused = <EventC*> <size_t> address
+                fault_alone(self.source, error, refused)
+        return 0
 
 
 cdef class StageProcessor(Processor):

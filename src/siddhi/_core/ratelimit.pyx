@@ -446,6 +446,16 @@ cdef class LimitedGroups(GroupBy):
             return 0
         return GroupBy.drop(self, slot)
 
+    cdef int discard(self, uint32_t slot) except -1:
+        """What the limiter keeps of the group goes with it."""
+        cdef uint32_t partition = self.partition_of(slot)
+        if slot < self.limiter.capacity and self.limiter.cells[slot].linked:
+            self.limiter.unlink(<LimiterState> self.limiter.states[partition], slot)
+        return GroupBy.discard(self, slot) if self.keys.is_live(slot) else 0
+
+    cdef bint is_pinned(self, uint32_t slot) noexcept:
+        return slot < self.limiter.capacity and self.limiter.cells[slot].pinned
+
     cdef int let_go(self, uint32_t slot) except -1:
         """The limiter keeps nothing of the group any more."""
         if slot < self.keys.slots() and self.keys.is_live(slot) and self.held[slot] == 0:

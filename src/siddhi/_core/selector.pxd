@@ -13,6 +13,7 @@ from siddhi._core.column_op cimport ColumnC
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, Executor, eval_fn
 from siddhi._core.group cimport GroupBy
+from siddhi._core.key_gate cimport KeyGate
 from siddhi._core.output cimport OutputStage
 from siddhi._core.processor cimport Processor
 
@@ -31,7 +32,8 @@ cdef class Selector(Processor):
     cdef bint wants_current
     cdef bint wants_expired
     cdef Executor having
-    cdef GroupBy groups
+    cdef readonly GroupBy groups
+    cdef readonly KeyGate gate           # where keys or values are limited, else None
     cdef int mode
     cdef object ordering                 # ChunkOrder or None
     cdef Py_ssize_t limit                # -1: none
@@ -59,4 +61,5 @@ cdef class Selector(Processor):
     cdef int select_late(self) except -1
     cdef int grow(self, uint32_t slot) except -1
     cdef bint selects_by_column(self) noexcept
+    cdef int finish_chunk(self) except -1
     cdef int arrange(self, EventChunk* chunk) except -1

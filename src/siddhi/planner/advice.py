@@ -38,6 +38,8 @@ _ANNOTATIONS = (
     "app:statistics",
     "app:partialMatches",
     "app:aggTimeZone",
+    "app:limits",
+    "limit",
     "async",
     "OnError",
     "info",

@@ -13,6 +13,7 @@ from siddhi.planner.app_annotations import plan_app_annotations
 from siddhi.planner.batches import plan_batches
 from siddhi.planner.catalog import Catalog, Configuration
 from siddhi.planner.definitions import plan_definitions
+from siddhi.planner.limits import app_limits
 from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.planner.outputs import target_label
 from siddhi.planner.partitions import plan_partition
@@ -64,6 +65,7 @@ def _plan(
     catalog = Catalog(registry, _filled(app), properties, config)
     catalog.app_is_named = settings.name is not None
     catalog.partial_matches = app_limit(app.annotations, app)
+    catalog.limits = app_limits(app.annotations, app)
     catalog.time_zone = app_zone(app.annotations, app)
     plan_definitions(app, catalog)
     names = _Names(app)

@@ -10,6 +10,7 @@ from siddhi.errors import SiddhiAppError
 from siddhi.extension.connectors import ConnectorMetadata
 from siddhi.extension.metadata import ExtensionMetadata
 from siddhi.extension.registry import Registry
+from siddhi.planner.limits_plan import AppLimits
 from siddhi.planner.nodes import (
     NamedWindowPlan,
     SourceKind,
@@ -79,6 +80,8 @@ class Catalog:
         """Whether the app says its name; another one is made up, anew each time."""
         self.partial_matches = PartialMatches()
         """How many partial matches a pattern may hold where it does not say itself."""
+        self.limits = AppLimits()
+        """Limits of keys, values and rows where an element does not say its own."""
         self.time_zone: str | None = None
         """Where the buckets of aggregations begin, if the app says so; otherwise the system does."""
         self.warnings: list[str] = []

@@ -41,6 +41,7 @@ def compaction(plan: QueryPlan) -> Compaction | None:
         or not all(isinstance(handler, FilterPlan) for handler in input_.before)
         or plan.output.event_type is not OutputEventType.CURRENT
         or plan.rate is not None
+        or plan.limit is not None
         or not _adds_up(plan)
     ):
         return None

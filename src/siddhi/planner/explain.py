@@ -15,6 +15,7 @@ from siddhi.planner.explain_pattern import pattern_labels
 from siddhi.planner.expression_text import executor_text, expression_text
 from siddhi.planner.expressions import TABLE_SLOT, Attr, TypedExpression
 from siddhi.planner.join_access import lookup_text
+from siddhi.planner.limits_plan import KeyLimitPlan, OnFull
 from siddhi.planner.nodes import (
     Action,
     JoinPlan,
@@ -102,6 +103,8 @@ def _table_line(table: TablePlan) -> str:
         notes.append(f"index {', '.join(table.attributes[position].name for position in table.indexes)}")
     if table.store is not None:
         notes.append(f"kept by store {table.store.store.full_name}")
+    if table.limit is not None:
+        notes.append(f"at most {table.limit.rows} rows, then {_on_full_text(table.limit.on_full)}")
     return f"table {table.id} {schema_text(table.attributes)}" + (f" [{'; '.join(notes)}]" if notes else "")
 
 
@@ -120,6 +123,8 @@ def _partition_lines(partition: PartitionPlan, plan: Plan) -> Iterator[str]:
             yield f"{_STEP}range '{label}' of {key.kind.value} {key.stream}: {_described(condition, {})}"
     if partition.purge is not None:
         yield f"{_STEP}purge every {partition.purge.interval_ms} ms what is idle for {partition.purge.idle_period_ms} ms"
+    if partition.limit is not None:
+        yield _STEP + _limit_text(partition.limit)
     for stream in partition.inner_streams:
         yield _STEP + _stream_line(stream)
     for query in partition.queries:
@@ -136,6 +141,9 @@ def _query_lines(query: QueryPlan, plan: Plan, *, partitioned: bool = False) -> 
     depth += 1
     if query.rate is not None:
         yield _STEP * depth + _rate_text(query.rate)
+        depth += 1
+    if query.limit is not None:
+        yield _STEP * depth + _limit_text(query.limit)
         depth += 1
     labels = _labels(query)
     for line in _selector_lines(query.selector, labels):
@@ -194,6 +202,24 @@ def _rate_text(rate: OutputRate) -> str:
         return f"output {rate.kind.value} every {rate.every_ms} ms"
     assert isinstance(rate, SnapshotRate)
     return f"output snapshot every {rate.every_ms} ms"
+
+
+def _limit_text(limit: KeyLimitPlan) -> str:
+    parts = [] if limit.keys is None else [f"{limit.keys} keys"]
+    if limit.values is not None:
+        parts.append(f"{limit.values} distinct values per group")
+    text = f"hold at most {' and '.join(parts)}, then {_on_full_text(limit.on_full)}" if parts else ""
+    if limit.ttl_ms is not None:
+        text += f"{'; ' if text else ''}forget keys unused for {limit.ttl_ms} ms"
+    return text
+
+
+def _on_full_text(on_full: OnFull) -> str:
+    return {
+        OnFull.ERROR: "refuse with an error",
+        OnFull.DROP_OLDEST: "drop the oldest",
+        OnFull.LOG: "refuse and log",
+    }[on_full]
 
 
 def _selector_lines(selector: SelectorPlan, labels: Mapping[int, str]) -> Iterator[str]:

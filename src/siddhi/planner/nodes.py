@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from siddhi.planner.connectors_plan import SinkPlan, SourcePlan, StorePlan
 from siddhi.planner.expressions import Attr, TypedExpression
+from siddhi.planner.limits_plan import KeyLimitPlan, RowLimitPlan
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.definition import Attribute, FunctionDefinition
 from siddhi.query_api.input import JoinType, Trigger
@@ -100,6 +101,7 @@ class TablePlan:
     store: StorePlan | None = None
     store_indexes: tuple[tuple[int, ...], ...] = ()
     objects: tuple[tuple[str, str, Span | None], ...] = ()
+    limit: RowLimitPlan | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 
@@ -256,13 +258,14 @@ class OutputPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPlan:
-    """``synchronized``: None as the engine needs, else what ``@synchronized`` says."""
+    """``synchronized``: None as the engine needs, else what ``@synchronized`` says. ``limit``: of group-by keys and values."""
 
     name: str
     input: SingleInputPlan | JoinPlan | PatternPlan
     selector: SelectorPlan
     rate: OutputRate | None
     output: OutputPlan
+    limit: KeyLimitPlan | None = None
     synchronized: bool | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
@@ -297,6 +300,7 @@ class PartitionPlan:
     inner_streams: tuple[StreamPlan, ...]
     queries: tuple[QueryPlan, ...]
     purge: PurgePlan | None = None
+    limit: KeyLimitPlan | None = None
     span: Span | None = None
 
 

@@ -9,6 +9,7 @@ from siddhi.planner.catalog import Catalog, Source
 from siddhi.planner.expressions import TypedExpression
 from siddhi.planner.handlers import Handlers, plan_handlers
 from siddhi.planner.joins import JoinInputs, plan_join
+from siddhi.planner.limits import limited
 from siddhi.planner.liveness import selection_expressions, window_layout
 from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.outputs import plan_output, target_label
@@ -56,18 +57,17 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
         at=query,
     )
     output = plan_output(catalog, query.output, output_attributes(selector.columns), event_type, query)
-    planned.append(
-        QueryPlan(
-            name=name,
-            input=inputs.finished(selection_expressions(selector)),
-            selector=selector,
-            rate=query.rate,
-            output=output,
-            synchronized=_synchronized(query),
-            annotations=query.annotations,
-            span=query.span,
-        )
+    plan = QueryPlan(
+        name=name,
+        input=inputs.finished(selection_expressions(selector)),
+        selector=selector,
+        rate=query.rate,
+        output=output,
+        synchronized=_synchronized(query),
+        annotations=query.annotations,
+        span=query.span,
     )
+    planned.append(limited(plan, catalog.limits, query))
     return planned
 
 

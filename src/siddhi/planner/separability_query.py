@@ -53,6 +53,8 @@ def query_separation(query: QueryPlan) -> Separation:
         found = _join(query.input, locate)
     else:
         found = _window(query)
+    if query.limit is not None and query.limit.keys is not None:
+        return inseparable("the group-by keys of all rows are counted together, see '@limit'")
     selected = selected_locator(query)
     return combine(combine(found, _selection(query, selected)), _rate(query, selected))
 

@@ -1,6 +1,6 @@
 """What an app says about each of its elements: state fits what says the same.
 
-That is its text, without what tunes it and holds no state (``@purge``), the attributes of the streams, tables and windows
+That is its text, without what tunes it and holds no state (``@purge``, ``@limit``), the attributes of the streams, tables and windows
 it names, the bodies of the script functions it calls, what incremental aggregators of extensions keep, and the time
 zone in which the app says that buckets begin.
 """
@@ -16,7 +16,7 @@ from siddhi.planner.aggregations_explain import kept_lines, zone_lines
 from siddhi.planner.aggregations_zone import ZONE
 from siddhi.planner.nodes import NamedWindowPlan, PartitionPlan, Plan, StreamPlan, TablePlan
 from siddhi.query_api.annotation import Annotation, find_annotation
-from siddhi.query_api.definition import AggregationDefinition, FunctionDefinition
+from siddhi.query_api.definition import AggregationDefinition, FunctionDefinition, TableDefinition
 from siddhi.query_api.expression import Constant, FunctionCall
 from siddhi.query_api.input import AnonymousInput
 from siddhi.query_api.query import Partition, Query
@@ -27,6 +27,7 @@ __all__ = ["Statements", "executions_by_name"]
 
 _Planned = TypeVar("_Planned")
 _Node = TypeVar("_Node")
+_Limited = TypeVar("_Limited", Query, Partition, TableDefinition)
 _CALLED = re.compile(r"(\w+)\s*\(")
 
 
@@ -81,8 +82,7 @@ class Statements:
         return self._of(node, [_attribute_line(inner) for inner in plan.inner_streams if inner.id[1:] in names])
 
     def _of(self, node: Node, inside: list[str]) -> str:
-        if isinstance(node, (Partition, AggregationDefinition)):
-            node = replace(node, annotations=_without_purge(node.annotations))
+        node = _untuned(node)
         names, called = set(_names(node)), set(_called(node)) if self._scripts else ()
         read = [line for id_, line in self.attributes.items() if id_ in names and id_ != getattr(node, "id", None)]
         read += inside
@@ -117,8 +117,24 @@ def _attribute_line(part: StreamPlan | TablePlan | NamedWindowPlan) -> str:
     return f"{part.id} ({', '.join(f'{attribute.name} {attribute.type}' for attribute in part.attributes)})"
 
 
-def _without_purge(annotations: tuple[Annotation, ...]) -> tuple[Annotation, ...]:
-    return tuple(annotation for annotation in annotations if annotation.name.lower() != "purge")
+def _untuned(node: Node) -> Node:
+    """A node without the annotations that may change while its state stays."""
+    if isinstance(node, (Partition, AggregationDefinition)):
+        node = replace(node, annotations=_without(node.annotations, "purge"))
+    if isinstance(node, Partition):
+        node = replace(node, queries=tuple(_unlimited(query) for query in node.queries))
+        return _unlimited(node)
+    if isinstance(node, Query):
+        return _unlimited(node)
+    return _unlimited(node) if isinstance(node, TableDefinition) else node
+
+
+def _unlimited(node: _Limited) -> _Limited:
+    return replace(node, annotations=_without(node.annotations, "limit"))
+
+
+def _without(annotations: tuple[Annotation, ...], name: str) -> tuple[Annotation, ...]:
+    return tuple(annotation for annotation in annotations if annotation.name.lower() != name)
 
 
 def _names(node: object) -> Iterator[str]:

@@ -43,10 +43,12 @@ class Element:
     Attributes:
         tell: what the app says about it; its state fits what says the same.
         steps: where the state is, by a name that is the same whenever the app is built.
+        renew: called in place of loading where a snapshot has no state of it but of what it belongs to; None: it stays as it is.
     """
 
     tell: Callable[[], str]
     steps: dict[str, Stateful] = field(default_factory=dict)
+    renew: Callable[[], None] | None = None
 
     @cached_property
     def said(self) -> str:
@@ -165,7 +167,7 @@ class SnapshotService:
         changed = [_difference(name, parts[name][0], self._elements[name].said) for name in known]
         if any(changed):
             raise ValueError("\n".join(filter(None, changed)))
-        gone = [name for name in parts if name not in self._elements]
+        gone = [name for name, (said, _) in parts.items() if name not in self._elements and said != "@limit"]
         if gone:
             logger.warning(
                 "app '%s': the snapshot has state of what the app has no more; it is left behind: %s%s",
@@ -176,7 +178,10 @@ class SnapshotService:
         kept = _parts(before)[1]
         self._begin(clock)
         for name, element in self._elements.items():
-            _load(name, element, (parts[name] if name in parts else kept[name])[1])
+            if name not in parts and element.renew is not None:
+                element.renew()
+            else:
+                _load(name, element, (parts[name] if name in parts else kept[name])[1])
 
     def _put_back(self, before: bytes) -> str:
         """Load what the app held before; what says which elements did not take it, where it is code of the user's."""

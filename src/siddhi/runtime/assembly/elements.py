@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from siddhi.planner.statements import Statements, executions_by_name
@@ -10,8 +11,10 @@ from siddhi.query_api.span import Node
 from siddhi.runtime.state import Element, Stateful
 
 if TYPE_CHECKING:
+    from siddhi._core.key_gate import KeyGate
     from siddhi.runtime.assembly.app import Assembly
     from siddhi.runtime.assembly.partition import BuiltPartition
+    from siddhi.runtime.assembly.query import BuiltQuery
 
 __all__ = ["stateful_elements"]
 
@@ -31,6 +34,9 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
 
     for name, partition in assembly.partitions.items():
         found[f"partition '{name}'"] = _partition(partition, executions[name], statements)
+        limits = {f"{number}/keys": query.gate for number, query in _stateful(partition) if query.gate is not None}
+        if limits:
+            found[f"limits of partition '{name}'"] = _limits(limits)
     for id_, rows in assembly.tables.states().items():
         add(f"table '{id_}'", definitions.get(id_, attributes[id_]), {"rows": rows})
     for id_, stream in assembly.async_streams.items():
@@ -48,6 +54,8 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
             add(f"purge of aggregation '{id_}'", "@purge", {"purge": purge})
     for name, query in assembly.top_level_queries():
         add(f"query '{name}'", executions[name], dict(query.stateful))
+        if query.gate is not None:
+            found[f"limit of query '{name}'"] = _limits({"keys": query.gate})
     for name, connector in assembly.connectors.states().items():
         add(name, connector.kind, {"state": connector})
     return found
@@ -60,6 +68,20 @@ def _partition(partition: BuiltPartition, node: Query | Partition, statements: S
     steps: dict[str, Stateful] = {"keys": partition.keys}
     # The queries by their number among those that hold state: names may be missing, or be there twice, and the order is
     # that of the text.
-    for number, query in enumerate((query for query in partition.queries if query.stateful), 1):
+    for number, query in _stateful(partition):
         steps |= {f"{number}/{step}": stateful_step for step, stateful_step in query.stateful.items()}
     return Element(lambda: statements.of_partition(node, partition.plan, stateful), steps)
+
+
+def _stateful(partition: BuiltPartition) -> Iterator[tuple[int, BuiltQuery]]:
+    return enumerate((query for query in partition.queries if query.stateful), 1)
+
+
+def _limits(gates: dict[str, KeyGate]) -> Element:
+    """In which order keys were used: apart from them, since limits may come, change and go."""
+
+    def renew() -> None:
+        for gate in gates.values():
+            gate.renew()
+
+    return Element(lambda: "@limit", dict(gates), renew)

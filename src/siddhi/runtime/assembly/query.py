@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from siddhi._core.aggregator_states import AggregatorStates
 from siddhi._core.context import AppContext
 from siddhi._core.junction import StreamJunction
+from siddhi._core.key_gate import KeyGate
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
+from siddhi._core.selector import Selector
 from siddhi.planner.compaction import compaction
 from siddhi.planner.dispatch import asked_for
 from siddhi.planner.expressions import Attr
@@ -81,6 +83,12 @@ class BuiltQuery:
     name: str
     output: OutputStage
     stateful: dict[str, Processor] = field(default_factory=dict)
+
+    @property
+    def gate(self) -> KeyGate | None:
+        """The gate in front of its selection, where keys or values are limited."""
+        selector = self.stateful.get("selector")
+        return selector.gate if isinstance(selector, Selector) else None
 
     def make_state(self, partition: int) -> None:
         """Make every step's state of a partition slot."""
@@ -178,7 +186,10 @@ def build_single_query(
         input_, filters, selection_expressions(plan.selector), whole=stage.pool is not None and not input_.window
     )
     asks = asked_for(input_.before) if input_.kind is SourceKind.STREAM else None
-    return QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, asks), built
+    entry = QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, asks)
+    if built.gate is not None and not built.gate.holds:
+        entry.set_gate(built.gate)
+    return entry, built
 
 
 def _selected(plan: QueryPlan) -> tuple[int, ...]:

@@ -132,8 +132,8 @@ def _is_repeatable(expression: TypedExpression) -> bool:
 
 
 def _groups_end(plan: QueryPlan) -> bool:
-    """Whether a group can lose its last event and its slot."""
-    return not (
+    """Whether a group can lose its slot: with its last event, or by a limit."""
+    return plan.limit is not None or not (
         isinstance(plan.input, SingleInputPlan)
         and plan.input.window is None
         and plan.input.kind in (SourceKind.STREAM, SourceKind.INNER, SourceKind.FAULT)

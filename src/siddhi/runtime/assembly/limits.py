@@ -1,0 +1,98 @@
+"""A query's limits of keys and values → the gate in front of its selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from siddhi._core.aggregator import Aggregator
+from siddhi._core.aggregator_distinct import DistinctAggregator, UnionAggregator
+from siddhi._core.key_gate import KeyGate
+from siddhi._core.key_limit import KeyLimit
+from siddhi._core.selector import Selector
+from siddhi.planner.limits_plan import KeyLimitPlan, OnFull
+from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.runtime.limits import LimitReport
+
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.query import Site
+
+__all__ = ["build_gate", "key_limit"]
+
+_REMEDIES = {
+    "keys": "raise the limit, or forget keys with ttl or on.full = 'drop_oldest'",
+    "values": "raise the limit, or count within a window",
+}
+_POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
+
+
+def build_gate(
+    plan: QueryPlan,
+    limit: KeyLimitPlan,
+    selector: Selector,
+    aggregators: Sequence[Aggregator],
+    site: Site,
+    *,
+    marks: bool,
+) -> None:
+    """Give a selection the gate of its limit.
+
+    Args:
+        plan: the query.
+        limit: what it may hold.
+        selector: its selection.
+        aggregators: those of the selection.
+        site: where it stands.
+        marks: a window gives back the records it took.
+    """
+    where = f"query '{plan.name}'"
+    counted = () if limit.values is None else tuple(filter(_holds_values, aggregators))
+    selector.set_gate(
+        KeyGate(
+            site.context,
+            where,
+            selector.groups,
+            key_limit(site.context.name, where, "group-by keys", "keys", limit, limit.keys, limit.ttl_ms),
+            key_limit(site.context.name, where, "distinct values", "values", limit, limit.values, None),
+            counted,
+            _returns(plan),
+            marks,
+            _holds_back(plan),
+        )
+    )
+
+
+def key_limit(
+    app: str, where: str, what: str, option: str, limit: KeyLimitPlan, most: int | None, ttl_ms: int | None
+) -> KeyLimit:
+    """A limit and who reports it.
+
+    Args:
+        app: name of the app.
+        where: what holds the state.
+        what: what it holds.
+        option: that says how many it may hold.
+        limit: the annotation.
+        most: how many; None: any number.
+        ttl_ms: how long one may be unused; None: for good.
+    """
+    report = LimitReport(app, where, what, most or 0, f"{limit.annotation}({option} = '{most}')", _REMEDIES[option])
+    return KeyLimit(most or 0, ttl_ms or 0, _POLICIES[limit.on_full], report)
+
+
+def _holds_values(aggregator: Aggregator) -> bool:
+    return isinstance(aggregator, (DistinctAggregator, UnionAggregator))
+
+
+def _returns(plan: QueryPlan) -> bool:
+    """Whether rows come back to the selection: as expired events, or all at once by RESET."""
+    if isinstance(plan.input, SingleInputPlan):
+        window = plan.input.window
+        return plan.input.kind is SourceKind.WINDOW or (window is not None and window.window.expires)
+    return isinstance(plan.input, JoinPlan)
+
+
+def _holds_back(plan: QueryPlan) -> bool:
+    """Whether a window passes rows on later than they come."""
+    window = plan.input.window if isinstance(plan.input, SingleInputPlan) else None
+    return window is not None and (window.window.batch or not window.window.expires)

@@ -1,0 +1,87 @@
+"""What is said where a limit of ``@limit`` or ``@app:limits`` is nearly reached, or reached."""
+
+from __future__ import annotations
+
+import logging
+
+from siddhi.errors import LimitExceededError
+
+__all__ = ["LimitReport"]
+
+logger = logging.getLogger("siddhi")
+
+
+class LimitReport:
+    """Says it in the log, ever more rarely: at the first, the second, the fourth, ...
+
+    Args:
+        app: name of the app.
+        where: what holds the limited state, as in "query 'q'".
+        what: what it holds: "group-by keys".
+        most: how many it may hold.
+        option: what says so, as in "@limit(keys = '100')".
+        remedy: what to do where the limit is too low.
+    """
+
+    def __init__(self, app: str, where: str, what: str, most: int, option: str, remedy: str) -> None:
+        self._place = f"app '{app}', {where}"
+        self._where = where
+        self._what = what
+        self._most = most
+        self._option = option
+        self._remedy = remedy
+        self._told: dict[str, int] = {}
+
+    def nearly_full(self, held: int) -> None:
+        """Warn that four fifths of a limit are used."""
+        logger.warning("%s: holds %d %s; %s allows %d", self._place, held, self._what, self._option, self._most)
+
+    def refused(self, key: tuple[object, ...] | None) -> LimitExceededError:
+        """The error of a row that finds no room."""
+        of = "" if key is None else f" of key {_shown(key)}"
+        return LimitExceededError(
+            f"{self._where} holds {self._most} {self._what}, and {self._option} allows no more: the row{of} was refused; "
+            f"{self._remedy}"
+        )
+
+    def left_out(self, count: int, key: tuple[object, ...] | None) -> None:
+        """A row finds no room and is left out."""
+        if self._is_due("refused", count):
+            of = "" if key is None else f"; the last one is of key {_shown(key)}"
+            logger.warning(
+                "%s: %d rows refused so far: it holds %d %s, and %s allows no more%s",
+                self._place,
+                count,
+                self._most,
+                self._what,
+                self._option,
+                of,
+            )
+
+    def dropped(self, count: int) -> None:
+        """The oldest made room."""
+        if self._is_due("dropped", count):
+            logger.warning(
+                "%s: %d of its oldest %s dropped so far: %s allows %d",
+                self._place,
+                count,
+                self._what,
+                self._option,
+                self._most,
+            )
+
+    def purged(self, count: int) -> None:
+        """One was unused for its ttl."""
+        if self._is_due("purged", count):
+            logger.info("%s: %d %s forgotten so far that were unused for their ttl", self._place, count, self._what)
+
+    def _is_due(self, kind: str, count: int) -> bool:
+        if count < 2 * self._told.get(kind, 0):
+            return False
+        self._told[kind] = count
+        return True
+
+
+def _shown(key: tuple[object, ...]) -> str:
+    text = ", ".join(map(repr, key))
+    return text if len(text) <= 100 else f"{text[:97]}..."

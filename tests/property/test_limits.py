@@ -1,0 +1,200 @@
+"""Limits of keys: as an oracle in plain Python says, and invisible where they are not reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siddhi import SiddhiAppRuntime
+from tests.runtime.running import collect, running
+
+Row = tuple[int, str, int]
+
+STREAM = "@app:playback @OnError(action = 'stream') define stream S (k string, v int);\n"
+WINDOWS = [
+    "",
+    "#window.length(3)",
+    "#window.time(6 milliseconds)",
+    "#window.lengthBatch(3)",
+    "#window.timeBatch(5 milliseconds)",
+    "#window.sort(2, v)",
+    "#window.delay(3 milliseconds)",
+    "#window.batch()",
+]
+SELECTS = ["sum(v) as x", "count() as x", "maxForever(v) as x", "distinctCount(v) as x", "min(v) as x, max(v) as y"]
+MORE = [
+    "",
+    " having x > 1",
+    " output first every 2 events",
+    " output last every 7 milliseconds",
+    " output snapshot every 9 milliseconds",
+]
+
+
+@st.composite
+def histories(draw: st.DrawFn, n_keys: int = 5) -> list[Row]:
+    steps = draw(
+        st.lists(
+            st.tuples(st.integers(0, 4), st.sampled_from("abcdefgh"[:n_keys]), st.integers(0, 3)),
+            min_size=1,
+            max_size=40,
+        )
+    )
+    time, rows = 1_000, []
+    for step, key, value in steps:
+        time += step
+        rows.append((time, key, value))
+    return rows
+
+
+def query(limit: str, window: str, select: str, more: str = "", inserted: str = "") -> str:
+    said = f"@limit({limit}) " if limit else ""
+    text = f"{said}from S{window} select k, {select} group by k{more} insert {inserted} into Out;"
+    return STREAM + text
+
+
+def send(runtime: SiddhiAppRuntime, rows: list[Row]) -> None:
+    handler = runtime.input_handler("S")
+    for time, key, value in rows:
+        handler.send((key, value), timestamp=time)
+
+
+def outputs(text: str, rows: list[Row]) -> tuple[list[Any], list[Any]]:
+    with running(text) as runtime:
+        out, failed = collect(runtime, "Out"), collect(runtime, "!S")
+        send(runtime, rows)
+    return out, [row[:-1] for row in failed]
+
+
+@given(
+    rows=histories(),
+    window=st.sampled_from(WINDOWS),
+    select=st.sampled_from(SELECTS),
+    more=st.sampled_from(MORE),
+    inserted=st.sampled_from(["", "all events"]),
+    on_full=st.sampled_from(["error", "drop_oldest", "log"]),
+)
+def test_a_limit_that_is_not_reached_is_invisible(
+    rows: list[Row], window: str, select: str, more: str, inserted: str, on_full: str
+) -> None:
+    limited = query(f"keys = '100', on.full = '{on_full}'", window, select, more, inserted)
+    assert outputs(limited, rows) == outputs(query("", window, select, more, inserted), rows)
+
+
+class Oracle:
+    """A dictionary in order of use. Sums of the rows of a sliding length window, or of all rows."""
+
+    def __init__(self, keys: int | None, ttl: int | None, on_full: str, length: int | None) -> None:
+        self.keys, self.ttl, self.on_full, self.length = keys, ttl, on_full, length
+        self.window: list[tuple[str, int, bool]] = []
+        self.rows: dict[str, list[int]] = {}
+        self.used: dict[str, int] = {}
+
+    def take(self, time: int, key: str, value: int) -> tuple[str, int] | None:
+        """What comes out; None: the row is refused."""
+        if self.ttl is not None:
+            for other in [other for other, used in self.used.items() if used + self.ttl <= time]:
+                del self.used[other], self.rows[other]
+        if self.length is not None and len(self.window) == self.length:
+            left, amount, taken = self.window.pop(0)
+            if taken:
+                self.rows[left].remove(amount)
+        taken = self.has_room(key)
+        if taken:
+            self.rows.setdefault(key, []).append(value)
+            self.used.pop(key, None)
+            self.used[key] = time
+        if self.length is not None:
+            self.window.append((key, value, taken))
+            self.rows = {key: rows for key, rows in self.rows.items() if rows}
+        return (key, sum(self.rows[key])) if taken else None
+
+    def has_room(self, key: str) -> bool:
+        held = {other for other, rows in self.rows.items() if rows} if self.length is not None else set(self.rows)
+        if key in held or self.keys is None or len(held) < self.keys:
+            return True
+        if self.on_full != "drop_oldest" or self.length is not None:
+            return False
+        oldest = next(iter(self.used))
+        del self.used[oldest], self.rows[oldest]
+        return True
+
+
+@given(
+    rows=histories(),
+    keys=st.none() | st.integers(1, 4),
+    ttl=st.none() | st.integers(1, 12),
+    on_full=st.sampled_from(["error", "drop_oldest", "log"]),
+    length=st.none() | st.integers(1, 6),
+)
+def test_keys_are_refused_dropped_and_forgotten_as_in_plain_python(
+    rows: list[Row], keys: int | None, ttl: int | None, on_full: str, length: int | None
+) -> None:
+    if length is not None:
+        ttl = None
+    limits = [] if keys is None else [f"keys = '{keys}', on.full = '{on_full}'"]
+    limits += [] if ttl is None else [f"ttl = '{ttl} milliseconds'"]
+    window = "" if length is None else f"#window.length({length})"
+    oracle = Oracle(keys, ttl, on_full, length)
+    expected = [oracle.take(*row) for row in rows]
+    out, failed = outputs(query(", ".join(limits), window, "sum(v) as x"), rows)
+    assert out == [row for row in expected if row is not None]
+    refused = [row[1:] for row, answer in zip(rows, expected, strict=True) if answer is None]
+    assert failed == ([] if on_full == "log" else refused)
+
+
+def limits() -> st.SearchStrategy[str]:
+    return st.builds(
+        lambda keys, ttl, on_full: f"keys = '{keys}', on.full = '{on_full}'{ttl}",
+        st.integers(1, 4),
+        st.sampled_from(["", ", ttl = '5 milliseconds'"]),
+        st.sampled_from(["error", "drop_oldest", "log"]),
+    )
+
+
+def apps(limit: str) -> Iterator[str]:
+    """The limit over windows that may have it: a ttl does nothing where a window ends the keys."""
+    for window in ("", "#window.delay(3 milliseconds)"):
+        for more in MORE:
+            yield query(limit, window, "sum(v) as x", more)
+    for window in ("#window.length(3)", "#window.lengthBatch(2)", "#window.timeBatch(5 milliseconds)"):
+        yield query(limit, window, "maxForever(v) as x, count() as y")
+
+
+@given(data=st.data(), limit=limits(), rows=histories())
+def test_a_restored_app_goes_on_as_if_it_had_not_been_interrupted(
+    data: st.DataObject, limit: str, rows: list[Row]
+) -> None:
+    text = data.draw(st.sampled_from(list(apps(limit))))
+    cut = data.draw(st.integers(0, len(rows)))
+    with running(text) as whole:
+        expected, failed = collect(whole, "Out"), collect(whole, "!S")
+        send(whole, rows)
+    with running(text) as first, running(text) as second:
+        out, refused = collect(first, "Out"), collect(first, "!S")
+        send(first, rows[:cut])
+        second.add_callback("Out", lambda events: out.extend(event.data for event in events))
+        second.add_callback("!S", lambda events: refused.extend(event.data for event in events))
+        second.restore(first.snapshot())
+        send(second, rows[cut:])
+    assert out == expected
+    assert [row[:-1] for row in refused] == [row[:-1] for row in failed]
+
+
+@given(data=st.data(), limit=limits(), rows=histories())
+def test_a_batch_is_limited_as_its_rows_one_by_one(data: st.DataObject, limit: str, rows: list[Row]) -> None:
+    text = data.draw(st.sampled_from(list(apps(limit))))
+    with running(text) as by_batch:
+        out, failed = collect(by_batch, "Out"), collect(by_batch, "!S")
+        columns = {
+            "ts": [row[0] for row in rows],
+            "k": [row[1] for row in rows],
+            "v": [row[2] for row in rows],
+        }
+        by_batch.input_handler("S").send_batch(columns, timestamp="ts")
+    expected, refused = outputs(text, rows)
+    assert out == expected
+    assert [row[:-1] for row in failed] == refused

@@ -1,0 +1,213 @@
+"""@limit of group-by keys and distinct values: what is refused, what is dropped, what is said."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from siddhi import Event, SiddhiAppRuntime
+from siddhi.errors import LimitExceededError
+from tests.runtime.running import collect, running
+
+STREAM = "@app:name('A') @app:playback @OnError(action = 'stream') define stream S (k string, v int);\n"
+
+
+def app(limit: str, window: str = "", select: str = "k, sum(v) as total", more: str = "group by k") -> str:
+    return f"{STREAM}@info(name = 'q') @limit({limit}) from S{window} select {select} {more} insert into Out;"
+
+
+def run(text: str, rows: list[tuple[Any, ...]], *, chunk: bool = False) -> tuple[list[Any], list[Any]]:
+    """What comes out, and which keys failed; the rows come a millisecond apart."""
+    with running(text) as runtime:
+        out, failed = collect(runtime, "Out"), collect(runtime, "!S")
+        events = [Event(time, row) for time, row in enumerate(rows, 1)]
+        if chunk:
+            runtime.input_handler("S").send_events(events)
+        else:
+            for event in events:
+                runtime.input_handler("S").send(event)
+    assert all(isinstance(row[-1], LimitExceededError) for row in failed)
+    return out, [row[:-1] for row in failed]
+
+
+ROWS = [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 1), ("b", 1)]
+
+
+def test_a_row_of_a_key_too_many_fails_and_changes_nothing() -> None:
+    out, failed = run(app("keys = '2'"), ROWS)
+    assert out == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    assert failed == [("c", 1), ("c", 1)]
+
+
+def test_of_a_chunk_only_the_refused_rows_fail() -> None:
+    out, failed = run(app("keys = '2'"), ROWS, chunk=True)
+    assert out == [("a", 2), ("b", 2)]
+    assert failed == [("c", 1), ("c", 1)]
+
+
+def test_the_error_says_which_limit_and_which_key() -> None:
+    with running(app("keys = '1'")) as runtime:
+        failed = collect(runtime, "!S")
+        for row in ROWS[:2]:
+            runtime.input_handler("S").send(row)
+    assert str(failed[0][-1]) == (
+        "query 'q' holds 1 group-by keys, and @limit(keys = '1') allows no more: the row of key 'b' was refused; "
+        "raise the limit, or forget keys with ttl or on.full = 'drop_oldest'"
+    )
+
+
+def test_with_log_a_row_too_many_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "siddhi"):
+        out, failed = run(app("keys = '2', on.full = 'log'"), ROWS * 50)
+    assert failed == []
+    assert [row for row in out if row[0] == "c"] == []
+    said = [record.getMessage() for record in caplog.records if "refused so far" in record.getMessage()]
+    assert 0 < len(said) < 10, "ever more rarely"
+
+
+def test_the_least_recently_used_key_makes_room() -> None:
+    out, failed = run(app("keys = '2', on.full = 'drop_oldest'"), ROWS)
+    assert out == [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 2), ("b", 1)]
+    assert failed == []
+
+
+def test_a_key_ends_when_it_is_unused_for_its_ttl() -> None:
+    rows = [(1, "a"), (2, "b"), (4, "a"), (9, "b"), (9, "a"), (13, "a"), (14, "b")]
+    with running(app("ttl = '5 milliseconds'")) as runtime:
+        out = collect(runtime, "Out")
+        for time, key in rows:
+            runtime.input_handler("S").send((key, 1), timestamp=time)
+    assert out == [("a", 1), ("b", 1), ("a", 2), ("b", 1), ("a", 1), ("a", 2), ("b", 1)]
+
+
+def test_a_refused_row_is_not_taken_away_when_it_leaves_the_window() -> None:
+    # c is refused while a and b are held; it is taken when b has left. The refused c leaves behind it.
+    rows = [("a", 1), ("b", 1), ("c", 5), ("a", 1), ("a", 1), ("c", 1), ("c", 1)]
+    out, failed = run(app("keys = '2'", "#window.length(4)"), rows)
+    assert failed == [("c", 5)]
+    assert out == [("a", 1), ("b", 1), ("a", 2), ("a", 2), ("c", 1), ("c", 2)]
+
+
+def test_a_key_whose_last_row_left_with_this_one_makes_room() -> None:
+    out, failed = run(app("keys = '1'", "#window.length(1)"), [("a", 1), ("b", 1), ("a", 1), ("c", 1)])
+    assert failed == []
+    assert out == [("a", 1), ("b", 1), ("a", 1), ("c", 1)]
+
+
+def test_a_key_with_rows_in_a_window_is_never_dropped() -> None:
+    out, failed = run(app("keys = '2', on.full = 'drop_oldest'", "#window.length(9)"), ROWS)
+    assert out == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    assert failed == [("c", 1), ("c", 1)]
+
+
+def test_of_a_batch_the_keys_that_fit_are_put_out(caplog: pytest.LogCaptureFixture) -> None:
+    out, failed = run(app("keys = '2'", "#window.lengthBatch(3)"), ROWS)
+    assert out == [("a", 1), ("b", 1), ("a", 1), ("c", 1)]
+    assert failed == []
+    assert len([record for record in caplog.records if record.exc_info]) == 2, "the app's exception handler is told"
+
+
+def test_what_outlives_its_rows_is_forgotten_by_ttl() -> None:
+    text = app("ttl = '3 milliseconds'", "#window.length(1)", "k, maxForever(v) as most")
+    out, _ = run(text, [("a", 9), ("b", 1), ("b", 1), ("b", 1), ("a", 1), ("b", 0), ("a", 2)])
+    # The row of a leaves at 2, so its key ends at 5; that of b leaves at 5 and is back at 6.
+    assert out == [("a", 9), ("b", 1), ("b", 1), ("b", 1), ("a", 1), ("b", 1), ("a", 2)]
+
+
+def test_values_of_a_distinct_count_are_limited_per_group() -> None:
+    text = app("values = '2'", select="k, distinctCount(v) as n")
+    out, failed = run(text, [("a", 1), ("a", 2), ("a", 3), ("b", 3), ("a", 1), ("a", 4)])
+    assert out == [("a", 1), ("a", 2), ("b", 1), ("a", 2)]
+    assert failed == [("a", 3), ("a", 4)]
+
+
+def test_values_are_limited_without_group_by() -> None:
+    out, failed = run(
+        app("values = '2'", select="distinctCount(v) as n, count() as rows", more=""), [("a", n % 3) for n in range(6)]
+    )
+    assert out == [(1, 1), (2, 2), (2, 3), (2, 4)]
+    assert failed == [("a", 2), ("a", 2)]
+
+
+def test_the_elements_of_a_union_are_limited() -> None:
+    text = (
+        "@app:name('A') @app:playback @OnError(action = 'stream') define stream S (k string, v int);"
+        "from S select createSet(v) as one insert into Sets;"
+        "@limit(values = '2', on.full = 'log') from Sets select sizeOfSet(unionSet(one)) as n insert into Out;"
+    )
+    out, _ = run(text, [("a", n % 3) for n in range(6)])
+    assert out == [(1,), (2,), (2,), (2,)]
+
+
+def test_one_warning_at_four_fifths(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "siddhi"), running(app("keys = '10'")) as runtime:
+        for key in "abcdefg":
+            runtime.input_handler("S").send((key, 1))
+        assert caplog.messages == []
+        for key in "hijab":
+            runtime.input_handler("S").send((key, 1))
+    assert caplog.messages == ["app 'A', query 'q': holds 8 group-by keys; @limit(keys = '10') allows 10"]
+
+
+def send(runtime: SiddhiAppRuntime, rows: list[tuple[int, str]]) -> None:
+    for time, key in rows:
+        runtime.input_handler("S").send((key, 1), timestamp=time)
+
+
+def test_a_snapshot_knows_the_ages_of_keys() -> None:
+    rows = [(1, "a"), (2, "b"), (3, "a"), (4, "c")]
+    text = app("keys = '3', ttl = '10 milliseconds', on.full = 'drop_oldest'")
+    with running(text) as first, running(text) as second:
+        send(first, rows)
+        out = collect(first, "Out"), collect(second, "Out")
+        second.restore(first.snapshot())
+        for runtime in (first, second):
+            send(runtime, [(5, "d"), (6, "b"), (13, "a"), (14, "b"), (14, "d")])
+    assert out[0] == out[1]
+
+
+def test_a_limit_may_come_change_and_go_between_saving_and_restoring() -> None:
+    plain = app("keys = '9'").replace("@limit(keys = '9')", "")
+    with running(plain) as unlimited, running(app("keys = '2'")) as limited, running(plain) as again:
+        send(unlimited, [(1, "a"), (2, "b"), (3, "c")])
+        limited.restore(unlimited.snapshot())
+        out, failed = collect(limited, "Out"), collect(limited, "!S")
+        send(limited, [(4, "c"), (5, "d")])
+        assert (out, [row[0] for row in failed]) == ([("c", 2)], ["d"])
+        again.restore(limited.snapshot())
+        out = collect(again, "Out")
+        send(again, [(6, "c"), (7, "d")])
+        assert out == [("c", 3), ("d", 1)]
+
+
+def test_limits_hold_inside_partitions_over_all_their_keys() -> None:
+    text = (
+        f"{STREAM}partition with (k of S) begin @limit(keys = '3') "
+        "from S select k, v, count() as n group by v insert into Out; end;"
+    )
+    out, failed = run(text, [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("a", 1), ("b", 1)])
+    assert out == [("a", 1, 1), ("a", 2, 1), ("b", 1, 1), ("a", 1, 2), ("b", 1, 2)]
+    assert failed == [("b", 2)]
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"),
+    [
+        ("output first every 2 events", [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 3), ("b", 1)]),
+    ],
+)
+def test_what_an_output_rate_counts_of_a_key_goes_with_it(rate: str, expected: list[Any]) -> None:
+    text = app("keys = '2', on.full = 'drop_oldest'", more=f"group by k {rate}")
+    # c is counted twice in between and put out with its third row.
+    out, _ = run(text, [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 1), ("c", 1), ("b", 1)])
+    assert out == expected
+
+
+def test_a_picture_shows_no_key_that_was_dropped() -> None:
+    text = app("keys = '2', on.full = 'drop_oldest'", more="group by k output snapshot every 10 milliseconds")
+    with running(text) as runtime:
+        out = collect(runtime, "Out")
+        send(runtime, [(1, "a"), (2, "b"), (3, "c"), (20, "c")])
+    assert out == [("b", 1), ("c", 1)]
