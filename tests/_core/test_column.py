@@ -271,8 +271,8 @@ def test_pandas_without_pyarrow() -> None:
 
         frame = pd.DataFrame({
             "s": pd.Series(["a", None], dtype="string"), "t": ["x", "y"], "i": pd.array([1, None], dtype="Int64"),
-            "c": pd.Categorical(["u", None]), "d": [1.5, None], "b": pd.array([True, None], dtype="boolean"),
-            "w": pd.to_datetime([1, 2], unit="s", utc=True),
+            "c": pd.Categorical(["u", None]), "d": pd.array([1.5, None], dtype="Float64"),
+            "b": pd.array([True, None], dtype="boolean"), "w": pd.to_datetime([1, 2], unit="s", utc=True),
         })
         layout = Layout(tuple(frame.columns), (0, 0, 1, 0, 4, 5, 2))
         print(read_columns(frame, layout, "w").to_rows())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from siddhi._core.batch import BatchBuilder
 from siddhi._core.column import read_columns
 from siddhi._core.event import Layout
 from tests._core.column_kit import (
@@ -247,15 +249,47 @@ def test_a_column_of_nulls_fits_everywhere(code: int) -> None:
 
 
 def test_missing_values_of_pandas_are_null() -> None:
-    frame = pd.DataFrame({"d": [1.0, np.nan], "s": pd.Series(["a", np.nan], dtype=object), "t": ["a", None]})
-    rows = read_columns(frame, Layout(("d", "s", "t"), (DOUBLE, STRING, STRING)), None).to_rows()
-    assert rows == [(1.0, "a", "a"), (None, None, None)]
+    frame = pd.DataFrame(
+        {
+            "d": pd.Series([1.0, None], dtype="Float64"),
+            "s": pd.Series(["a", np.nan], dtype=object),
+            "t": ["a", None],
+            "l": pd.Series([1, np.nan], dtype=object),
+            "b": pd.Series([True, pd.NA], dtype=object),
+        }
+    )
+    layout = Layout(("d", "s", "t", "l", "b"), (DOUBLE, STRING, STRING, LONG, BOOL))
+    assert read_columns(frame, layout, None).to_rows() == [(1.0, "a", "a", 1, True), (None,) * 5]
     assert frame["s"].isna().tolist() == [False, True]
 
 
-def test_nan_of_numpy_is_a_value() -> None:
-    (value,) = read(np.array([np.nan]), DOUBLE)
+@pytest.mark.parametrize("code", [FLOAT, DOUBLE])
+@pytest.mark.parametrize(
+    "column",
+    [
+        [math.nan],
+        np.array([math.nan]),
+        np.array([math.nan], np.float32),
+        np.array([math.nan], np.float16),
+        np.array([math.nan], object),
+        pd.Series([math.nan]),
+        pd.Series([math.nan], dtype=object),
+        pl.Series([math.nan]),
+        pa.array([math.nan]),
+    ],
+    ids=lambda column: f"{type(column).__module__.split('.')[0]}-{getattr(column, 'dtype', '')}",
+)
+def test_nan_is_a_number_whoever_brings_it(column: Any, code: int) -> None:
+    (value,) = read(column, code)
     assert value != value
+
+
+@pytest.mark.parametrize("code", range(7))
+def test_na_of_pandas_is_null_in_a_list_and_in_a_row(code: int) -> None:
+    assert read([pd.NA, None], code) == [None, None]
+    builder = BatchBuilder(Layout(("a",), (code,)))
+    builder.append_row(0, (pd.NA,))
+    assert list(builder.take_batch()) == [(None,)]
 
 
 # -- timestamps -------------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ cdef class ColumnChunk:
     cdef Py_ssize_t valid_bit        # where its first row stands
     cdef bint holes                  # KIND_OBJECTS: there may be a NULL
     cdef bint texts                  # KIND_OBJECTS: all are str
+    cdef bint nan_is_null            # KIND_OBJECTS: where the attribute takes no NaN
     cdef const char* text
     cdef const void** buffers
     cdef Py_ssize_t n_buffers

@@ -5,6 +5,10 @@ from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM
 
 from siddhi._core.column_memory cimport Memory, allocate
+from siddhi._core.null cimport is_null
+
+cdef extern from "Python.h":
+    bint PyUnicode_CheckExact(PyObject* value)
 
 
 @cython.final
@@ -27,7 +31,7 @@ cdef ColumnChunk new_chunk(int kind, str type_name, Py_ssize_t length, const voi
 
 
 cdef ColumnChunk chunk_of_objects(tuple values, str type_name):
-    """Python objects, kept alive by the tuple; None is null."""
+    """Python objects, kept alive by the tuple; None is null, and so is NA of pandas."""
     cdef Py_ssize_t i, n = len(values)
     cdef Memory memory = allocate(n * sizeof(void*))
     cdef void** out = <void**> memory.data
@@ -36,7 +40,7 @@ cdef ColumnChunk chunk_of_objects(tuple values, str type_name):
     cdef ColumnChunk chunk
     for i in range(n):
         value = PyTuple_GET_ITEM(values, i)
-        out[i] = NULL if value is <PyObject*> None else <void*> value
+        out[i] = <void*> value if PyUnicode_CheckExact(value) or not is_null(<object> value) else NULL
         holes |= out[i] is NULL
     chunk = new_chunk(KIND_OBJECTS, type_name, n, out, (memory, values))
     chunk.holes = holes

@@ -1,5 +1,6 @@
 """Columns to the type of their attribute, by the rules of a single row; most are right as they lie and stay there."""
 
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -76,9 +77,8 @@ cdef int wrong_type(ColumnChunk chunk, Layout layout, int position, str name) ex
     if chunk.length == 0 and chunk.kind == KIND_F64:
         return 0    # what an empty list becomes in most libraries
     if (code == INT or code == LONG) and (chunk.kind == KIND_F64 or chunk.kind == KIND_F32):
-        advice = ": cast it to an integer type"
-        if chunk.valid is not NULL:
-            advice += " (integers with missing values are floats in pandas, unless they are of its type Int64)"
+        advice = (": cast it to an integer type (integers with missing values are floats in pandas, unless they are of its "
+                  "type Int64)")
     raise ValueError(f"column '{name}' is {chunk.type_name}, attribute '{layout.names[position]}' "
                      f"({TYPE_NAMES[code]}) can't take it{advice}")
 
@@ -271,6 +271,10 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
     cdef uint8_t* valid
     if code == OBJECT:
         return chunk
+    if chunk.nan_is_null and code != DOUBLE and code != FLOAT:
+        values = [None if objects[i] is NULL or is_nan(<object> objects[i]) else <object> objects[i] for i in range(n)]
+        chunk = chunk_of_objects(tuple(values), chunk.type_name)
+        objects = <PyObject**> chunk.values
     if code == STRING:
         for i in range(0 if chunk.texts else n):
             if objects[i] is not NULL and not PyUnicode_Check(objects[i]):
@@ -305,6 +309,10 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
         made = new_chunk(KIND_BYTES, chunk.type_name, n, memory.data, (memory, bits))
     made.valid = valid
     return made
+
+
+cdef inline bint is_nan(object value) noexcept:
+    return PyFloat_Check(value) and PyFloat_AS_DOUBLE(value) != PyFloat_AS_DOUBLE(value)
 
 
 cdef inline void store(int code, const CellC* cell, void* out, Py_ssize_t row) noexcept:

@@ -11,6 +11,7 @@ from siddhi._core.column_chunk cimport (
     KIND_BYTES, KIND_F32, KIND_F64, KIND_I8, KIND_I16, KIND_I32, KIND_I64, KIND_OBJECTS, KIND_U8, KIND_U16, KIND_U32,
     KIND_U64, MICROSECONDS, MILLISECONDS, NANOSECONDS, SECONDS, ColumnChunk, chunk_of_objects, new_chunk,
 )
+from siddhi._core.event cimport DOUBLE, FLOAT, Layout
 from libc.stdint cimport uint8_t
 
 cdef dict NUMPY_KINDS = {
@@ -134,8 +135,9 @@ cdef list chunks_of(object values, str name):
 
 
 cdef list chunks_of_series(object series, str name, object numpy, object pandas):
-    """A column of a data frame, where NaN means that a value is missing."""
+    """A column of a data frame. NaN is a number, as everywhere; where no number is wanted, it means that one is missing."""
     cdef object values
+    cdef ColumnChunk chunk
     dtype = series.dtype
     if not isinstance(dtype, numpy.dtype):
         if getattr(dtype, "tz", None) is not None and not hasattr(dtype, "pyarrow_dtype"):
@@ -148,15 +150,30 @@ cdef list chunks_of_series(object series, str name, object numpy, object pandas)
                 pass    # the array can be had in Arrow's form, but not on this machine
         return [chunk_of_array(series.to_numpy(dtype=object, na_value=None), name)]
     values = series.to_numpy()
-    if dtype.kind in "fO":
-        missing = pandas.isna(values)
-        if missing.any():
-            if dtype.kind == "O":
-                values = values.copy()
-                values[missing] = None
-            else:
-                return [with_mask(chunk_of_array(values, name), missing, numpy)]
-    return [chunk_of_array(values, name)]
+    if dtype.kind != "O":
+        return [chunk_of_array(values, name)]
+    missing = pandas.isna(values)
+    if missing.any():
+        values = values.copy()
+        values[missing & numpy.array([not isinstance(value, float) for value in values])] = None
+    chunk = chunk_of_array(values, name)
+    chunk.nan_is_null = True
+    return [chunk]
+
+
+cdef str column_with_nan(object data, Layout layout):
+    """The first column of pandas' floats that brings NaN to a float or double attribute; None: there is none."""
+    cdef int i
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not (is_a(data, pandas, "DataFrame") or isinstance(data, Mapping)):
+        return None
+    for i in range(layout.width):
+        if layout.codes[i] == FLOAT or layout.codes[i] == DOUBLE:
+            values = data[layout.names[i]]
+            if is_a(values, pandas, "Series") and getattr(values.dtype, "kind", "") == "f" and (
+                    type(values.dtype).__module__.startswith("numpy") and values.hasnans):
+                return layout.names[i]
+    return None
 
 
 cdef ColumnChunk chunk_of_array(object array, str name):

@@ -9,6 +9,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_Check
 
+from siddhi._core.null cimport is_null
 from siddhi._core.slab cimport give_slab, next_slab, take_zeroed_slab
 
 import operator
@@ -310,7 +311,7 @@ cdef int cell_from_python(EventC* event, Layout layout, int position, object val
     cdef int code = layout.codes[position]
     cdef int64_t integer
     cdef double real
-    if value is None:
+    if is_null(value):
         event.body[position >> 6] |= (<uint64_t> 1) << (position & 63)
         return 0
     if code == STRING:

@@ -12,6 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from siddhi._core.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_release
 from siddhi._core.column cimport ColumnReader, Columns, read_columns
+from siddhi._core.column_source cimport column_with_nan
 from siddhi._core.context cimport AppContext, advance, put_frame_back, set_frame_aside
 from siddhi._core.event cimport (
     BORROWED, CURRENT, DOUBLE, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
@@ -23,7 +24,11 @@ from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.record cimport row_values
 from siddhi._core.user_event cimport Event, read_timestamp
 
+import logging
+
 from siddhi.errors import EventError, NotRunningError
+
+_log = logging.getLogger("siddhi")
 
 cdef extern from "Python.h":
     bint PyUnicode_CheckExact(object value)
@@ -75,6 +80,7 @@ cdef class InputHandler(RowSource):
     cdef EventC** block
     cdef Py_ssize_t block_size
     cdef uint64_t unread
+    cdef bint told_of_nan
 
     def __init__(self, AppContext app not None, StreamJunction junction not None):
         self.bind(app, junction)
@@ -300,6 +306,8 @@ cdef class InputHandler(RowSource):
             columns = read_columns(data, self.layout, timestamp)
         except (ValueError, TypeError) as error:
             raise EventError(f"stream '{self.junction.id}': {error}") from error
+        if not self.told_of_nan:
+            self.tell_of_nan(data)
         self.enter()
         inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         outer_rows, outer_columns, outer_unread = self.junction.rows, self.columns, self.unread
@@ -347,6 +355,17 @@ cdef class InputHandler(RowSource):
                 if inside:
                     put_frame_back(self.app, &frame)
                 unlock_app(self.app.lock)
+
+    cdef int tell_of_nan(self, data) except -1:
+        """Warn, once, that a frame has NaN where its owner may mean null."""
+        cdef str name = column_with_nan(data, self.layout)
+        if name is None:
+            return 0
+        self.told_of_nan = True
+        _log.warning("app '%s', stream '%s': column '%s' of a pandas frame has NaN, which is a number and not null: sums "
+                     "and averages over it are NaN. If it stands for missing values, send frame.convert_dtypes() or "
+                     "pyarrow.Table.from_pandas(frame). Said once per stream", self.app.name, self.junction.id, name)
+        return 0
 
     cdef int send_block(self, EventC** block, Py_ssize_t n) except -1:
         """Send records one by one, each as a chunk of its own; in playback each moves the clock first, if it has a time."""
