@@ -19,6 +19,7 @@ from siddhi._version import __version__
 from siddhi.errors import SiddhiError
 from siddhi.runtime.app import SiddhiAppRuntime
 from siddhi.runtime.manager import SiddhiManager
+from siddhi.sandbox import SandboxPolicy
 from siddhi.types import AttributeType
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Event",
     "EventBatch",
     "InputHandler",
+    "SandboxPolicy",
     "SiddhiAppRuntime",
     "SiddhiError",
     "SiddhiManager",

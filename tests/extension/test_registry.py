@@ -190,6 +190,41 @@ def test_without_entry_points_nothing_is_scanned(offers: _Offers) -> None:
     assert offers.scans == 0
 
 
+def test_without_what_packages_offer_nothing_of_theirs_is_loaded_or_found(offers: _Offers) -> None:
+    """Not even once another app, or the same package's import, has loaded it."""
+    own = a_function("own", "geo")
+    shared = Registry(entry_points=True)
+    manager = Registry(shared)
+    manager.register(own)
+    permitted = manager.without_offered({"text:upper"})
+    assert permitted.function("geo", "near") is None
+    assert permitted.is_offered("geo:near", FunctionMetadata)
+    assert not permitted.is_offered("earth:near", FunctionMetadata)
+    assert offers.loaded == []  # type: ignore[attr-defined]
+    assert shared.function("geo", "near") is not None
+    assert permitted.function("geo", "near") is None
+    assert permitted.is_offered("geo:near", FunctionMetadata)
+    assert permitted.function("geo", "own") is own
+    assert permitted.function("text", "upper") is not None
+    assert permitted.names(FunctionMetadata) == ["geo:own", "text:upper"]
+    assert manager.names(FunctionMetadata) == ["geo:distance", "geo:near", "geo:own", "text:upper"]
+
+
+def test_what_an_import_registers_counts_as_offered(offers: _Offers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module of an entry point may hold decorators, which register more than it offers."""
+    shared = Registry(entry_points=True)
+    loads = EntryPoint.load
+
+    def load(self: EntryPoint) -> object:
+        shared.register(a_function("more", "geo"))
+        return loads(self)
+
+    monkeypatch.setattr(EntryPoint, "load", load)
+    assert shared.function("geo", "near") is not None
+    assert shared.function("geo", "more") is not None
+    assert shared.without_offered(()).function("geo", "more") is None
+
+
 def test_the_registry_of_the_process_stands_on_the_built_ins() -> None:
     assert shared_registry().aggregator(None, "sum") is builtin_registry().aggregator(None, "sum")
     assert shared_registry() is shared_registry()

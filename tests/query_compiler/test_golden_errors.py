@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,11 @@ from siddhi.errors import SiddhiAppError
 from siddhi.query_compiler import parse, parse_on_demand_query
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "error"
-PARSERS = {"parse": parse, "parse_on_demand": parse_on_demand_query}
+PARSERS = {
+    "parse": parse,
+    "parse_closed": partial(parse, environment=()),
+    "parse_on_demand": parse_on_demand_query,
+}
 FILES = [path for folder in PARSERS for path in sorted((GOLDEN / folder).glob("*.siddhi"))]
 
 

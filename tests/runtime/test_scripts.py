@@ -27,13 +27,13 @@ def definition(body: str, language: str = "python") -> tuple[FunctionDefinition,
 
 def compiled(body: str) -> Any:
     function, text = definition(body)
-    return compile_script(function, trusted=True, source=text)
+    return compile_script(function, source=text)
 
 
 def refused(body: str) -> SiddhiAppCreationError:
     function, text = definition(body)
     with pytest.raises(SiddhiAppCreationError) as caught:
-        compile_script(function, trusted=True, source=text)
+        compile_script(function, source=text)
     error = caught.value.located(source=text)
     assert isinstance(error, SiddhiAppCreationError)
     return error
@@ -142,7 +142,7 @@ def test_lines_named_in_a_message_are_lines_of_the_app() -> None:
 def test_a_definition_without_a_place_names_the_line_of_the_body() -> None:
     function = FunctionDefinition("f", "python", AttributeType.INT, "\n x = \n return x")
     with pytest.raises(SiddhiAppCreationError, match=r"invalid syntax, in line 2 of its body"):
-        compile_script(function, trusted=True)
+        compile_script(function)
 
 
 @pytest.mark.parametrize("body", ["", "  \n ", "data[0] + 1", "# nothing\n", "\n def g():\n  return 1\n"])
@@ -181,7 +181,7 @@ def test_an_app_that_is_not_trusted_may_not_run_scripts() -> None:
 def test_another_language_is_refused_with_a_way_out() -> None:
     function, text = definition("return 1;", "javascript")
     with pytest.raises(SiddhiAppCreationError, match="written in 'javascript'") as caught:
-        compile_script(function, trusted=True, source=text)
+        compile_script(function, source=text)
     assert "define function f[python] return int" in (caught.value.hint or "")
 
 
@@ -193,7 +193,7 @@ def test_an_app_in_another_language_is_refused() -> None:
 def test_the_language_is_written_in_any_case() -> None:
     function, text = definition("return 1", "Python")
     assert builtin_registry().script_language("Python") is builtin_registry().script_language("python")
-    assert compile_script(function, trusted=True, source=text)() == 1
+    assert compile_script(function, source=text)() == 1
 
 
 def test_a_registered_language_compiles_its_bodies() -> None:
@@ -202,9 +202,7 @@ def test_a_registered_language_compiles_its_bodies() -> None:
 
     language = ScriptLanguageMetadata(name="constant", implementation=compile_constant)
     function, _ = definition("42", "constant")
-    assert compile_script(function, trusted=True, language=language)(1, 2) == 42
-    with pytest.raises(SiddhiAppCreationError, match="not trusted"):
-        compile_script(function, trusted=False, language=language)
+    assert compile_script(function, language=language)(1, 2) == 42
 
 
 def test_a_script_runs_in_an_app() -> None:

@@ -17,6 +17,7 @@ PUBLIC = {
         "Event",
         "EventBatch",
         "InputHandler",
+        "SandboxPolicy",
         "SiddhiAppRuntime",
         "SiddhiError",
         "SiddhiManager",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from siddhi.errors import ExtensionError
 from siddhi.extension.metadata import ExtensionMetadata
@@ -32,12 +32,17 @@ _C = TypeVar("_C", bound=type)
 
 @dataclass(frozen=True, slots=True)
 class ConnectorOption:
-    """An option of an annotation. ``dynamic``: attributes of the events may stand in it, as ``{{name}}``."""
+    """An option of an annotation.
+
+    ``dynamic``: attributes of the events may stand in it, as ``{{name}}``. ``place``: it says where to connect to, which a
+    policy (:class:`siddhi.SandboxPolicy`) may restrict: ``url`` (also a host and port), ``name`` (of a topic, say) or ``file``.
+    """
 
     name: str
     description: str = ""
     required: bool = False
     dynamic: bool = False
+    place: Literal["url", "name", "file"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -79,6 +79,9 @@ class Registry:
             kind: {} for kind in ENTRY_POINT_GROUPS
         }
         self._offered: dict[type[ExtensionMetadata], list[Any]] = {}
+        self._loaded: dict[type[ExtensionMetadata], set[tuple[str | None, str]]] = {
+            kind: set() for kind in ENTRY_POINT_GROUPS
+        }
 
     def register(self, metadata: ExtensionMetadata, *, replace: bool = False) -> None:
         """Add an extension; ``replace`` lets it take the place of (or hide) one that has its name.
@@ -101,13 +104,36 @@ class Registry:
 
     def find(self, kind: type[_M], namespace: str | None, name: str) -> _M | None:
         """The extension of this kind and name, or None."""
-        found = self._held[kind].get((namespace, name))
+        found = self._found(kind, namespace, name, None)
+        return found if isinstance(found, kind) else None
+
+    def without_offered(self, allowed: Iterable[str]) -> Registry:
+        """This registry without what installed packages offer, but for the full names in ``allowed``."""
+        return _Permitted(self, frozenset(allowed))
+
+    def is_offered(self, full_name: str, *kinds: type[ExtensionMetadata]) -> bool:
+        """Whether an installed package offers an extension of one of these kinds and this name; it is not loaded."""
+        namespace, _, name = full_name.rpartition(":")
+        here = self._entry_points and any(
+            (namespace or None, name) in self._loaded[kind] or self._offering(kind, namespace or None, name)
+            for kind in kinds
+        )
+        return here or (self._base is not None and self._base.is_offered(full_name, *kinds))
+
+    def _found(
+        self, kind: type[ExtensionMetadata], namespace: str | None, name: str, allowed: frozenset[str] | None
+    ) -> ExtensionMetadata | None:
+        """What :meth:`find` finds; ``allowed``: full names of what packages offer that may be found, None for all."""
+        may_load = allowed is None or (name if namespace is None else f"{namespace}:{name}") in allowed
+        found = None
+        if may_load or (namespace, name) not in self._loaded[kind]:
+            found = self._held[kind].get((namespace, name))
         if found is None and self._base is not None:
-            found = self._base.find(kind, namespace, name)
-        if found is None and self._entry_points:
+            found = self._base._found(kind, namespace, name, allowed)
+        if found is None and self._entry_points and may_load:
             self._load_offered(kind, namespace, name)
             found = self._held[kind].get((namespace, name))
-        return found if isinstance(found, kind) else None
+        return found
 
     def function(self, namespace: str | None, name: str) -> FunctionMetadata | None:
         """The scalar function of this name, or None."""
@@ -168,19 +194,43 @@ class Registry:
 
     def _load_offered(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> None:
         """Load the entry points that may hold this name; each is loaded once."""
+        for entry_point in self._offering(kind, namespace, name):
+            self._offered[kind].remove(entry_point)
+            before = {kind: set(held) for kind, held in self._held.items()}
+            try:
+                for metadata in metadata_of(entry_point.load()):
+                    self.register(metadata)
+            except Exception as error:
+                raise ExtensionError(f"entry point '{entry_point.group}: {entry_point}' cannot be loaded") from error
+            finally:
+                # Also what decorators registered while its module was imported.
+                for each, held in self._held.items():
+                    self._loaded[each] |= set(held) - before[each]
+
+    def _offering(self, kind: type[ExtensionMetadata], namespace: str | None, name: str) -> list[Any]:
+        """The entry points that may hold this name and are not loaded yet."""
         if kind not in self._offered:
             # Reading the metadata of all installed packages takes milliseconds: only when a name is missing.
             from importlib.metadata import entry_points
 
             self._offered[kind] = list(entry_points(group=ENTRY_POINT_GROUPS[kind]))
         wanted = {name} if namespace is None else {namespace, f"{namespace}.{name}"}
-        for entry_point in [point for point in self._offered[kind] if point.name in wanted]:
-            self._offered[kind].remove(entry_point)
-            try:
-                for metadata in metadata_of(entry_point.load()):
-                    self.register(metadata)
-            except Exception as error:
-                raise ExtensionError(f"entry point '{entry_point.group}: {entry_point}' cannot be loaded") from error
+        return [point for point in self._offered[kind] if point.name in wanted]
+
+
+class _Permitted(Registry):
+    """Another registry without what installed packages offer, but for the full names that are allowed."""
+
+    def __init__(self, base: Registry, allowed: frozenset[str]) -> None:
+        super().__init__(base)
+        self._allowed = allowed
+
+    def find(self, kind: type[_M], namespace: str | None, name: str) -> _M | None:
+        found = self._found(kind, namespace, name, self._allowed)
+        return found if isinstance(found, kind) else None
+
+    def all(self, kind: type[_M]) -> Iterator[_M]:
+        return (found for found in super().all(kind) if self.find(kind, found.namespace, found.name) is found)
 
 
 @cache

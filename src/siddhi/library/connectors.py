@@ -20,7 +20,7 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
     SourceMetadata(
         name="inMemory",
         native="inMemory",
-        options=(ConnectorOption("topic", "what it subscribes to"),),
+        options=(ConnectorOption("topic", "what it subscribes to", place="name"),),
         description="Takes what is published to a topic of the process, in the thread of the publisher.",
         example="@source(type = 'inMemory', topic = 'trades', @map(type = 'passThrough'))\n"
         "define stream Trades (symbol string, price double);",
@@ -33,7 +33,7 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
     SinkMetadata(
         name="inMemory",
         native="inMemory",
-        options=(ConnectorOption("topic", "where it publishes", required=True, dynamic=True),),
+        options=(ConnectorOption("topic", "where it publishes", required=True, dynamic=True, place="name"),),
         description="Publishes to a topic of the process: subscribers are called at once, in order of subscription.",
         example="@sink(type = 'inMemory', topic = 'alerts_{{symbol}}', @map(type = 'passThrough'))\n"
         "define stream Alerts (symbol string, price double);",
@@ -78,6 +78,7 @@ CONNECTORS: tuple[ConnectorMetadata, ...] = (
                 "url",
                 "of the database, such as postgresql+psycopg://host/name; where it is not given, a file of SQLite in the "
                 "working directory that is called as the app, <app name>.db",
+                place="url",
             ),
             ConnectorOption("username", "where it does not stand in the url"),
             ConnectorOption("password", "where it does not stand in the url"),

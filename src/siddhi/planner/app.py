@@ -13,6 +13,7 @@ from siddhi.planner.app_annotations import plan_app_annotations
 from siddhi.planner.batches import plan_batches
 from siddhi.planner.catalog import Catalog, Configuration
 from siddhi.planner.definitions import plan_definitions
+from siddhi.planner.holding import refuse_excess
 from siddhi.planner.limits import app_limits
 from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.planner.outputs import target_label
@@ -23,6 +24,7 @@ from siddhi.planner.queries import plan_query
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.query import Partition, Query
 from siddhi.query_api.selection import InsertInto
+from siddhi.sandbox import SandboxPolicy
 
 __all__ = ["plan"]
 
@@ -34,6 +36,7 @@ def plan(
     source: str | None = None,
     properties: Mapping[str, str] | None = None,
     config: Configuration | None = None,
+    policy: SandboxPolicy | None = None,
 ) -> Plan:
     """Resolve names, infer types and check every parameter of an app.
 
@@ -44,6 +47,7 @@ def plan(
         properties: settings of the system it runs in; ``aggTimeZone`` is where the buckets of aggregations begin
             (GMT) unless the app says it.
         config: references and settings of extensions.
+        policy: what the app may touch and hold; None: anything.
 
     Returns:
         The plan. An app without ``@app:name`` gets a random one.
@@ -52,19 +56,24 @@ def plan(
         SiddhiAppError: something in the app does not make sense or cannot be run; with its place and a hint.
     """
     try:
-        return _plan(app, shared_registry() if registry is None else registry, properties, config)
+        return _plan(app, shared_registry() if registry is None else registry, properties, config, policy)
     except SiddhiAppError as error:
         error.located(source=source if app.source is None else app.source, app=app.name)
         raise
 
 
 def _plan(
-    app: SiddhiApp, registry: Registry, properties: Mapping[str, str] | None, config: Configuration | None
+    app: SiddhiApp,
+    registry: Registry,
+    properties: Mapping[str, str] | None,
+    config: Configuration | None,
+    policy: SandboxPolicy | None,
 ) -> Plan:
     settings = plan_app_annotations(app)
-    catalog = Catalog(registry, _filled(app), properties, config)
+    catalog = Catalog(registry, _filled(app), properties, config, policy)
+    refuse_excess(catalog.permissions, app, settings)
     catalog.app_is_named = settings.name is not None
-    catalog.partial_matches = app_limit(app.annotations, app)
+    catalog.partial_matches = app_limit(app.annotations, app, None if policy is None else policy.max_events)
     catalog.limits = app_limits(app.annotations, app)
     catalog.time_zone = app_zone(app.annotations, app)
     plan_definitions(app, catalog)
@@ -92,6 +101,7 @@ def _plan(
         executions=tuple(executions),
         batches=plan_batches(catalog, executions, settings.playback is not None),
         warnings=tuple(catalog.warnings),
+        policy=policy,
     )
 
 

@@ -50,7 +50,8 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
             "select it there as it is, and calculate where the aggregation is read",
         )
     known = [*resolve.catalog.functions, *registry.names(FunctionMetadata, AggregatorMetadata)]
-    raise unknown_extension("function or aggregator", name, known, node)
+    error = unknown_extension("function or aggregator", name, known, node)
+    raise resolve.catalog.permissions.not_found(error, registry, name, FunctionMetadata, AggregatorMetadata)
 
 
 def resolve_arguments(resolve: Resolver, node: FunctionCall) -> tuple[TypedExpression, ...]:

@@ -20,9 +20,11 @@ from siddhi.planner.nodes import (
     TriggerPlan,
 )
 from siddhi.planner.patterns_limit import PartialMatches
+from siddhi.planner.permissions import Permissions
 from siddhi.planner.problems import creation_error, different_schema, unknown_definition
 from siddhi.query_api.definition import Attribute, FunctionDefinition
 from siddhi.query_api.span import Node
+from siddhi.sandbox import SandboxPolicy
 
 if TYPE_CHECKING:
     from siddhi.planner.aggregations_plan import AggregationPlan
@@ -61,10 +63,13 @@ class Catalog:
         filled: Iterable[str] = (),
         properties: Mapping[str, str] | None = None,
         config: Configuration | None = None,
+        policy: SandboxPolicy | None = None,
     ) -> None:
         """``filled``: every stream some query inserts into, for hints about those that are read too early.
-        ``properties``: settings of the system the app runs in, such as ``aggTimeZone``."""
-        self.registry = registry
+        ``properties``: settings of the system the app runs in, such as ``aggTimeZone``.
+        ``policy``: what the text may touch and hold; None: anything."""
+        self.permissions = Permissions(SandboxPolicy.trusted() if policy is None else policy)
+        self.registry = self.permissions.registry(registry)
         self.filled = frozenset(filled)
         self.properties = {} if properties is None else dict(properties)
         self._config = config

@@ -23,10 +23,11 @@ _DEPLOYMENT = "dep:"
 
 def extension_of(catalog: Catalog, kind: type[_K], annotation: Annotation, key: str, at: Node) -> _K:
     """The extension an annotation names."""
-    name = annotation.element(key)
-    if name is None:
+    named = next((element for element in annotation.elements if (element.key or "").lower() == key), None)
+    if named is None:
         names = ", ".join(catalog.registry.names(kind))
         raise creation_error("E315", f"@{annotation.name} lacks the element '{key}'", at, f"registered: {names}")
+    name = named.value
     if name.count(":") > 1:
         raise creation_error("E315", f"'{name}' is no name of a {kind.title}", at, "write name or namespace:name")
     metadata = catalog.registry.connector(kind, name)
@@ -35,7 +36,8 @@ def extension_of(catalog: Catalog, kind: type[_K], annotation: Annotation, key: 
         error = unknown_extension(kind.title, name, known, at)
         registered = f"registered: {', '.join(known) or 'none'}"
         error.hint = f"{error.hint} ({registered})" if error.hint else registered
-        raise error
+        raise catalog.permissions.not_found(error, catalog.registry, name, kind)
+    catalog.permissions.connector(metadata, named, at)
     catalog.note_use(metadata)
     return metadata
 
@@ -51,6 +53,7 @@ def options_of(
 ) -> tuple[OptionPlan, ...]:
     """The options of an annotation; attributes may stand in those that its extension calls dynamic."""
     found: dict[str, OptionPlan] = {}
+    elements = tuple(elements)
     what = f"{metadata.title} '{metadata.full_name}'"
     for element in elements:
         name, place = element.key, _place(element, at)
@@ -77,6 +80,7 @@ def options_of(
                 f"{' and '.join(dynamic)} can" if dynamic and attributes else None,
             )
         found[name.lower()] = OptionPlan(name if known is None else known.name, (template,))
+    catalog.permissions.options(metadata, found.values(), elements, at)
     return tuple(found.values())
 
 
@@ -85,9 +89,12 @@ def _close(name: str, metadata: ConnectorMetadata) -> str:
     return f": {hint}" if hint else ""
 
 
-def require_options(metadata: ConnectorMetadata, options: Iterable[Iterable[OptionPlan]], at: Node) -> None:
+def require_options(
+    catalog: Catalog, metadata: ConnectorMetadata, options: Iterable[Sequence[OptionPlan]], at: Node
+) -> None:
     """Refuse where an option is missing that must be there."""
     for given in options:
+        catalog.permissions.has_place(metadata, given, at)
         names = {option.name for option in given}
         for option in metadata.options:
             if option.required and option.name not in names:

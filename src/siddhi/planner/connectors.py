@@ -70,7 +70,7 @@ def _source(catalog: Catalog, definition: StreamDefinition, annotation: Annotati
     annotation = resolved(catalog, annotation, at)
     metadata = extension_of(catalog, SourceMetadata, annotation, "type", at)
     options = options_of(catalog, metadata, annotation.elements, (), at)
-    require_options(metadata, [options], at)
+    require_options(catalog, metadata, [options], at)
     map_ = only(annotation.annotations, "map")
     mapper, mapper_options = _mapper(catalog, SourceMapperMetadata, map_, (), at)
     return SourcePlan(
@@ -94,14 +94,14 @@ def _sink(catalog: Catalog, definition: StreamDefinition, annotation: Annotation
     map_ = only(annotation.annotations, "map")
     mapper, mapper_options = _mapper(catalog, SinkMapperMetadata, map_, attributes, at)
     distribution = _distribution(catalog, metadata, annotation, options, attributes, at)
-    require_options(metadata, [options] if distribution is None else distribution.clients, at)
+    require_options(catalog, metadata, [options] if distribution is None else distribution.clients, at)
     return SinkPlan(
         sink=metadata,
         options=options,
         mapper=mapper,
         mapper_options=mapper_options,
         payloads=() if map_ is None else _payloads(map_, attributes, at),
-        on_error=_on_error(annotation, at),
+        on_error=_on_error(catalog, annotation, at),
         distribution=distribution,
         config=catalog.extension_config(metadata),
         span=at.span,
@@ -118,7 +118,7 @@ def _mapper(
     place = _place(annotation, at)
     metadata = extension_of(catalog, kind, annotation, "type", place)
     options = options_of(catalog, metadata, annotation.elements, attributes, place)
-    require_options(metadata, [options], place)
+    require_options(catalog, metadata, [options], place)
     return metadata, options
 
 
@@ -178,12 +178,14 @@ def _payloads(map_: Annotation, attributes: Sequence[Attribute], at: Node) -> tu
     )
 
 
-def _on_error(annotation: Annotation, at: Node) -> SinkErrorAction:
+def _on_error(catalog: Catalog, annotation: Annotation, at: Node) -> SinkErrorAction:
     value = annotation.element("on.error")
     if value is None:
         return SinkErrorAction.LOG
     for action in SinkErrorAction:
         if action.value == value.strip().upper():
+            if action is SinkErrorAction.STORE:
+                catalog.permissions.error_store(at)
             return action
     raise creation_error(
         "E315",
@@ -207,7 +209,7 @@ def _distribution(
     place = _place(found, at)
     strategy = extension_of(catalog, DistributionStrategyMetadata, found, "strategy", place)
     strategy_options = options_of(catalog, strategy, found.elements, (), place, named_by="strategy")
-    require_options(strategy, [strategy_options], place)
+    require_options(catalog, strategy, [strategy_options], place)
     destinations = [
         options_of(catalog, metadata, resolved(catalog, nested, place).elements, attributes, _place(nested, place))
         for nested in found.annotations

@@ -89,12 +89,12 @@ def _add_stream(catalog: Catalog, definition: StreamDefinition) -> None:
             return
         if not same_schema(taken.attributes, definition.attributes):
             raise _other_definition("stream", id_, taken.attributes, definition)
-    on_error = _on_error(definition)
+    on_error = _on_error(catalog, definition)
     catalog.streams[id_] = StreamPlan(
         id=id_,
         attributes=definition.attributes,
         on_error=on_error,
-        async_settings=_async_settings(definition),
+        async_settings=_async_settings(catalog, definition),
         sources=plan_sources(catalog, definition),
         sinks=plan_sinks(catalog, definition),
         annotations=definition.annotations,
@@ -178,11 +178,12 @@ def _add_trigger(catalog: Catalog, definition: TriggerDefinition) -> None:
 def _add_function(catalog: Catalog, definition: FunctionDefinition) -> None:
     if definition.id in catalog.functions:
         raise duplicate_definition(f"function '{definition.id}' is already defined", definition)
+    catalog.permissions.script(definition)
     if catalog.registry.script_language(definition.language) is None:
         known = catalog.registry.names(ScriptLanguageMetadata)
         error = unknown_extension("script language", definition.language, known, definition)
         error.hint = error.hint or (f"known: {', '.join(known)}" if known else "register one with the manager")
-        raise error
+        raise catalog.permissions.not_found(error, catalog.registry, definition.language, ScriptLanguageMetadata)
     catalog.functions[definition.id] = definition
 
 
@@ -203,23 +204,24 @@ def _other_definition(
     return duplicate_definition(f"{kind} '{id_}' is already defined as {schema_text(has)}", definition)
 
 
-def _on_error(definition: StreamDefinition) -> OnErrorAction:
+def _on_error(catalog: Catalog, definition: StreamDefinition) -> OnErrorAction:
     annotation = only(definition.annotations, "OnError")
     if annotation is None:
         return OnErrorAction.LOG
     action = required(annotation, "action", definition)
+    place = annotation if annotation.span is not None else definition
     for known in OnErrorAction:
         if known.value == action.strip().lower():
+            if known is OnErrorAction.STORE:
+                catalog.permissions.error_store(place)
             return known
-    place = annotation if annotation.span is not None else definition
     raise creation_error("E315", f"@OnError has no action '{action}'", place, "use 'log', 'stream' or 'store'")
 
 
-def _async_settings(definition: StreamDefinition) -> AsyncSettings | None:
+def _async_settings(catalog: Catalog, definition: StreamDefinition) -> AsyncSettings | None:
     annotation = only(definition.annotations, "async")
     if annotation is None:
         return None
-
     buffer_size = _setting(annotation, "buffer.size", DEFAULT_BUFFER_SIZE, definition)
     if buffer_size & (buffer_size - 1):
         place: Annotation | StreamDefinition = annotation if annotation.span is not None else definition
@@ -229,11 +231,16 @@ def _async_settings(definition: StreamDefinition) -> AsyncSettings | None:
             place,
             f"use '{1 << buffer_size.bit_length()}'",
         )
-    return AsyncSettings(
+    settings = AsyncSettings(
         buffer_size,
         _setting(annotation, "workers", 1, definition),
         _setting(annotation, "batch.size.max", buffer_size, definition),
     )
+    others = (stream.async_settings for stream in catalog.streams.values())
+    workers = settings.workers + sum(other.workers for other in others if other is not None)
+    catalog.permissions.limit("max_events", buffer_size, "'buffer.size' of @async", definition)
+    catalog.permissions.limit("max_threads", workers, "the number of workers of @async", definition)
+    return settings
 
 
 def _setting(annotation: Annotation, key: str, default: int, definition: StreamDefinition) -> int:

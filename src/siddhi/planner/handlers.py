@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from siddhi.extension.metadata import StreamFunctionMetadata, StreamProcessorMetadata, WindowMetadata
 from siddhi.planner.calls import resolve_arguments
 from siddhi.planner.expressions import Const
+from siddhi.planner.holding import limit_window
 from siddhi.planner.nodes import FilterPlan, HandlerPlan, StreamFunctionPlan, WindowPlan
 from siddhi.planner.parameters import check_arguments, constants_of
 from siddhi.planner.problems import creation_error, duplicate_attribute, unknown_extension
@@ -65,9 +66,11 @@ def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: No
     place = node if node.span is not None else at
     window = catalog.registry.window(node.namespace, node.name)
     if window is None:
-        raise unknown_extension("window", _full_name(node), catalog.registry.names(WindowMetadata), place)
+        error = unknown_extension("window", _full_name(node), catalog.registry.names(WindowMetadata), place)
+        raise catalog.permissions.not_found(error, catalog.registry, _full_name(node), WindowMetadata)
     arguments = resolve_arguments(Resolver(catalog, scope), node)
     check_arguments(window, arguments, node.arguments, place)
+    limit_window(catalog.permissions, window, arguments, place)
     catalog.note_use(window)
     condition = plan_condition = None
     first = arguments[0] if arguments else None
@@ -108,7 +111,9 @@ def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: Strea
         error = unknown_extension("stream function", _full_name(node), hint_names, place)
         if registry.window(node.namespace, node.name) is not None:
             error.hint = f"a window is written #window.{node.name}(...)"
-        raise error
+        permissions = resolver.catalog.permissions
+        raise permissions.not_found(error, registry, _full_name(node), StreamFunctionMetadata, StreamProcessorMetadata)
+    resolver.catalog.permissions.stream_function(function, place)
     arguments = resolve_arguments(resolver, node)
     check_arguments(function, arguments, node.arguments, place)
     resolver.catalog.note_use(function)

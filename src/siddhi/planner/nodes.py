@@ -20,6 +20,7 @@ from siddhi.query_api.definition import Attribute, FunctionDefinition
 from siddhi.query_api.input import JoinType, Trigger
 from siddhi.query_api.selection import Order, OutputEventType, OutputRate
 from siddhi.query_api.span import Span
+from siddhi.sandbox import SandboxPolicy
 
 if TYPE_CHECKING:
     from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
@@ -315,7 +316,10 @@ class BatchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A whole app, resolved and typed. Dictionaries are in build order; warnings name deprecated extensions in use."""
+    """A whole app, resolved and typed. Dictionaries are in build order; warnings name deprecated extensions in use.
+
+    ``policy``: what the text may touch, for what is planned against the app later; None: anything.
+    """
 
     name: str
     app: SiddhiApp
@@ -330,3 +334,4 @@ class Plan:
     executions: tuple[QueryPlan | PartitionPlan, ...] = ()
     batches: tuple[BatchPlan, ...] = ()
     warnings: tuple[str, ...] = ()
+    policy: SandboxPolicy | None = None

@@ -55,7 +55,7 @@ def plan_on_demand(
     Raises:
         OnDemandQueryCreationError: names or types do not fit, or the store cannot be asked.
     """
-    catalog = Catalog(shared_registry() if registry is None else registry)
+    catalog = Catalog(shared_registry() if registry is None else registry, policy=plan.policy)
     catalog.streams = dict(plan.streams)
     catalog.tables = plan.tables
     catalog.windows = plan.windows

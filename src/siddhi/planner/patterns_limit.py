@@ -21,13 +21,13 @@ class PartialMatches:
     overflow: OverflowPolicy = OverflowPolicy.FAIL
 
 
-def app_limit(annotations: tuple[Annotation, ...], at: Node) -> PartialMatches:
-    """What ``@app:partialMatches(max='...', overflow='...')`` says for every query.
+def app_limit(annotations: tuple[Annotation, ...], at: Node, most: int | None = None) -> PartialMatches:
+    """What ``@app:partialMatches(max='...', overflow='...')`` says for every query; ``most`` is the max where it says none.
 
     Raises:
         SiddhiAppCreationError: a value is wrong.
     """
-    return _limit(only(annotations, "partialMatches"), "max", "overflow", at, PartialMatches())
+    return _limit(only(annotations, "partialMatches"), "max", "overflow", at, PartialMatches(most))
 
 
 def query_limit(annotations: tuple[Annotation, ...], at: Node, of_app: PartialMatches) -> PartialMatches:

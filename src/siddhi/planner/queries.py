@@ -46,7 +46,9 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
     else:
         assert isinstance(node, (Pattern, Sequence))
         inputs = plan_pattern(catalog, node)
-        inputs.bounded(query_limit(query.annotations, query, catalog.partial_matches))
+        limit = query_limit(query.annotations, query, catalog.partial_matches)
+        catalog.permissions.limit("max_events", limit.most, "the number of partial matches", query)
+        inputs.bounded(limit)
     selector = plan_selector(
         catalog,
         inputs.scope,

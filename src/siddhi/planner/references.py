@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from siddhi.planner.catalog import Catalog
+from siddhi.planner.permissions import Referred
 from siddhi.planner.problems import creation_error
-from siddhi.query_api.annotation import Annotation, Element
+from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.span import Node
 
 __all__ = ["resolved"]
@@ -16,11 +17,12 @@ def resolved(catalog: Catalog, annotation: Annotation, at: Node) -> Annotation:
     """An annotation with what its reference stands for; its own elements go before.
 
     Raises:
-        SiddhiAppCreationError: the configuration has no such reference.
+        SiddhiAppCreationError: the configuration has no such reference, or the app's policy doesn't allow it.
     """
     name = annotation.element("ref")
     if name is None:
         return annotation
+    catalog.permissions.reference(name, at)
     meant = catalog.reference(name)
     if meant is None:
         raise creation_error(
@@ -30,6 +32,7 @@ def resolved(catalog: Catalog, annotation: Annotation, at: Node) -> Annotation:
             "give the manager a configuration with set_config_manager()",
         )
     own = tuple(element for element in annotation.elements if (element.key or "").lower() != "ref")
+    catalog.permissions.beside_reference(name, meant, own, at)
     said = {(element.key or "").lower() for element in own}
-    referred = tuple(Element(key, value) for key, value in meant.items() if key.lower() not in said)
+    referred = tuple(Referred(key, value) for key, value in meant.items() if key.lower() not in said)
     return replace(annotation, elements=(*own, *referred))

@@ -33,19 +33,19 @@ def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | Non
     metadata = extension_of(catalog, StoreMetadata, annotation, "type", at)
     elements = [element for element in annotation.elements if (element.key or "").lower() != "on.error"]
     options = options_of(catalog, metadata, elements, (), at)
-    require_options(metadata, [options], at)
+    require_options(catalog, metadata, [options], at)
     return StorePlan(
         store=metadata,
         options=options,
-        on_error=_on_error(annotation, at),
-        cache=_cache(annotation, at),
+        on_error=_on_error(catalog, annotation, at),
+        cache=_cache(catalog, annotation, at),
         config=catalog.extension_config(metadata),
         app_is_named=catalog.app_is_named,
         span=at.span,
     )
 
 
-def _cache(store: Annotation, at: Node) -> CachePlan | None:
+def _cache(catalog: Catalog, store: Annotation, at: Node) -> CachePlan | None:
     annotation = only(store.annotations, "cache")
     if annotation is None:
         return None
@@ -65,20 +65,24 @@ def _cache(store: Annotation, at: Node) -> CachePlan | None:
             "E315", f"'cache.policy' of @cache can't be '{policy}'", place, f"use one of {', '.join(_POLICIES)}"
         )
     retention, purge = annotation.element("retention.period"), annotation.element("purge.interval")
+    size = positive(annotation, "size", required(annotation, "size", at), at)
+    catalog.permissions.limit("max_events", size, "'size' of @cache", place)
     return CachePlan(
-        positive(annotation, "size", required(annotation, "size", at), at),
+        size,
         policy,
         None if retention is None else duration_ms(annotation, "retention.period", retention, at),
         None if purge is None else duration_ms(annotation, "purge.interval", purge, at),
     )
 
 
-def _on_error(annotation: Annotation, at: Node) -> StoreErrorAction:
+def _on_error(catalog: Catalog, annotation: Annotation, at: Node) -> StoreErrorAction:
     value = annotation.element("on.error")
     if value is None:
         return StoreErrorAction.RETRY
     for action in StoreErrorAction:
         if action.value == value.strip().upper():
+            if action is StoreErrorAction.STORE:
+                catalog.permissions.error_store(at)
             return action
     raise creation_error(
         "E315",

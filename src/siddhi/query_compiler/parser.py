@@ -12,21 +12,23 @@ from siddhi.query_compiler.scanner import Scanner
 from siddhi.query_compiler.source import Source
 from siddhi.query_compiler.tables import END, Tables, load
 from siddhi.query_compiler.variables import substitute
+from siddhi.sandbox import ANY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from siddhi.query_api import Expression, OnDemandQuery, Query, SiddhiApp
 
 __all__ = ["parse", "parse_expression", "parse_on_demand_query", "parse_query", "parse_time"]
 
 
-def parse(text: str, variables: Mapping[str, str] | None = None) -> SiddhiApp:
+def parse(text: str, variables: Mapping[str, str] | None = None, *, environment: Collection[str] = (ANY,)) -> SiddhiApp:
     """Compile the text of an app.
 
     Args:
         text: SiddhiQL; ``${name}`` is replaced before parsing.
         variables: values for ``${name}``; where a name is missing, the environment variable is used.
+        environment: names of the environment variables that may be used; ``"*"`` stands for all.
 
     Returns:
         The app; its ``source`` is the text after replacement, to which the spans of all nodes refer.
@@ -35,7 +37,7 @@ def parse(text: str, variables: Mapping[str, str] | None = None) -> SiddhiApp:
         SiddhiParserError: the text is not SiddhiQL; only the first mistake is reported.
         SiddhiAppValidationError: names that must differ do not (and its subclasses).
     """
-    return cast("SiddhiApp", _run("app", substitute(text, variables)))
+    return cast("SiddhiApp", _run("app", substitute(text, variables, environment)))
 
 
 def parse_on_demand_query(text: str) -> OnDemandQuery:

@@ -7,9 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from siddhi.query_compiler.source import Source
+from siddhi.sandbox import ANY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["substitute"]
 
@@ -17,11 +18,16 @@ VARIABLE = re.compile(r"\$\{(\w+)\}")
 APP_NAME = re.compile(r"@app:name\s*\(\s*(['\"])(.*?)\1\s*\)", re.IGNORECASE)
 
 
-def substitute(text: str, variables: Mapping[str, str] | None = None) -> str:
+def substitute(text: str, variables: Mapping[str, str] | None = None, environment: Collection[str] = (ANY,)) -> str:
     """Replace every ``${name}`` by the variable of that name, else by the environment variable.
 
+    Args:
+        text: of an app.
+        variables: values by name.
+        environment: which environment variables may be read.
+
     Raises:
-        SiddhiParserError: neither exists.
+        SiddhiParserError: neither exists, or the environment variable may not be read.
     """
     if "${" not in text:
         return text
@@ -30,9 +36,15 @@ def substitute(text: str, variables: Mapping[str, str] | None = None) -> str:
         name = match[1]
         if variables is not None and name in variables:
             return variables[name]
-        if name in os.environ:
+        may_read = ANY in environment or name in environment
+        if may_read and name in os.environ:
             return os.environ[name]
         app = APP_NAME.search(text)
+        if not may_read:  # whether there is such a variable is not told either
+            message = f"the environment variable of '{match[0]}' is refused: the policy of this app doesn't allow it"
+            hint = f"the host may allow it: SandboxPolicy(environment={{'{name}'}})"
+            error = Source(text).error(message, match.start(), match.end(), code="E340", hint=hint)
+            raise error.located(app=app[2] if app else None)
         message = f"No system or environmental variable found for '{match[0]}'"
         hint = f"set the environment variable {name}, or hand it over in 'variables'"
         error = Source(text).error(message, match.start(), match.end(), code="E115", hint=hint)

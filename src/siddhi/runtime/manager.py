@@ -6,6 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from siddhi.errors import (
 )
 from siddhi.runtime.app import SiddhiAppRuntime
 from siddhi.runtime.kept_names import refuse_names
+from siddhi.sandbox import SandboxPolicy
 
 if TYPE_CHECKING:
     from siddhi.config import ConfigManager
@@ -37,14 +39,23 @@ class SiddhiManager:
     """Creates apps; they share its extensions and its persistence store. A context manager: leaving shuts all apps down.
 
     Args:
+        policy: what the text of apps may touch and hold, where it comes from people you don't trust; None: anything.
         allow_scripts: whether apps may hold ``define function f[python]`` bodies, which run with all the rights of this
-            process. Give False where the text of apps comes from people you don't trust.
+            process. False takes scripts, and nothing else, out of the policy.
         retries: when lost connections of sources and sinks are tried again; None: after 5, 10, 15, 30, 60, 60, 120
             seconds, then every 5 minutes. Tests give one that needs no time.
     """
 
-    def __init__(self, *, allow_scripts: bool = True, retries: RetryScheduler | None = None) -> None:
-        self._allow_scripts = allow_scripts
+    def __init__(
+        self,
+        *,
+        policy: SandboxPolicy | None = None,
+        allow_scripts: bool = True,
+        retries: RetryScheduler | None = None,
+    ) -> None:
+        self._policy = _checked(policy)
+        if not allow_scripts:
+            self._policy = replace(self._policy or SandboxPolicy.trusted(), scripts=())
         self._retries = retries
         self._registry: Registry | None = None
         self._runtimes: dict[str, SiddhiAppRuntime] = {}
@@ -55,11 +66,14 @@ class SiddhiManager:
         self._error_store: ErrorStore | None = None
         self._config: ConfigManager | None = None
 
-    def create_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
+    def create_siddhi_app_runtime(
+        self, app: str | SiddhiApp, *, policy: SandboxPolicy | None = None
+    ) -> SiddhiAppRuntime:
         """Compile, plan and build an app.
 
         Args:
             app: SiddhiQL text (with ``${variables}`` taken from the environment), or its object model.
+            policy: what this app may touch and hold, in place of the manager's policy; None: as the manager's says.
 
         Returns:
             The app, not started. The manager keeps one runtime per name: a second app of a name replaces the first in
@@ -68,34 +82,39 @@ class SiddhiManager:
         Raises:
             SiddhiParserError: the text is not SiddhiQL.
             SiddhiAppValidationError: it contradicts itself.
-            SiddhiAppCreationError: the engine can't build it. All three show place, line and a hint.
+            SiddhiAppCreationError: the engine can't build it, or the policy refuses it. All three show place, line and a
+                hint.
 
         What has no effect, such as a misspelt element of an annotation, is logged as a warning (logger ``siddhi``).
         """
-        runtime = self._create(app)
+        runtime = self._create(app, policy)
         self._runtimes[runtime.name] = runtime
         return runtime
 
     def create_sandbox_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
         """As :meth:`create_siddhi_app_runtime`, but cut off from the outside, to try an app out.
 
-        Sources and sinks other than those of type ``inMemory`` are left out, and tables are kept in memory.
+        Sources and sinks other than those of type ``inMemory`` are left out, and tables are kept in memory. What else leads
+        outside (``${variables}``, scripts, references, extensions of installed packages, the error store) is refused, and the
+        limits of ``SandboxPolicy()`` hold.
 
         Raises:
             SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
         """
-        from siddhi.query_compiler.parser import parse
-        from siddhi.runtime.sandbox import sandboxed
+        from siddhi.runtime.sandbox import SANDBOX, sandboxed
 
-        return self.create_siddhi_app_runtime(sandboxed(parse(app) if isinstance(app, str) else app))
+        return self.create_siddhi_app_runtime(sandboxed(_parsed(app, SANDBOX)), policy=SANDBOX)
 
-    def validate_siddhi_app(self, app: str | SiddhiApp) -> None:
+    def validate_siddhi_app(self, app: str | SiddhiApp, *, policy: SandboxPolicy | None = None) -> None:
         """Create an app, start it and shut it down again.
 
+        Args:
+            app, policy: as :meth:`create_siddhi_app_runtime`.
+
         Raises:
             SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
         """
-        with self._create(app):
+        with self._create(app, policy):
             pass
 
     def runtime(self, name: str) -> SiddhiAppRuntime | None:
@@ -236,13 +255,13 @@ class SiddhiManager:
     ) -> None:
         self.shutdown()
 
-    def _create(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
+    def _create(self, app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiAppRuntime:
         # Imported with the first app: a program that only imports siddhi should not wait for compiler and planner.
         from siddhi.planner.advice import advice
         from siddhi.planner.app import plan as make_plan
-        from siddhi.query_compiler.parser import parse
 
-        model = parse(app) if isinstance(app, str) else app
+        policy = self._policy if policy is None else _checked(policy)
+        model = _parsed(app, policy)
         with _located(model):
             config = self._config
             plan = make_plan(
@@ -250,6 +269,7 @@ class SiddhiManager:
                 registry=self._extensions,
                 properties=None if config is None else config.properties(),
                 config=config,
+                policy=policy,
             )
             states = self._store()
             refuse_names(model, plan.name, None if states is None else states[0], self._error_store)
@@ -280,10 +300,10 @@ class SiddhiManager:
 
             for name, definition in plan.functions.items():
                 language = self._extensions.script_language(definition.language)
-                scripts[name] = compile_script(
-                    definition, trusted=self._allow_scripts, language=language, source=plan.app.source
-                )
-        return Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store)
+                scripts[name] = compile_script(definition, language=language, source=plan.app.source)
+        # Without leave, what a mapper refuses is not kept either.
+        keeps = plan.policy is None or plan.policy.error_store
+        return Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store if keeps else None)
 
     def _store(self) -> tuple[PersistenceStore, bool] | None:
         """Where apps save, and whether in increments."""
@@ -324,6 +344,25 @@ def _located(model: SiddhiApp) -> Iterator[None]:
         yield
     except SiddhiAppError as error:
         raise error.located(source=model.source, app=model.name) from error.__cause__
+
+
+def _parsed(app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiApp:
+    """The object model of an app whose text may be no longer, and read no more of the environment, than its policy says."""
+    from siddhi.planner.holding import limit_text
+    from siddhi.query_compiler.parser import parse
+
+    if policy is None:
+        return parse(app) if isinstance(app, str) else app
+    text = app if isinstance(app, str) else app.source
+    if text is not None:
+        limit_text(policy, text, "the app")
+    return parse(app, environment=policy.environment) if isinstance(app, str) else app
+
+
+def _checked(policy: object) -> SandboxPolicy | None:
+    if policy is not None and not isinstance(policy, SandboxPolicy):
+        raise TypeError(f"the policy is a siddhi.SandboxPolicy, not {policy!r}")
+    return policy
 
 
 def _takes_base(store: PersistenceStore) -> bool:

@@ -7,8 +7,12 @@ from dataclasses import replace
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.definition import AggregationDefinition, StreamDefinition, TableDefinition
+from siddhi.sandbox import ANY, SandboxPolicy
 
-__all__ = ["sandboxed"]
+__all__ = ["SANDBOX", "sandboxed"]
+
+SANDBOX = SandboxPolicy(sources={"inMemory": (ANY,)}, sinks={"inMemory": (ANY,)})
+"""The policy of apps that are tried out: closed, but for topics of this process, by which they are fed and watched."""
 
 
 def sandboxed(app: SiddhiApp) -> SiddhiApp:

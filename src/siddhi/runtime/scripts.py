@@ -8,10 +8,10 @@ sees the arguments of a call as the list ``data`` and returns the result. Null i
         return bid / ask if ask else None
     };
 
-A script runs with all the rights of the process, so whoever creates the app says whether its text is trusted. Names that
-a body declares ``global`` belong to that function of that app and keep their value from call to call.
+A script runs with all the rights of the process; where an app's text is not trusted, planning refuses it (E330). Names
+that a body declares ``global`` belong to that function of that app and keep their value from call to call.
 
-E330 scripts not allowed here      E331 language without a compiler      E332 body is not Python, or returns nothing
+E331 language without a compiler      E332 body is not Python, or returns nothing
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ _BLOCK = (
 def compile_script(
     definition: FunctionDefinition,
     *,
-    trusted: bool,
     language: ScriptLanguageMetadata | None = None,
     source: str | None = None,
 ) -> Callable[..., object]:
@@ -48,21 +47,12 @@ def compile_script(
 
     Args:
         definition: the ``define function``.
-        trusted: whether the app's text may run code in this process.
         language: a registered language of that name; its implementation, if it has one, compiles the body.
         source: the app's text, so that errors in the body show their place.
 
     Raises:
-        SiddhiAppCreationError: scripts are not allowed, the language is not known, or the body is not Python.
+        SiddhiAppCreationError: the language is not known, or the body is not Python.
     """
-    if not trusted:
-        raise SiddhiAppCreationError(
-            f"script function '{definition.id}' is refused: a script runs with all rights of this process, and this app "
-            "is not trusted",
-            code="E330",
-            span=definition.span,
-            hint="SiddhiManager(allow_scripts=True) trusts its apps; or register the function as an extension",
-        )
     if language is not None and language.implementation is not None:
         compiled: Callable[..., object] = language.implementation(definition)
         return compiled

@@ -18,6 +18,7 @@ from siddhi._core.store import CachedAnswer, StoreAnswer
 from siddhi._core.table_query import OnDemand
 from siddhi.extension.registry import Registry
 from siddhi.persistence.error_store import ErrorStore
+from siddhi.planner.holding import limit_text
 from siddhi.planner.nodes import (
     Action,
     JoinPlan,
@@ -240,6 +241,8 @@ class Assembly:
             SiddhiParserError: the text is no on-demand query.
             OnDemandQueryCreationError: names or types do not fit, or there is no such table.
         """
+        if self.plan.policy is not None:
+            limit_text(self.plan.policy, text, "the on-demand query")
         return plan_on_demand(parse_on_demand_query(text), self.plan, self._registry, source=text)
 
     def on_demand(self, text: str) -> OnDemand | StoreAnswer | CachedAnswer:

@@ -1,0 +1,184 @@
+"""What a policy refuses has no effect: nothing is written, read, run, imported or subscribed to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from siddhi import SandboxPolicy, SiddhiManager
+from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError
+from siddhi.extension import function
+from siddhi.extension.registry import Registry, builtin_registry
+from siddhi.io import InMemoryBroker
+from siddhi.persistence import InMemoryErrorStore
+from siddhi.types import AttributeType
+
+TABLE = "define stream S (k string, v int); define table T (k string, v int); from S select k, v insert into T;"
+
+
+def refusal(manager: SiddhiManager, text: str, *, sandbox: bool = False) -> SiddhiAppError:
+    with pytest.raises(SiddhiAppError) as caught:
+        manager.create_sandbox_siddhi_app_runtime(text) if sandbox else manager.create_siddhi_app_runtime(text)
+    assert manager.runtimes == ()
+    return caught.value
+
+
+def test_no_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    manager = SiddhiManager(policy=SandboxPolicy())
+    for options in ("", ", url = 'sqlite:///x.db'", f", url = 'sqlite:///{tmp_path}/x.db'"):
+        text = f"@app:name('A') define stream S (k string); @store(type = 'rdbms'{options}) define table T (k string);"
+        assert refusal(manager, text).code == "E340"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_a_folder_of_the_policy_is(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    policy = SandboxPolicy(stores={"rdbms": ("sqlite:///",)}, folders=(tmp_path,))
+    text = f"define stream S (k string, v int); @store(type='rdbms', url='sqlite:///{tmp_path}/x.db') define table T (k string, v int); from S select k, v insert into T;"
+    with SiddhiManager(policy=policy).create_siddhi_app_runtime(text) as runtime:
+        runtime.input_handler("S").send(("a", 1))
+        assert [event.data for event in runtime.query("from T select k, v")] == [("a", 1)]
+    assert (tmp_path / "x.db").exists()
+
+
+@pytest.mark.parametrize("sandbox", [False, True])
+def test_no_environment_is_read_and_no_script_runs(sandbox: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIDDHI_SECRET", "'); define stream Stolen (a int); --")
+    manager = SiddhiManager() if sandbox else SiddhiManager(policy=SandboxPolicy())
+    error = refusal(
+        manager, "define stream S (a int);\nfrom S select '${SIDDHI_SECRET}' as x insert into O;", sandbox=sandbox
+    )
+    assert (error.code, error.line, error.column) == ("E340", 2, 15)
+    assert "Stolen" not in str(error)
+    script = "define stream S (a int);\ndefine function f[python] return int { return 1 };"
+    error = refusal(manager, script, sandbox=sandbox)
+    assert (error.code, error.line, error.column) == ("E330", 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("@source(type='inMemory', topic='t', ref='prod') define stream S (a int);", "E340"),
+        ("@OnError(action='store') define stream S (a int);", "E340"),
+        ("@sink(type='inMemory', topic='t', on.error='store') define stream S (a int);", "E340"),
+        ("define stream S (a int); from S#log() select a insert into O;", "E340"),
+        ("@app:statistics('true') define stream S (a int);", "E340"),
+        ("define stream S (a int); from S#window.length(2000000000) select a insert into O;", "E341"),
+        ("@async(workers='1000') define stream S (a int);", "E341"),
+        ("define stream S (a int);" + " " * 200_000, "E341"),
+    ],
+)
+def test_a_sandbox_is_closed_where_connectors_are_left_out(text: str, code: str) -> None:
+    manager = SiddhiManager()
+    manager.set_error_store(InMemoryErrorStore())
+    assert refusal(manager, text, sandbox=True).code == code
+
+
+def test_an_app_may_have_a_policy_of_its_own() -> None:
+    manager = SiddhiManager()
+    text = "define function f[python] return int { return 1 }; define stream S (a int);"
+    manager.create_siddhi_app_runtime(text)
+    with pytest.raises(SiddhiAppError, match="E330"):
+        manager.create_siddhi_app_runtime(text, policy=SandboxPolicy())
+    with pytest.raises(SiddhiAppError, match="E330"):
+        manager.validate_siddhi_app(text, policy=SandboxPolicy())
+    closed = SiddhiManager(policy=SandboxPolicy())
+    closed.create_siddhi_app_runtime(text, policy=SandboxPolicy(scripts={"python"}))
+    with pytest.raises(TypeError, match="SandboxPolicy"):
+        SiddhiManager(policy={"scripts": ()})  # type: ignore[arg-type]
+
+
+def test_forbidding_scripts_takes_them_out_of_a_policy() -> None:
+    manager = SiddhiManager(policy=SandboxPolicy(scripts={"python"}), allow_scripts=False)
+    assert (
+        refusal(manager, "define function f[python] return int { return 1 }; define stream S (a int);").code == "E330"
+    )
+
+
+def test_topics_are_those_of_the_policy() -> None:
+    taken: list[object] = []
+    InMemoryBroker.subscribe("tenant-7-out", taken.append)
+    try:
+        policy = SandboxPolicy(sources={"inMemory": ("tenant-7-",)}, sinks={"inMemory": ("tenant-7-",)})
+        text = """
+            @source(type='inMemory', topic='tenant-7-in') define stream S (v int);
+            @sink(type='inMemory', topic='tenant-7-out') define stream O (v int);
+            from S select v insert into O;
+        """
+        with SiddhiManager(policy=policy).create_siddhi_app_runtime(text):
+            InMemoryBroker.publish("tenant-7-in", (1,))
+        assert len(taken) == 1
+    finally:
+        InMemoryBroker.unsubscribe("tenant-7-out", taken.append)
+
+
+def test_questions_are_under_the_policy_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(self: EntryPoint) -> object:
+        raise AssertionError(f"{self.name} is loaded")
+
+    offered = [EntryPoint("offered", "nowhere", "siddhi.functions")]
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda *, group: offered if group == "siddhi.functions" else []
+    )
+    monkeypatch.setattr(EntryPoint, "load", load)
+
+    @function("host:allowed", args=(AttributeType.INT,), returns=AttributeType.INT, registry=Registry())
+    def allowed(v: int) -> int:
+        return v + 1
+
+    manager = SiddhiManager(policy=SandboxPolicy(max_text=200))
+    # What other tests have looked up is remembered by the registry of the process: the manager gets one of its own.
+    manager._registry = Registry(Registry(builtin_registry(), entry_points=True))
+    manager.set_extension("host:allowed", allowed)
+    assert refusal(manager, "define stream S (v int); from S select offered:f(v) as x insert into O;").code == "E340"
+    with manager.create_siddhi_app_runtime(TABLE) as runtime:
+        runtime.input_handler("S").send(("a", 1))
+        assert [event.data for event in runtime.query("from T select host:allowed(v) as x")] == [(2,)]
+        with pytest.raises(OnDemandQueryCreationError) as caught:
+            runtime.query("from T\nselect offered:f(v) as x")
+        assert (caught.value.code, caught.value.line, caught.value.column) == ("E340", 2, 7)
+        with pytest.raises(SiddhiAppError) as too_long:
+            runtime.query("from T select v" + " " * 200)
+        assert too_long.value.code == "E341"
+
+
+def test_the_conditions_of_windows_that_come_with_events_are_under_the_policy_too(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def load(self: EntryPoint) -> object:
+        raise AssertionError(f"{self.name} is loaded")
+
+    offered = [EntryPoint("offered", "nowhere", "siddhi.functions")]
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda *, group: offered if group == "siddhi.functions" else []
+    )
+    monkeypatch.setattr(EntryPoint, "load", load)
+    manager = SiddhiManager(policy=SandboxPolicy())
+    manager._registry = Registry(Registry(builtin_registry(), entry_points=True))
+    text = "define stream S (c string); from S#window.expression(c) select c insert into O;"
+    with caplog.at_level(logging.ERROR, "siddhi"), manager.create_siddhi_app_runtime(text) as runtime:
+        runtime.input_handler("S").send(("offered:f(c) == 1",))
+    assert "E340" in caplog.text
+
+
+def test_no_thread_is_started_for_statistics() -> None:
+    before = set(threading.enumerate())
+    refusal(
+        SiddhiManager(policy=SandboxPolicy()),
+        "@app:statistics(reporter='console', interval='1') define stream S (v int);",
+    )
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_policy_holds_when_the_app_starts_again() -> None:
+    with SiddhiManager(policy=SandboxPolicy()).create_siddhi_app_runtime(TABLE) as runtime:
+        runtime.shutdown()
+        runtime.start()
+        runtime.input_handler("S").send(("a", 1))
+        with pytest.raises(SiddhiAppError, match="E341"):
+            runtime.query("from T select v" + " " * 200_000)
