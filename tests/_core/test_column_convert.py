@@ -223,6 +223,11 @@ def test_bits_at_every_offset(offset: int, length: int) -> None:
     assert [row[0] for row in read_columns(struct, Layout(("x",), (BOOL,)), None).to_rows()] == want
 
 
+def test_a_long_dictionary_of_bools_has_room_for_each_row():
+    values = [True, False, None] * 30_000  # more than what lies behind it in memory by chance
+    assert read(pa.array(values).dictionary_encode(), BOOL) == values
+
+
 def test_bytes_as_bools() -> None:
     assert read(np.array([True, False, True]), BOOL) == [True, False, True]
     assert read(np.array([0, 2, 1], np.uint8).view(bool), BOOL) == [False, True, True]

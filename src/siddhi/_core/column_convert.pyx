@@ -15,6 +15,8 @@ from siddhi._core.column_memory cimport Memory, allocate, allocate_zeros
 from siddhi._core.column_text cimport decode_dictionary, decode_text
 from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC, EventC, Layout, cell_from_python
 
+from siddhi.errors import shown
+
 cdef extern from "Python.h":
     bint PyUnicode_Check(PyObject* value)
 
@@ -85,7 +87,7 @@ cdef int wrong_type(ColumnChunk chunk, Layout layout, int position, str name) ex
 
 cdef int out_of_range(ColumnChunk chunk, Layout layout, int position, Py_ssize_t row, object value) except -1:
     raise ValueError(f"row {row}: attribute '{layout.names[position]}' ({TYPE_NAMES[layout.types[position]]}) "
-                     f"can't take {value!r}: it is out of range")
+                     f"can't take {shown(value)}: it is out of range")
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -221,7 +223,8 @@ cdef ColumnChunk decode_values(ColumnChunk chunk, str name, Py_ssize_t first_row
 
 
 cdef Py_ssize_t width_of(int kind) noexcept:
-    if kind == KIND_I8 or kind == KIND_U8 or kind == KIND_BYTES:
+    """Bytes of a value that is written out; a bit is written out as a byte."""
+    if kind == KIND_I8 or kind == KIND_U8 or kind == KIND_BYTES or kind == KIND_BITS:
         return 1
     if kind == KIND_I16 or kind == KIND_U16:
         return 2
@@ -280,7 +283,7 @@ cdef ColumnChunk convert_objects(ColumnChunk chunk, Layout layout, int position,
             if objects[i] is not NULL and not PyUnicode_Check(objects[i]):
                 value = <object> objects[i]
                 raise ValueError(f"row {first_row + i}: attribute '{layout.names[position]}' (string) can't take "
-                                 f"{value!r}: it is a {type(value).__name__}")
+                                 f"{shown(value)}: it is a {type(value).__name__}")
         return chunk
     # One record takes every value in turn: what a row may hold is written in one place.
     scratch = allocate(sizeof(EventC) + 8 * (layout.words + layout.width))
