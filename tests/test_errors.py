@@ -12,6 +12,7 @@ from siddhi.errors import (
     SiddhiError,
     SiddhiParserError,
     did_you_mean,
+    shown,
 )
 from siddhi.query_api.span import Span
 
@@ -104,3 +105,16 @@ def test_what_is_known_first_stays():
     assert error.located(source="text", app="A", span=Span(9, 9, 9, 9)) is error
     assert (error.source, error.app, error.line) == ("text", "A", 1)
     assert error.located(source="other", app="B").app == "A"
+
+
+def test_a_value_in_a_message_is_short_and_never_fails():
+    class Hostile:
+        def __repr__(self):
+            raise RuntimeError("asked")
+
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert shown(("a", 1)) == "('a', 1)"
+    for value in (deep, "x" * 10**6, 10**5000, Hostile(), [Hostile()], {1: "y" * 10**6}, [[1] * 99] * 99):
+        assert 0 < len(shown(value)) < 5000

@@ -40,6 +40,7 @@ The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases 
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -340,6 +341,20 @@ SubscriberUnAvailableException = SubscriberUnavailableError
 MappingFailedException = MappingFailedError
 NoPersistenceStoreException = NoPersistenceStoreError
 CannotRestoreSiddhiAppStateException = CannotRestoreStateError
+
+
+def shown(value: object) -> str:
+    """``repr`` of a value, for a message: cut where it is long or deep, and the name of its class where ``repr`` fails."""
+    try:
+        return _BOUNDED_REPR.repr(value)
+    except Exception:  # noqa: BLE001 - the code of a value that is being refused must not replace the refusal
+        return f"<a {type(value).__name__}>"
+
+
+_BOUNDED_REPR = reprlib.Repr()
+_BOUNDED_REPR.maxstring = _BOUNDED_REPR.maxother = 200
+_BOUNDED_REPR.maxlong = 100
+_BOUNDED_REPR.maxtuple = _BOUNDED_REPR.maxlist = _BOUNDED_REPR.maxdict = _BOUNDED_REPR.maxset = 20
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

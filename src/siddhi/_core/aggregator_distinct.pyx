@@ -14,6 +14,8 @@ from siddhi._core.key_limit cimport KeyLimit
 from siddhi._core.keymap cimport NO_SLOT, KeyMap
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
+from siddhi.errors import shown
+
 cdef struct DistinctC:
     PyObject* values               # a KeyMap of one cell, owned; NULL until something is held
     int64_t* counts                # [capacity] by slot of the value: how often it is held; owned
@@ -219,7 +221,7 @@ cdef object union_argument(const ExecC* x, EventC* e, FrameC* f):
     cdef int status = x.left.fn(x.left, e, f, &argument)
     cdef object elements = <object> <PyObject*> argument if status == VALUE else None
     if not isinstance(elements, (set, frozenset)):
-        raise TypeError(f"the aggregator unionSet(...) takes a set, not {elements!r}")
+        raise TypeError(f"the aggregator unionSet(...) takes a set, not {shown(elements)}")
     return elements
 
 

@@ -18,6 +18,8 @@ from siddhi._core.event cimport BOOL, CURRENT, FLOAT, INT, LONG, OBJECT, CellC, 
 from siddhi._core.executor cimport FALSE, NULL_VALUE, TRUE, VALUE, ExecC, Executor, FrameC, box, eval_fn, unbox
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
+from siddhi.errors import shown
+
 cdef struct PythonC:
     PyObject* object               # of the user's class, owned; NULL where the slot has not been created
     int64_t held                   # events added and not removed
@@ -168,14 +170,14 @@ cdef int evaluate(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
         # A float is no whole number, though C would cut it to one.
         unbox(index_of(value) if self.type == INT or self.type == LONG else value, self.type, &cell)
     except (TypeError, OverflowError) as error:
-        raise TypeError(f"aggregator '{self.name}' gave {value!r}, which is no {_TYPE_NAMES[self.type]}") from error
+        raise TypeError(f"aggregator '{self.name}' gave {shown(value)}, which is no {_TYPE_NAMES[self.type]}") from error
     self.result = value
     memcpy(out, &cell, 4 if self.type == INT or self.type == FLOAT else 8)
     return VALUE
 
 
 cdef int refuse(PythonAggregator self, object value) except -1:
-    raise TypeError(f"aggregator '{self.name}' gave {value!r}, which is no {_TYPE_NAMES[self.type]}")
+    raise TypeError(f"aggregator '{self.name}' gave {shown(value)}, which is no {_TYPE_NAMES[self.type]}")
 
 
 def make_python_aggregator(factory not None, tuple arguments not None, int type, str name not None):

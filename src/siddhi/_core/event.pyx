@@ -14,6 +14,8 @@ from siddhi._core.slab cimport give_slab, next_slab, take_zeroed_slab
 
 import operator
 
+from siddhi.errors import shown
+
 cdef extern from "Python.h":
     bint PyLong_CheckExact(object value)
     bint PyBool_Check(object value)
@@ -267,7 +269,7 @@ cdef object event_to_tuple(const EventC* event, Layout layout):
 
 cdef int refuse(Layout layout, int position, object value, str why) except -1:
     raise ValueError(
-        f"attribute '{layout.names[position]}' ({_NAMES[layout.types[position]]}) can't take {value!r}: {why}")
+        f"attribute '{layout.names[position]}' ({_NAMES[layout.types[position]]}) can't take {shown(value)}: {why}")
 
 
 cdef int integer_from_python(Layout layout, int position, object value, int64_t low, int64_t high,

@@ -10,6 +10,8 @@ from siddhi._core.executor_block cimport choose_operand
 
 import operator
 
+from siddhi.errors import shown
+
 cdef extern from "time.h" nogil:
     ctypedef long time_t
     struct timespec:
@@ -287,7 +289,7 @@ cdef int unbox(object value, int type, CellC* out) except -1:
     """A Python object as a cell (objects are not INCREFed); OverflowError or TypeError where it does not fit."""
     if type == STRING:
         if not isinstance(value, str):
-            raise TypeError(f"expected a string, got {value!r}")
+            raise TypeError(f"expected a string, got {shown(value)}")
         out.o = <void*> value
     elif type == OBJECT:
         out.o = <void*> value

@@ -23,6 +23,8 @@ from siddhi._core.executor_convert import make_convert
 from siddhi._core.executor_function_choice import make_coalesce, make_extreme, make_if_then_else
 from siddhi._core.executor_function_type import make_cast, make_instance_of
 
+from siddhi.errors import shown
+
 cdef extern from "Python.h":
     str PyUnicode_FromStringAndSize(const char* text, Py_ssize_t size)
 
@@ -60,7 +62,7 @@ cdef int size_of_set(const ExecC* x, EventC* e, FrameC* f, int32_t* out) except 
     elif isinstance(<object> value, Set):
         out[0] = len(<object> value)
     else:
-        raise TypeError(f"sizeOfSet() wants a set, but got {<object> value!r}")
+        raise TypeError(f"sizeOfSet() wants a set, but got {shown(<object> value)}")
     return VALUE
 
 

@@ -16,6 +16,8 @@ from siddhi._core.executor_function_object cimport ObjectExecutor, lend
 
 import operator
 
+from siddhi.errors import shown
+
 cdef extern from "Python.h":
     object PyObject_Call(object callable, object arguments, PyObject* keywords)
 
@@ -46,7 +48,7 @@ cdef class PythonFunction(ObjectExecutor):
             raise RuntimeError(f"function '{self.name}' failed: {type(error).__name__}: {error}") from error
 
     cdef int refuse(self, object value, str why) except -1:
-        raise TypeError(f"function '{self.name}' returned {value!r}, which {why} {NAMES[self.type]}")
+        raise TypeError(f"function '{self.name}' returned {shown(value)}, which {why} {NAMES[self.type]}")
 
     cdef int integer(self, object value, int64_t low, int64_t high, int64_t* out) except -1:
         if isinstance(value, bool):

@@ -26,7 +26,7 @@ from siddhi._core.user_event cimport Event, read_timestamp
 
 import logging
 
-from siddhi.errors import EventError, NotRunningError
+from siddhi.errors import EventError, NotRunningError, shown
 
 _log = logging.getLogger("siddhi")
 
@@ -191,7 +191,7 @@ cdef class InputHandler(RowSource):
         if PyTuple_GET_SIZE(row) != self.width:
             raise EventError(
                 f"stream '{self.junction.id}' has {self.width} attributes ({', '.join(self.layout.names)}), "
-                f"the row has {PyTuple_GET_SIZE(row)} values: {row!r}")
+                f"the row has {PyTuple_GET_SIZE(row)} values: {shown(row)}")
         event = acquire(self.pool)
         for i in range(self.words):
             event.body[i] = 0
@@ -261,7 +261,7 @@ cdef class InputHandler(RowSource):
                 raise EventError(f"stream '{self.junction.id}': no events to send")
             for item in events:
                 if not isinstance(item, Event):
-                    raise EventError(f"stream '{self.junction.id}': expected Event objects, got {item!r}")
+                    raise EventError(f"stream '{self.junction.id}': expected Event objects, got {shown(item)}")
                 event = item
                 record = self.read_row(event.load())
                 record.timestamp = event.timestamp

@@ -16,6 +16,8 @@ from siddhi._core.python_state cimport living_state, plain_state
 from siddhi._core.queue cimport queue_clear, queue_push
 from siddhi._core.user_event cimport read_timestamp
 
+from siddhi.errors import shown
+
 
 cdef class ProcessorContext:
     """Where an object of a user's class stands, and how it is woken.
@@ -172,7 +174,7 @@ cdef class PythonStep:
         cdef int i, width = self.layout.width + self.count
         if len(values) != width:
             appended = f", {self.count} of them appended" if self.count else ""
-            raise ValueError(f"{self.what} gave {event!r}, where events have {width} values{appended}")
+            raise ValueError(f"{self.what} gave {shown(event)}, where events have {width} values{appended}")
         record = acquire(self.pool)
         try:
             for i in range(layout.words):
@@ -181,7 +183,7 @@ cdef class PythonStep:
                 cell_from_python(record, layout, i, values[i] if i < width else None)
         except ValueError as error:
             release(self.pool, record)
-            raise ValueError(f"{self.what} gave {event!r}: {error}") from None
+            raise ValueError(f"{self.what} gave {shown(event)}: {error}") from None
         except BaseException:
             release(self.pool, record)
             raise
@@ -210,7 +212,7 @@ cdef class PythonStep:
                 if type(item) is Event:
                     records[i] = self.record(item)
                 elif item is None or item is not self.reset:
-                    raise TypeError(f"{self.what} gave {item!r}, which is no event")
+                    raise TypeError(f"{self.what} gave {shown(item)}, which is no event")
             for i in range(n):
                 if records[i] is NULL:
                     next.reset(now_ms(&self.app.frame))
@@ -230,7 +232,7 @@ cdef class PythonStep:
             if key.instance is not None:
                 for item in self.answer(key, "events", ()):
                     if type(item) is not Event:
-                        raise TypeError(f"{self.what} gave {item!r} in events(), which is no event")
+                        raise TypeError(f"{self.what} gave {shown(item)} in events(), which is no event")
                     queue_push(&fresh, self.record(item))
         except BaseException:
             queue_clear(&fresh, self.pool)

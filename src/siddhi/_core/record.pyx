@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import is_dataclass
 
-from siddhi.errors import EventError
+from siddhi.errors import EventError, shown
 
 cdef tuple TEXTS = (str, bytes, bytearray)
 
@@ -29,15 +29,15 @@ cpdef tuple row_values(row, tuple names):
     if type(row) is tuple or type(row) is list:
         return tuple(row)
     if isinstance(row, Set) and not isinstance(row, Sequence):
-        raise EventError(f"a {type(row).__name__} has no order: a row is a tuple or list of values, not {row!r}")
+        raise EventError(f"a {type(row).__name__} has no order: a row is a tuple or list of values, not {shown(row)}")
     cdef list given = names_in(row)
     if given is None:
         if isinstance(row, TEXTS) or not hasattr(row, "__iter__"):
             hint = "; dataclasses.asdict(row) is a mapping" if is_dataclass(row) else ""
-            raise EventError(f"a row is a tuple or list of values, not {row!r}{hint}")
+            raise EventError(f"a row is a tuple or list of values, not {shown(row)}{hint}")
         return tuple(row)
     if names is None:
-        raise EventError(f"an event takes its values in attribute order, as a tuple or list, not by name: {row!r}; "
+        raise EventError(f"an event takes its values in attribute order, as a tuple or list, not by name: {shown(row)}; "
                          "input_handler.send(row, timestamp) takes names")
     cdef dict by_name = dict(given)
     unknown = [name for name in by_name if name not in names]
@@ -75,7 +75,7 @@ cdef EventC* record_of(row, EventPool pool, Layout layout) except NULL:
     cdef tuple values
     cdef EventC* record
     if isinstance(row, (Mapping, Set)):
-        raise ValueError(f"the store gave a {type(row).__name__}, not a row of values in attribute order: {row!r}")
+        raise ValueError(f"the store gave a {type(row).__name__}, not a row of values in attribute order: {shown(row)}")
     values = tuple(row)
     if len(values) != layout.width:
         raise ValueError(f"the store gave a row of {len(values)} values, not of {layout.width}")

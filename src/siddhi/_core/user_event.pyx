@@ -10,7 +10,7 @@ import operator
 from siddhi._core.event cimport EXPIRED, event_to_tuple, release, retain
 from siddhi._core.record cimport row_values
 
-from siddhi.errors import EventError
+from siddhi.errors import EventError, shown
 
 cdef object index_of = operator.index
 
@@ -23,8 +23,8 @@ cdef int64_t read_timestamp(timestamp) except? -1:
         except TypeError:
             pass
         except OverflowError:
-            raise EventError(f"timestamp {timestamp} is out of range") from None
-    raise EventError(f"a timestamp is an integer (ms since the epoch), not {timestamp!r}")
+            raise EventError(f"timestamp {shown(timestamp)} is out of range") from None
+    raise EventError(f"a timestamp is an integer (ms since the epoch), not {shown(timestamp)}")
 
 
 # no_gc: made and dropped by the million. Only an object attribute that holds its own event could close a cycle.
@@ -105,10 +105,10 @@ cdef class Event:
     def __repr__(self):
         values = self.load()
         if self.layout is None:
-            shown = repr(values)
+            values_text = repr(values)
         else:
-            shown = "(" + ", ".join(f"{name}={value!r}" for name, value in zip(self.layout.names, values)) + ")"
-        return f"Event({self.timestamp}, {shown}{', expired' if self.is_expired else ''})"
+            values_text = "(" + ", ".join(f"{name}={value!r}" for name, value in zip(self.layout.names, values)) + ")"
+        return f"Event({self.timestamp}, {values_text}{', expired' if self.is_expired else ''})"
 
     def __copy__(self):
         return self
