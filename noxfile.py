@@ -103,6 +103,13 @@ def debug(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Try mutated apps, hostile values, columns and snapshots: ``-- KIND ... --seconds 600 --seed 1``."""
+    session.install("-q", "-e", ".[test]")
+    session.run("python", "-m", "tests.fuzz", *session.posargs)
+
+
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build sdist and wheel, compare their contents with the allow-list, run the smoke test on the installed wheel."""
     shutil.rmtree("dist", ignore_errors=True)
