@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from typing import Any
 
 import pytest
@@ -100,6 +101,24 @@ def test_each_union_is_a_set_of_its_own() -> None:
     assert (first, second) == ({1}, {1, 2})
     second.add(3)
     assert bench.add(set()) == {1, 2}
+
+
+def test_a_union_that_nobody_keeps_becomes_the_next_one() -> None:
+    # A set for each event would take as long as there are elements: quadratic.
+    bench = Bench("unionSet", TypeCode.OBJECT)
+    first = weakref.ref(bench.add({1}))
+    assert first() == {1}
+    assert bench.add({2}) is first()
+    assert bench.remove({1}) is first()
+    kept = bench.add({3})
+    assert bench.add({4}) == {2, 3, 4}
+    assert kept == {2, 3}
+
+
+def test_a_union_that_somebody_changed_is_made_anew() -> None:
+    bench = Bench("unionSet", TypeCode.OBJECT)
+    bench.add({1, 2}).clear()
+    assert bench.add({3}) == {1, 2, 3}
 
 
 @pytest.mark.parametrize("value", [None, 5, [1]])

@@ -102,3 +102,45 @@ def test_a_store_that_fails_goes_on_with_the_next(caplog):
         store.save(entry())
         assert store.count() == 1
     assert "disk full" in caplog.text
+
+
+def kept(store: ErrorStore) -> list[int]:
+    return [found.timestamp for found in store.load_error_entries("A")]
+
+
+def test_a_store_in_memory_keeps_ten_thousand_entries_where_nothing_is_said():
+    assert InMemoryErrorStore().max_entries == 10_000
+
+
+@pytest.mark.parametrize(("on_full", "expected"), [("drop_oldest", [3, 4, 5]), ("log", [1, 2, 3])])
+def test_a_full_store_in_memory_drops_and_counts(on_full, expected, caplog):
+    store = InMemoryErrorStore(max_entries=3, on_full=on_full)
+    for timestamp in range(1, 6):
+        store.save(entry(timestamp=timestamp))
+    assert kept(store) == expected
+    assert store.dropped == 2
+    assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR", "ERROR"]
+
+
+def test_a_full_store_in_memory_says_so_ever_more_rarely(caplog):
+    store = InMemoryErrorStore(max_entries=1)
+    for timestamp in range(1000):
+        store.save(entry(timestamp=timestamp))
+        store.flush()
+    assert store.dropped == 999
+    assert len(caplog.records) < 15
+
+
+def test_an_entry_that_is_let_go_makes_room():
+    store = InMemoryErrorStore(max_entries=2)
+    for timestamp in (1, 2):
+        store.save(entry(timestamp=timestamp))
+    store.discard_error_entry(1)
+    store.save(entry(timestamp=3))
+    assert (kept(store), store.dropped) == ([2, 3], 0)
+
+
+@pytest.mark.parametrize("wrong", [{"max_entries": 0}, {"on_full": "error"}])
+def test_a_store_in_memory_refuses_wrong_limits(wrong):
+    with pytest.raises(ValueError, match="must be"):
+        InMemoryErrorStore(**wrong)

@@ -119,3 +119,44 @@ def test_wrong_elements_of_the_app_are_refused(element: str) -> None:
 def test_explain_shows_the_limit() -> None:
     shown = explain(plan(parse(f"{STREAM}@limit(keys = '10', ttl = '1 min', on.full = 'drop_oldest') {GROUPED}")))
     assert "hold at most 10 keys, then drop the oldest; forget keys unused for 60000 ms" in shown
+
+
+@pytest.mark.parametrize(
+    ("app", "code", "words"),
+    [
+        ("@limit(keys = '1') define stream T (k string);", "E315", "cannot stand on the definition of 'T'"),
+        ("@limit(keys = '1') define window W (k string) length(3);", "E315", "cannot stand on the definition of 'W'"),
+        ("@limit(keys = '1') define table T (k string);", "E315", "it takes rows, on.full here"),
+        ("@limit(on.full = 'log') define table T (k string);", "E315", "@limit limits nothing"),
+        (
+            "@limit(keys = '1', ttl = '1 sec') partition with (k of S) begin from S select k insert into Out; end;",
+            "E315",
+            "@purge(enable = 'true'",
+        ),
+        (
+            "@limit(keys = '1') partition with (v > 1 as 'many' of S) begin from S select k insert into Out; end;",
+            "E328",
+            "the keys of the partition are its ranges",
+        ),
+    ],
+)
+def test_a_limit_that_does_not_fit_its_element_is_refused(app: str, code: str, words: str) -> None:
+    with pytest.raises(SiddhiAppError) as caught:
+        plan(parse(STREAM + app))
+    assert caught.value.code == code
+    assert (caught.value.line, words in str(caught.value)) == (2, True)
+
+
+def test_explain_shows_limits_of_tables_and_partitions() -> None:
+    shown = explain(
+        plan(
+            parse(
+                f"@app:limits(table.rows = '5', partition.keys = '6', on.full = 'log') {STREAM}"
+                "define table T (k string); @limit(rows = '7', on.full = 'drop_oldest') define table U (k string);"
+                "partition with (k of S) begin from S select k insert into Out; end;"
+            )
+        )
+    )
+    assert "table T (k string) [at most 5 rows, then refuse and log]" in shown
+    assert "table U (k string) [at most 7 rows, then drop the oldest]" in shown
+    assert "hold at most 6 keys, then refuse and log" in shown

@@ -2,12 +2,12 @@
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, _Py_REFCNT
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
 from siddhi._core.aggregator cimport Aggregator, found
-from siddhi._core.event cimport BOOL, CURRENT, LONG, OBJECT, STRING, CellC, EventC
+from siddhi._core.event cimport BOOL, CURRENT, LONG, OBJECT, STRING, TIMER, CellC, EventC
 from siddhi._core.executor cimport NULL_VALUE, VALUE, ExecC, Executor, FrameC, eval_fn
 from siddhi._core.group cimport NEARBY, near
 from siddhi._core.key_limit cimport KeyLimit
@@ -23,6 +23,7 @@ cdef struct DistinctC:
 
 cdef struct UnionC:
     PyObject* counts               # a dict from element to how often it is held, owned; NULL until something is held
+    PyObject* result               # the set of its keys that was handed out last, owned; NULL: there is none
 
 
 # --- distinctCount: null is a value
@@ -38,7 +39,7 @@ cdef int count_distinct(const ExecC* x, EventC* e, FrameC* f, int64_t* out) exce
         value.i = status
     if f.type == CURRENT:
         hold(aggregator, f.group, &value, status == NULL_VALUE)
-    else:
+    elif f.type != TIMER:
         let_go(aggregator, f.group, &value, status == NULL_VALUE)
     if out is NULL:
         return NULL_VALUE
@@ -197,23 +198,71 @@ cdef void discard(DistinctC* state) noexcept:
 # --- unionSet
 
 cdef int union_of_sets(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
-    cdef UnionAggregator aggregator = <UnionAggregator> x.value.o
-    cdef object elements = union_argument(x, e, f)
-    cdef dict counts
-    counts = counts_of((<UnionC**> x.data)[0] + f.group)
-    if f.type == CURRENT:
-        for element in elements:
-            counts[element] = counts.get(element, 0) + 1
+    cdef object elements
+    cdef dict counts = counts_of((<UnionC**> x.data)[0] + f.group)
+    cdef set result
+    cdef UnionC* state
+    if f.type != TIMER:
+        elements = union_argument(x, e, f)
+        # Where nobody else has it, the set handed out last becomes the next one: a new one each time would take as long
+        # as there are elements.
+        result = take_result((<UnionC**> x.data)[0] + f.group, counts)
+        if f.type == CURRENT:
+            add_elements(counts, elements, result)
+        else:
+            remove_elements(counts, elements, result)
     else:
-        for element in elements:
-            held = counts.get(element, 0)
-            if held > 1:
-                counts[element] = held - 1
-            elif held:
-                del counts[element]
-    aggregator.result = set(counts)
-    out[0] = <void*> aggregator.result
+        result = take_result((<UnionC**> x.data)[0] + f.group, counts)
+    if out is NULL and result is None:
+        return NULL_VALUE
+    if result is None:
+        result = set(counts)
+    # To compare elements may have run anything: the state is found anew.
+    state = (<UnionC**> x.data)[0] + f.group
+    drop_result(state)
+    Py_INCREF(result)
+    state.result = <PyObject*> result
+    if out is not NULL:
+        out[0] = state.result
     return VALUE
+
+
+cdef int add_elements(dict counts, object elements, set result) except -1:
+    for element in elements:
+        held = counts.get(element, 0)
+        counts[element] = held + 1
+        if result is not None and not held:
+            result.add(element)
+    return 0
+
+
+cdef int remove_elements(dict counts, object elements, set result) except -1:
+    for element in elements:
+        held = counts.get(element, 0)
+        if held > 1:
+            counts[element] = held - 1
+        elif held:
+            del counts[element]
+            if result is not None:
+                result.discard(element)
+    return 0
+
+
+cdef set take_result(UnionC* state, dict counts):
+    """The set that was handed out last, if nobody has it any more; else None. It is the caller's from now on."""
+    cdef set result = None
+    if state.result is not NULL:
+        if _Py_REFCNT(state.result) == 1 and len(<set> <object> state.result) == len(counts):
+            result = <set> <object> state.result
+        drop_result(state)
+    return result
+
+
+cdef void drop_result(UnionC* state) noexcept:
+    cdef PyObject* result = state.result
+    state.result = NULL
+    if result is not NULL:
+        Py_DECREF(<object> result)
 
 
 cdef object union_argument(const ExecC* x, EventC* e, FrameC* f):
@@ -235,9 +284,7 @@ cdef dict counts_of(UnionC* state):
 
 
 cdef class UnionAggregator(Aggregator):
-    """unionSet. The set it yields is a new one each time; the aggregator owns it until it is evaluated again."""
-
-    cdef set result
+    """unionSet. The set it yields is one of its own for each who keeps it, and must not be changed."""
 
     def __dealloc__(self):
         cdef Py_ssize_t slot
@@ -247,6 +294,7 @@ cdef class UnionAggregator(Aggregator):
     cdef void release_counts(self, UnionC* state) noexcept:
         cdef PyObject* counts = state.counts
         state.counts = NULL
+        drop_result(state)
         if counts is not NULL:
             Py_DECREF(<object> counts)
 
@@ -287,6 +335,7 @@ def make(str native not None, tuple arguments not None):
         if argument.type != OBJECT:
             raise TypeError("unionSet takes an object")
         aggregator = UnionAggregator.__new__(UnionAggregator)
+        aggregator.value_optional = True
         found(aggregator, <eval_fn> union_of_sets, OBJECT, arguments, native, sizeof(UnionC))
     else:
         distinct = DistinctAggregator.__new__(DistinctAggregator)

@@ -1,8 +1,9 @@
 from collections.abc import Callable
 from typing import final
 
-from siddhi._core.context import AppContext
+from siddhi._core.context import AppContext, FaultSink
 from siddhi._core.executor import Executor
+from siddhi._core.key_limit import KeyLimit
 from siddhi._core.processor import Processor, Receiver
 
 @final
@@ -16,22 +17,33 @@ class PartitionKeys(Processor):
         purge_interval_ms: int = 0,
         idle_period_ms: int = 0,
     ) -> None: ...
+    def set_limit(self, limit: KeyLimit) -> PartitionUses: ...
     def __len__(self) -> int: ...
     def retain(self, wanted: Callable[[object], bool]) -> int: ...
 
+@final
+class PartitionUses(Processor):
+    def __init__(self, keys: PartitionKeys) -> None: ...
+    def renew(self) -> None: ...
+
 class PartitionReceiver(Receiver):
     receivers: list[Receiver]
-    def __init__(self, app: AppContext, keys: PartitionKeys) -> None: ...
+    def __init__(self, app: AppContext, keys: PartitionKeys, source: FaultSink) -> None: ...
     def subscribe(self, receiver: Receiver) -> None: ...
 
 @final
 class ValuePartitionReceiver(PartitionReceiver):
-    def __init__(self, app: AppContext, keys: PartitionKeys, expression: Executor) -> None: ...
+    def __init__(self, app: AppContext, keys: PartitionKeys, source: FaultSink, expression: Executor) -> None: ...
 
 @final
 class RangePartitionReceiver(PartitionReceiver):
     def __init__(
-        self, app: AppContext, keys: PartitionKeys, labels: tuple[str, ...], conditions: tuple[Executor, ...]
+        self,
+        app: AppContext,
+        keys: PartitionKeys,
+        source: FaultSink,
+        labels: tuple[str, ...],
+        conditions: tuple[Executor, ...],
     ) -> None: ...
     def look_for(self, wanted: Callable[[str], bool]) -> None: ...
 

@@ -9,9 +9,10 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t, uint32_t
 
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.context cimport AppContext
+from siddhi._core.context cimport AppContext, FaultSink, fault_alone
 from siddhi._core.event cimport BOOL, CellC, EventC
-from siddhi._core.executor cimport NULL_VALUE, TRUE, Executor, now_ms
+from siddhi._core.executor cimport NULL_VALUE, TRUE, VALUE, Executor, box, now_ms
+from siddhi._core.key_limit cimport DROP_OLDEST, KeyLimit
 from siddhi._core.keymap cimport NO_SLOT, KeyMap
 from siddhi._core.lock_nested cimport is_nested
 from siddhi._core.period cimport restored_tick
@@ -44,6 +45,8 @@ cdef class PartitionKeys(Processor):
     cdef int64_t idle
     cdef bint purging                  # the timer is set
     cdef int64_t due                   # when it fires, ms
+    cdef KeyLimit limit                # or None
+    cdef list working                  # limited: slots whose events are at work, innermost last
 
     def __init__(self, AppContext app not None, int type, make_state not None, drop_state not None,
                  int64_t purge_interval_ms=0, int64_t idle_period_ms=0):
@@ -54,6 +57,12 @@ cdef class PartitionKeys(Processor):
         self.drop_state_of = drop_state
         self.interval = purge_interval_ms
         self.idle = idle_period_ms
+
+    def set_limit(self, KeyLimit limit not None):
+        """Limit the number of keys. Returns what of it belongs into a snapshot."""
+        self.limit = limit
+        self.working = []
+        return PartitionUses(self)
 
     def __dealloc__(self):
         PyMem_Free(self.seen)
@@ -69,6 +78,36 @@ cdef class PartitionKeys(Processor):
         if self.interval:
             self.see(slot)
         return slot
+
+    cdef uint32_t limited_slot(self, const CellC* key, EventC* event, FaultSink source) except? 0xfffffffe:
+        """The same under a limit; NO_SLOT where the event was refused."""
+        cdef uint32_t slot = self.keys.find(key, 0)
+        if slot == NO_SLOT and self.keys.size >= self.limit.most and not self.make_room():
+            error = self.limit.refuse((key.i == TRUE if self.type == BOOL else box(VALUE, self.type, key),))
+            if error is not None:
+                fault_alone(source, error, event)
+            return NO_SLOT
+        if slot == NO_SLOT:
+            self.limit.allows(self.keys.size + 1)      # warns
+        slot = self.slot_of(key)
+        self.limit.use(slot, now_ms(&self.app.frame))
+        return slot
+
+    cdef bint make_room(self) except -1:
+        """Drop the key unused for longest, unless its events are at work."""
+        cdef uint32_t slot = self.limit.oldest
+        if self.limit.on_full != DROP_OLDEST or slot == NO_SLOT or slot in self.working:
+            return False
+        self.forget(slot)
+        self.limit.drop()
+        return True
+
+    cdef int forget(self, uint32_t slot) except -1:
+        self.drop_state_of(slot)
+        self.keys.remove(slot)
+        if self.limit is not None:
+            self.limit.unlist(slot)
+        return 0
 
     cdef int see(self, uint32_t slot) except -1:
         cdef int64_t now = now_ms(&self.app.frame)
@@ -103,8 +142,7 @@ cdef class PartitionKeys(Processor):
         self.purging = False
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:
-                self.drop_state_of(slot)
-                self.keys.remove(slot)
+                self.forget(slot)
         if self.keys.size:
             self.order(now + self.interval)
         return 0
@@ -120,8 +158,7 @@ cdef class PartitionKeys(Processor):
         cdef uint32_t slot
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot) and not wanted(self.keys.key_to_python(slot)):
-                self.drop_state_of(slot)
-                self.keys.remove(slot)
+                self.forget(slot)
         return self.keys.size
 
     cdef int write(self, SnapshotWriter writer) except -1:
@@ -143,6 +180,8 @@ cdef class PartitionKeys(Processor):
             if self.keys.is_live(slot):
                 self.drop_state_of(slot)
         self.keys.clear()
+        if self.limit is not None:
+            self.limit.clear()
         self.keys.read(reader)
         self.purging = True                # no timer until all is read
         for slot in range(self.keys.slots()):
@@ -163,6 +202,31 @@ cdef class PartitionKeys(Processor):
         return 0
 
 
+@cython.final
+cdef class PartitionUses(Processor):
+    """In which order the keys of a partition were used, where their number is limited. Read behind the keys."""
+
+    cdef PartitionKeys keys
+
+    def __init__(self, PartitionKeys keys not None):
+        self.app = keys.app
+        self.keys = keys
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        return self.keys.limit.write(self.keys.keys, writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        return self.keys.limit.read(self.keys.keys, reader)
+
+    def renew(self):
+        """All keys are as if they had been used now, in the order of their slots."""
+        cdef uint32_t slot
+        self.keys.limit.clear()
+        for slot in range(self.keys.keys.slots()):
+            if self.keys.keys.is_live(slot):
+                self.keys.limit.use(slot, now_ms(&self.app.frame))
+
+
 cdef class PartitionReceiver(Receiver):
     """Receives a stream on behalf of a partition's queries. Subclasses find the keys.
 
@@ -171,11 +235,13 @@ cdef class PartitionReceiver(Receiver):
 
     cdef AppContext app
     cdef PartitionKeys keys
+    cdef FaultSink source          # the stream, which handles events that a limit refuses
     cdef public list receivers     # replaced as a whole
 
-    def __init__(self, AppContext app not None, PartitionKeys keys not None):
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, FaultSink source not None):
         self.app = app
         self.keys = keys
+        self.source = source
         self.receivers = []
 
     def subscribe(self, Receiver receiver not None):
@@ -197,12 +263,16 @@ cdef class PartitionReceiver(Receiver):
         chunk.tail = last
         last.next = NULL
         self.app.frame.partition = slot
+        if self.keys.working is not None:
+            self.keys.working.append(slot)
         try:
             for receiver in self.receivers:
                 receiver.receive(&chunk)
         finally:
             self.app.frame.partition = before
             last.next = following
+            if self.keys.working is not None:
+                self.keys.working.pop()
         return 0
 
 
@@ -218,26 +288,52 @@ cdef class ValuePartitionReceiver(PartitionReceiver):
 
     cdef Executor expression
 
-    def __init__(self, AppContext app not None, PartitionKeys keys not None, Executor expression not None):
-        PartitionReceiver.__init__(self, app, keys)
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, FaultSink source not None,
+                 Executor expression not None):
+        PartitionReceiver.__init__(self, app, keys, source)
         self.expression = expression
+
+    cdef inline bint read_key(self, EventC* event, CellC* key) except -1:
+        """Whether an event has a key."""
+        cdef int status
+        key.bits = 0
+        status = self.expression.c.fn(&self.expression.c, event, &self.app.frame, key)
+        if self.expression.type == BOOL:
+            key.i = status == TRUE
+        return status != NULL_VALUE
 
     cdef uint32_t key_slot(self, EventC* event) except? 0xfffffffe:
         cdef CellC key
-        cdef int status
-        key.bits = 0
-        status = self.expression.c.fn(&self.expression.c, event, &self.app.frame, &key)
-        if status == NULL_VALUE:
-            return NO_SLOT
-        if self.expression.type == BOOL:
-            key.i = status == TRUE
-        return self.keys.slot_of(&key)
+        return self.keys.slot_of(&key) if self.read_key(event, &key) else NO_SLOT
+
+    cdef int receive_limited(self, EventC* event) except -1:
+        """A key is made when those before it have been handed on: it may be one of them that makes room."""
+        cdef EventC* last
+        cdef EventC* following
+        cdef CellC key
+        cdef uint32_t slot
+        while event is not NULL:
+            slot = NO_SLOT
+            if self.read_key(event, &key):
+                slot = self.keys.limited_slot(&key, event, self.source)
+            last = event
+            following = event.next
+            while slot != NO_SLOT and following is not NULL and self.read_key(following, &key) and (
+                    self.keys.keys.find(&key, 0) == slot):
+                last = following
+                following = last.next
+            if slot != NO_SLOT:
+                self.hand_on(event, last, slot)
+            event = following
+        return 0
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
         cdef EventC* last
         cdef EventC* following
         cdef uint32_t slot, other
+        if self.keys.limit is not None:
+            return self.receive_limited(event)
         slot = self.key_slot(event)
         while event is not NULL:
             last = event
@@ -270,9 +366,9 @@ cdef class RangePartitionReceiver(PartitionReceiver):
     cdef tuple conditions
     cdef tuple all                     # (label, condition)
 
-    def __init__(self, AppContext app not None, PartitionKeys keys not None, tuple labels not None,
-                 tuple conditions not None):
-        PartitionReceiver.__init__(self, app, keys)
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, FaultSink source not None,
+                 tuple labels not None, tuple conditions not None):
+        PartitionReceiver.__init__(self, app, keys, source)
         self.labels = labels
         self.conditions = conditions
         self.all = tuple(zip(labels, conditions))
@@ -297,7 +393,16 @@ cdef class RangePartitionReceiver(PartitionReceiver):
                 if condition.c.fn(&condition.c, event, &self.app.frame, NULL) != TRUE:
                     continue
                 key.o = <void*> self.labels[i]
-                slot = self.keys.slot_of(&key)
+                if self.keys.limit is None:
+                    slot = self.keys.slot_of(&key)
+                else:
+                    # A key is made when those before it have been handed on: it may be one of them that makes room.
+                    if pending != NO_SLOT and self.keys.keys.find(&key, 0) == NO_SLOT:
+                        self.hand_on(first, last, pending)
+                        pending = NO_SLOT
+                    slot = self.keys.limited_slot(&key, event, self.source)
+                    if slot == NO_SLOT:
+                        continue
                 if slot != pending or last is event:
                     if pending != NO_SLOT:
                         self.hand_on(first, last, pending)

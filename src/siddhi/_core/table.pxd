@@ -12,6 +12,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport CellC, EventC, EventPool, Layout
+from siddhi._core.key_limit cimport KeyLimit
 from siddhi._core.keymap cimport KeyMap
 from siddhi._core.processor cimport Processor
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
@@ -41,6 +42,8 @@ cdef class Table:
     cdef readonly bint distinct        # equal rows are one; rows keep their timestamps
     cdef readonly Py_ssize_t n_astray  # composite key: rows whose values make another key than that they are filed under
     cdef public bint quiet             # somebody else tells of what is refused
+    cdef public KeyLimit limit         # of its rows, or None
+    cdef object failure                # of the first row since somebody asked that found no room
     cdef int searching                 # conditions over it are being evaluated: it must not change
     cdef RowC* rows
     cdef Py_ssize_t capacity
@@ -57,6 +60,8 @@ cdef class Table:
     cdef bint numeric_key              # a single number, which must not be null
     cdef dict indexes                  # position -> ValueIndex, those that conditions asked for
     cdef uint64_t indexed              # bits of the positions in indexes and primary key (all, from the 64th on)
+    cdef bint has_room(self) except -1
+    cdef int fail(self) except -1                                      # raises the failure, if there is one
     cdef int check_writable(self) except -1
     cdef int reserve(self) except -1
     cdef int reserve_key(self, uint32_t slot) except -1

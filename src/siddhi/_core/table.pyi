@@ -3,6 +3,7 @@ from typing import Any
 
 from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool, Layout
+from siddhi._core.key_limit import KeyLimit
 from siddhi._core.processor import Processor
 from siddhi._core.table_index import ValueIndex
 
@@ -31,6 +32,7 @@ class Table:
     @property
     def refused(self) -> int: ...
     quiet: bool
+    limit: KeyLimit | None
     def __len__(self) -> int: ...
     def fill(self, rows: Iterable[Sequence[Any]]) -> None: ...
     def index(self, position: int, sorted: bool = False) -> ValueIndex: ...

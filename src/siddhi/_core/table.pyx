@@ -8,6 +8,7 @@ from libc.string cimport memcpy, memset
 
 from siddhi._core.event cimport BOOL, CURRENT, OBJECT, STRING, acquire, cell_from_python, event_to_tuple, release, retain
 from siddhi._core.fetch cimport fetch_line
+from siddhi._core.key_limit cimport DROP_OLDEST
 from siddhi._core.keymap cimport MAX_WIDTH, NO_SLOT
 from siddhi._core.slab cimport enlarge
 from siddhi._core.table_index cimport is_indexed, locate, read_cell_at
@@ -209,14 +210,37 @@ cdef class Table:
         if self.keys is not None:
             nulls = self.key_of(event, key)
             if not (nulls and self.numeric_key):
+                if self.limit is not None and self.keys.find(key, nulls) == NO_SLOT and not self.has_room():
+                    return NO_ROW
                 self.reserve_key(<uint32_t> self.keys.size if self.keys.free_slot == NO_SLOT else self.keys.free_slot)
                 slot = self.keys.insert(key, nulls, &is_new)
             if slot == NO_SLOT or not is_new:
                 self.refuse(event, "a row for")
                 return NO_ROW
+        elif self.limit is not None and not self.has_room():
+            return NO_ROW
         row = self.adopt(event)
         self.enter(row, slot)
         return self.last
+
+    cdef bint has_room(self) except -1:
+        """Whether the limit allows one row more; where it says so, the oldest makes room."""
+        if self.size < self.limit.most:
+            return self.limit.allows(self.size + 1)
+        if self.limit.on_full == DROP_OLDEST:
+            self.remove(self.first)
+            self.limit.drop()
+            return True
+        error = self.limit.refuse(None)
+        if self.failure is None:
+            self.failure = error
+        return False
+
+    cdef int fail(self) except -1:
+        if self.failure is not None:
+            error, self.failure = self.failure, None
+            raise error
+        return 0
 
     cdef EventC* adopt(self, EventC* event) except NULL:
         """A row of an event's values: the event itself where nobody else has it."""
@@ -527,6 +551,7 @@ cdef class Table:
                     for i in range(self.layout.width):
                         cell_from_python(record, self.layout, i, row[i])
                     if self.insert(record) == NO_ROW:
+                        self.fail()
                         raise ValueError(f"a row of table '{self.id}' has the key of another")
                 finally:
                     release(self.pool, record)

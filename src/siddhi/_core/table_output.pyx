@@ -209,7 +209,7 @@ cdef class TableStage(OutputStage):
             self.app.frame.output = event
             self.act_one(event)
             event = event.next
-        return 0
+        return self.table.fail()
 
 
 @cython.final
@@ -334,7 +334,7 @@ cdef class TableUpdateOrInsert(TableStage):
         finally:
             self.gathering = False
             self.add_pending()
-        return 0
+        return self.table.fail()
 
     cdef int add_pending(self) except -1:
         cdef Table pending = self.pending.table

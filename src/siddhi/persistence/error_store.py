@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Literal
 
 from siddhi.event import Event
 
@@ -18,6 +19,8 @@ logger = logging.getLogger("siddhi")
 
 BUFFER_SIZE = 1024
 """Entries that wait to be written; more are dropped."""
+MAX_ENTRIES = 10_000
+"""Entries that a store in memory keeps where nothing else is said; they take some 27 MB."""
 
 
 class ErrorOccurrence(Enum):
@@ -176,18 +179,69 @@ class ErrorStore(ABC):
 
 
 class InMemoryErrorStore(ErrorStore):
-    """Keeps entries as long as the process lives."""
+    """Keeps entries as long as the process lives.
 
-    def __init__(self, *, buffer_size: int = BUFFER_SIZE) -> None:
+    Args:
+        buffer_size: entries that may wait; what comes then is dropped, with a log.
+        max_entries: how many it keeps; None: any number. A warning says that four fifths of them are there.
+        on_full: what happens when one more comes: ``drop_oldest`` drops the oldest entry, ``log`` the new one. Both are
+            counted in ``dropped``, and logged ever more rarely.
+
+    Raises:
+        ValueError: ``max_entries`` is below 1, or there is no such ``on_full``.
+    """
+
+    def __init__(
+        self,
+        *,
+        buffer_size: int = BUFFER_SIZE,
+        max_entries: int | None = MAX_ENTRIES,
+        on_full: Literal["drop_oldest", "log"] = "drop_oldest",
+    ) -> None:
         super().__init__(buffer_size=buffer_size)
+        if max_entries is not None and max_entries < 1:
+            raise ValueError(f"max_entries must be at least 1, not {max_entries}; None keeps any number")
+        if on_full not in ("drop_oldest", "log"):
+            raise ValueError(f"on_full must be 'drop_oldest' or 'log', not {on_full!r}")
+        self.max_entries = max_entries
+        self.on_full = on_full
         self._entries: dict[int, ErrorEntry] = {}
         self._last_id = 0
         self._lock = threading.Lock()
+        self._overflowed = self._told = 0
+        self._is_warned = False
 
     def write(self, entry: ErrorEntry) -> None:
         with self._lock:
+            if self.max_entries is not None and len(self._entries) >= self.max_entries:
+                self._overflow()
+                if self.on_full == "log":
+                    return
+                del self._entries[next(iter(self._entries))]
             self._last_id += 1
             self._entries[self._last_id] = replace(entry, id=self._last_id)
+            if self.max_entries is not None and not self._is_warned and 5 * len(self._entries) >= 4 * self.max_entries:
+                self._is_warned = True
+                logger.warning(
+                    "the error store in memory keeps %d entries, and at most %d: replay or discard them",
+                    len(self._entries),
+                    self.max_entries,
+                )
+
+    def _overflow(self) -> None:
+        """Count an entry that is dropped; say so at the first, the second, the fourth, ..."""
+        with self._guard:
+            self.dropped += 1
+        self._overflowed += 1
+        if self._overflowed >= 2 * self._told:
+            self._told = self._overflowed
+            logger.error(
+                "the error store in memory is full: %d %s entries dropped; it keeps max_entries=%d: replay or discard "
+                "entries, or keep them in a database (RdbmsErrorStore)",
+                self._overflowed,
+                "of the oldest" if self.on_full == "drop_oldest" else "new",
+                self.max_entries,
+            )
 
     def load_error_entries(
         self,

@@ -10,6 +10,7 @@ from siddhi.planner.annotations import only, positive, required
 from siddhi.planner.catalog import Catalog, same_schema
 from siddhi.planner.connectors import plan_sinks, plan_sources
 from siddhi.planner.handlers import check_cron, plan_window
+from siddhi.planner.limits import refuse_limit
 from siddhi.planner.nodes import (
     AsyncSettings,
     NamedWindowPlan,
@@ -60,6 +61,8 @@ def plan_definitions(app: SiddhiApp, catalog: Catalog) -> None:
     windows: list[WindowDefinition] = []
     aggregations: list[AggregationDefinition] = []
     for definition in app.definitions:
+        if not isinstance(definition, TableDefinition):
+            refuse_limit(definition)
         if isinstance(definition, StreamDefinition):
             _add_stream(catalog, definition)
         elif isinstance(definition, TableDefinition):

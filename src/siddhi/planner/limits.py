@@ -13,6 +13,8 @@ from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.problems import close_to, creation_error
 from siddhi.planner.walk import walk
 from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.definition import Definition
+from siddhi.query_api.query import Partition, ValueKey
 from siddhi.query_api.selection import OutputEventType
 from siddhi.query_api.span import Node
 
@@ -79,25 +81,29 @@ def limited(plan: QueryPlan, of_app: AppLimits, at: Node) -> QueryPlan:
     return replace(plan, limit=complete)
 
 
-def partition_limit(annotations: tuple[Annotation, ...], of_app: AppLimits, at: Node) -> KeyLimitPlan | None:
+def partition_limit(node: Partition, of_app: AppLimits) -> KeyLimitPlan | None:
     """The limit of a partition's keys.
 
     Raises:
-        SiddhiAppError: ``@limit`` is wrong.
+        SiddhiAppError: ``@limit`` is wrong, or the partition has as many keys as ranges.
     """
+    found = only(node.annotations, "limit")
     hint = None
-    found = only(annotations, "limit")
     if found is not None and found.element("ttl") is not None:
         hint = "write @purge(enable = 'true', interval = '1 min', idle.period = '1 hour') to forget idle keys"
-    annotation = _read(annotations, "limit", _PARTITION, at, hint)
+    annotation = _read(node.annotations, "limit", _PARTITION, node, hint)
+    valued = any(isinstance(key, ValueKey) for key in node.keys)
     if annotation is None:
-        if of_app.partition_keys is None:
+        if of_app.partition_keys is None or not valued:
             return None
         return KeyLimitPlan(keys=of_app.partition_keys, on_full=of_app.on_full, annotation="@app:limits")
-    keys = _number(annotation, "keys", at)
+    keys = _number(annotation, "keys", node)
     if keys is None:
-        raise _lacks(annotation, "keys", at)
-    on_full = _on_full(annotation, at) if annotation.element("on.full") is not None else of_app.on_full
+        raise _lacks(annotation, "keys", node)
+    if not valued:
+        place = annotation if annotation.span is not None else node
+        raise creation_error("E328", "@limit limits nothing: the keys of the partition are its ranges", place)
+    on_full = _on_full(annotation, node) if annotation.element("on.full") is not None else of_app.on_full
     return KeyLimitPlan(keys=keys, on_full=on_full)
 
 
@@ -128,19 +134,19 @@ def table_limit(
     return RowLimitPlan(rows=rows, on_full=on_full)
 
 
-def refuse_limit(annotations: tuple[Annotation, ...], what: str, at: Node) -> None:
-    """Refuse ``@limit`` where it limits nothing.
+def refuse_limit(definition: Definition) -> None:
+    """Refuse ``@limit`` on a definition other than that of a table.
 
     Raises:
         SiddhiAppCreationError: there is one.
     """
-    annotation = only(annotations, "limit")
+    annotation = only(getattr(definition, "annotations", ()), "limit")
     if annotation is not None:
         raise creation_error(
             "E315",
-            f"@limit cannot stand on a {what}",
-            annotation if annotation.span is not None else at,
-            "put it on a query with 'group by', a partition or a table",
+            f"@limit cannot stand on the definition of '{definition.id}'",
+            annotation if annotation.span is not None else definition,
+            "put it on a query with 'group by', on a partition or on a table",
         )
 
 

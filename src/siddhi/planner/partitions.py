@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from siddhi.planner.annotations import boolean, duration_ms, only, required
 from siddhi.planner.catalog import Catalog, Source
+from siddhi.planner.limits import partition_limit
 from siddhi.planner.nodes import (
     PartitionPlan,
     PurgePlan,
@@ -47,6 +48,7 @@ def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callab
             raise duplicate_name(f"the partition gives '{key.stream}' two keys", place)
         keyed.add(key.stream)
     purge = _purge(node)
+    limit = partition_limit(node, catalog.limits)
     inner: dict[str, StreamPlan] = {}
     queries: list[QueryPlan] = []
     catalog.inner = inner
@@ -61,6 +63,7 @@ def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callab
         inner_streams=tuple(inner.values()),
         queries=tuple(queries),
         purge=purge,
+        limit=limit,
         span=node.span,
     )
 

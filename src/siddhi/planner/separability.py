@@ -145,6 +145,10 @@ def _named_window(plan: NamedWindowPlan, joined: bool) -> Separation:
 def _partition(plan: PartitionPlan) -> Separation:
     if any(isinstance(query.input, JoinPlan) and query.input.reading is not None for query in plan.queries):
         return inseparable("it reads an aggregation")
+    if plan.limit is not None or any(
+        query.limit is not None and query.limit.keys is not None for query in plan.queries
+    ):
+        return inseparable("'@limit' counts the keys of all rows together")
     sources = [source for query in plan.queries for source in sources_of(query)]
     for query in plan.queries:
         for side in sources_of(query) if isinstance(query.input, JoinPlan) else ():
@@ -219,7 +223,12 @@ def _queries(element: AppElement) -> Iterator[QueryPlan]:
 
 
 def _is_stateful(query: QueryPlan) -> bool:
-    if not isinstance(query.input, SingleInputPlan) or query.rate is not None or query.selector.has_aggregates:
+    if (
+        not isinstance(query.input, SingleInputPlan)
+        or query.rate is not None
+        or query.selector.has_aggregates
+        or query.limit
+    ):
         return True
     if any(has_aggregate(expression) for expression in expressions_of(query)) or any(processors_of(sources_of(query))):
         return True

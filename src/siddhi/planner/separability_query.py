@@ -54,7 +54,7 @@ def query_separation(query: QueryPlan) -> Separation:
     else:
         found = _window(query)
     if query.limit is not None and query.limit.keys is not None:
-        return inseparable("the group-by keys of all rows are counted together, see '@limit'")
+        return inseparable("'@limit' counts the keys of all rows together")
     selected = selected_locator(query)
     return combine(combine(found, _selection(query, selected)), _rate(query, selected))
 

@@ -37,6 +37,10 @@ def table_separations(plan: Plan, elements: Iterable[AppElement]) -> dict[str, S
     found: dict[str, Separation] = {}
     for table in sorted(written):
         users = accesses.get(table, {})
+        if plan.tables[table].limit is not None:
+            counted = inseparable(f"'@limit' counts the rows of table '{table}' together")
+            found |= {name: combine(found.get(name, ANYTHING), counted) for name in users}
+            continue
         # One column, the same for all: keys of two users are one key only if they are values of the same column.
         # A primary key keeps one row for all keys, unless each of its values belongs to one of them.
         unique = plan.tables[table].primary_key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from siddhi.planner.annotations import only
 from siddhi.planner.catalog import Catalog
+from siddhi.planner.limits import table_limit
 from siddhi.planner.nodes import TablePlan
 from siddhi.planner.problems import creation_error, duplicate_annotation, unknown_attribute
 from siddhi.planner.stores import plan_store
@@ -34,6 +35,7 @@ def plan_table(catalog: Catalog, definition: TableDefinition) -> TablePlan:
         indexes=tuple(positions[0] for positions in indexes) if store is None else (),
         store=store,
         store_indexes=() if store is None else indexes,
+        limit=table_limit(definition.annotations, catalog.limits, definition, stored=store is not None),
         annotations=definition.annotations,
         span=definition.span,
     )

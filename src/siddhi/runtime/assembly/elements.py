@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from siddhi.planner.statements import Statements, executions_by_name
@@ -12,6 +12,7 @@ from siddhi.runtime.state import Element, Stateful
 
 if TYPE_CHECKING:
     from siddhi._core.key_gate import KeyGate
+    from siddhi._core.partition import PartitionUses
     from siddhi.runtime.assembly.app import Assembly
     from siddhi.runtime.assembly.partition import BuiltPartition
     from siddhi.runtime.assembly.query import BuiltQuery
@@ -34,7 +35,11 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
 
     for name, partition in assembly.partitions.items():
         found[f"partition '{name}'"] = _partition(partition, executions[name], statements)
-        limits = {f"{number}/keys": query.gate for number, query in _stateful(partition) if query.gate is not None}
+        limits: dict[str, KeyGate | PartitionUses] = {
+            f"{number}/keys": query.gate for number, query in _stateful(partition) if query.gate is not None
+        }
+        if partition.uses is not None:
+            limits["keys"] = partition.uses
         if limits:
             found[f"limits of partition '{name}'"] = _limits(limits)
     for id_, rows in assembly.tables.states().items():
@@ -77,11 +82,11 @@ def _stateful(partition: BuiltPartition) -> Iterator[tuple[int, BuiltQuery]]:
     return enumerate((query for query in partition.queries if query.stateful), 1)
 
 
-def _limits(gates: dict[str, KeyGate]) -> Element:
+def _limits(uses: Mapping[str, KeyGate | PartitionUses]) -> Element:
     """In which order keys were used: apart from them, since limits may come, change and go."""
 
     def renew() -> None:
-        for gate in gates.values():
-            gate.renew()
+        for keys in uses.values():
+            keys.renew()
 
-    return Element(lambda: "@limit", dict(gates), renew)
+    return Element(lambda: "@limit", dict(uses), renew)

@@ -10,7 +10,7 @@ from siddhi._core.aggregator_distinct import DistinctAggregator, UnionAggregator
 from siddhi._core.key_gate import KeyGate
 from siddhi._core.key_limit import KeyLimit
 from siddhi._core.selector import Selector
-from siddhi.planner.limits_plan import KeyLimitPlan, OnFull
+from siddhi.planner.limits_plan import KeyLimitPlan, OnFull, RowLimitPlan
 from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.runtime.limits import LimitReport
 
@@ -21,6 +21,8 @@ __all__ = ["build_gate", "key_limit"]
 
 _REMEDIES = {
     "keys": "raise the limit, or forget keys with ttl or on.full = 'drop_oldest'",
+    "partition.keys": "raise the limit, or forget keys with @purge or on.full = 'drop_oldest'",
+    "table.rows": "raise the limit, delete rows, or let old ones go with on.full = 'drop_oldest'",
     "values": "raise the limit, or count within a window",
 }
 _POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
@@ -63,7 +65,13 @@ def build_gate(
 
 
 def key_limit(
-    app: str, where: str, what: str, option: str, limit: KeyLimitPlan, most: int | None, ttl_ms: int | None
+    app: str,
+    where: str,
+    what: str,
+    option: str,
+    limit: KeyLimitPlan | RowLimitPlan,
+    most: int | None,
+    ttl_ms: int | None,
 ) -> KeyLimit:
     """A limit and who reports it.
 
@@ -71,12 +79,15 @@ def key_limit(
         app: name of the app.
         where: what holds the state.
         what: what it holds.
-        option: that says how many it may hold.
-        limit: the annotation.
+        option: of ``@app:limits`` that says how many it may hold.
+        limit: what the app says.
         most: how many; None: any number.
         ttl_ms: how long one may be unused; None: for good.
     """
-    report = LimitReport(app, where, what, most or 0, f"{limit.annotation}({option} = '{most}')", _REMEDIES[option])
+    remedy = _REMEDIES[option]
+    if limit.annotation == "@limit":
+        option = option.rpartition(".")[2]
+    report = LimitReport(app, where, what, most or 0, f"{limit.annotation}({option} = '{most}')", remedy)
     return KeyLimit(most or 0, ttl_ms or 0, _POLICIES[limit.on_full], report)
 
 

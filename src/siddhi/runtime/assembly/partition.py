@@ -9,15 +9,18 @@ from siddhi._core.event import TypeCode
 from siddhi._core.executor import Executor
 from siddhi._core.executor_convert import make_convert
 from siddhi._core.junction import StreamJunction
+from siddhi._core.key_limit import KeyLimit
 from siddhi._core.partition import (
     BroadcastReceiver,
     PartitionKeys,
     PartitionReceiver,
+    PartitionUses,
     RangePartitionReceiver,
     ValuePartitionReceiver,
 )
 from siddhi.planner.nodes import PartitionPlan, RangeKeyPlan, ValueKeyPlan
 from siddhi.runtime.assembly.expressions import Cells
+from siddhi.runtime.assembly.limits import key_limit
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.types import type_code
 
@@ -34,6 +37,8 @@ class BuiltPartition:
         outer: junctions of the app by stream.
         inner: junctions of the partition's own streams.
         queries: built so far; their states are made per key.
+        limit: of the keys.
+        uses: in which order limited keys were used.
     """
 
     plan: PartitionPlan
@@ -42,6 +47,8 @@ class BuiltPartition:
     inner: dict[str, StreamJunction] = field(default_factory=dict)
     queries: list[BuiltQuery] = field(default_factory=list)
     keys: PartitionKeys = field(init=False)
+    limit: KeyLimit | None = field(init=False, default=None)
+    uses: PartitionUses | None = field(init=False, default=None)
     _receivers: dict[str, PartitionReceiver] = field(default_factory=dict)
     _key_type: int = field(init=False)
 
@@ -61,6 +68,10 @@ class BuiltPartition:
             0 if purge is None else purge.interval_ms,
             0 if purge is None else purge.idle_period_ms,
         )
+        if self.plan.limit is not None:
+            where, limit = f"partition '{self.plan.name}'", self.plan.limit
+            self.limit = key_limit(self.site.context.name, where, "keys", "partition.keys", limit, limit.keys, None)
+            self.uses = self.keys.set_limit(self.limit)
 
     def receiver(self, stream: str) -> PartitionReceiver:
         """What the entries of queries over a stream of the app subscribe to."""
@@ -82,15 +93,17 @@ class BuiltPartition:
         context = self.site.context
         builder = self.site.builder({0: Cells(self.outer[stream].layout)})
         if key is None:
-            return BroadcastReceiver(context, self.keys)
+            return BroadcastReceiver(context, self.keys, self.outer[stream])
         if isinstance(key, RangeKeyPlan):
             return RangePartitionReceiver(
                 context,
                 self.keys,
+                self.outer[stream],
                 tuple(label for label, _ in key.ranges),
                 builder.build_all([condition for _, condition in key.ranges]),
             )
-        return ValuePartitionReceiver(context, self.keys, self._as_key(builder.build(key.expression)))
+        expression = self._as_key(builder.build(key.expression))
+        return ValuePartitionReceiver(context, self.keys, self.outer[stream], expression)
 
     def _as_key(self, executor: Executor) -> Executor:
         return executor if executor.type == self._key_type else make_convert(executor, self._key_type)

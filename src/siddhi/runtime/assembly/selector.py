@@ -131,7 +131,7 @@ def build_projection(
     return Projection(site.context, output.pool, columns, source, output, pure)
 
 
-_LOOKED_AT = frozenset({"sum", "avg", "count"})
+_LOOKED_AT = frozenset({"sum", "avg", "count", "distinctCount", "unionSet"})
 """Aggregators whose value can be read without an event."""
 
 

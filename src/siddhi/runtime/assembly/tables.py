@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from siddhi._core.context import AppContext
@@ -18,6 +18,7 @@ from siddhi.planner.nodes import TablePlan
 from siddhi.planner.table_access import KeyLookup, plan_table_access
 from siddhi.planner.walk import has_aggregate
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.limits import key_limit
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.stores import StoreTable
 from siddhi.runtime.assembly.table_access import build_access
@@ -61,7 +62,11 @@ class Tables:
         for plan in self._plans.values():
             layout = layout_of(plan.attributes)
             if plan.store is None:
-                self._tables[plan.id] = Table(context, plan.id, pool_of(layout), layout, plan.primary_key, plan.indexes)
+                table = Table(context, plan.id, pool_of(layout), layout, plan.primary_key, plan.indexes)
+                if plan.limit is not None:
+                    where, rows = f"table '{plan.id}'", plan.limit.rows
+                    table.limit = key_limit(context.name, where, "rows", "table.rows", plan.limit, rows, None)
+                self._tables[plan.id] = table
             else:
                 assert make_store is not None
                 self.stores[plan.id] = make_store(plan, pool_of(layout), layout)
@@ -93,6 +98,10 @@ class Tables:
     def states(self) -> dict[str, TableState]:
         """What a snapshot saves, by table."""
         return {id_: TableState(table) for id_, table in self._tables.items()}
+
+    def in_memory(self) -> Mapping[str, Table]:
+        """The tables in memory, by id."""
+        return self._tables
 
     def keyed(self) -> list[Table]:
         """The tables in memory that have a primary key."""
