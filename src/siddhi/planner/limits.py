@@ -13,7 +13,7 @@ from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.problems import close_to, creation_error
 from siddhi.planner.walk import walk
 from siddhi.query_api.annotation import Annotation
-from siddhi.query_api.definition import Definition
+from siddhi.query_api.app import AnyDefinition
 from siddhi.query_api.query import Partition, ValueKey
 from siddhi.query_api.selection import OutputEventType
 from siddhi.query_api.span import Node
@@ -134,7 +134,7 @@ def table_limit(
     return RowLimitPlan(rows=rows, on_full=on_full)
 
 
-def refuse_limit(definition: Definition) -> None:
+def refuse_limit(definition: AnyDefinition) -> None:
     """Refuse ``@limit`` on a definition other than that of a table.
 
     Raises:
