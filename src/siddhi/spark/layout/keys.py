@@ -6,10 +6,11 @@ attributes that are plain copies (``carries``), so that a row stays in its shard
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from siddhi.planner.separability import Element, KeyExpression, KeyPart
+from siddhi.spark.layout.key_choices import KeyChoices
 
 __all__ = ["IslandKey", "island_key"]
 
@@ -39,7 +40,8 @@ class _Conflict(Exception):  # noqa: N818 - an answer, not an error
 
 
 def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandKey | None:
-    """The largest key by which all elements separate; None where there is none.
+    """The largest key by which all elements separate; None where there is none (or none is found, see
+    :data:`siddhi.spark.layout.key_choices.MOST_TRIES`).
 
     Args:
         elements: of the island.
@@ -51,8 +53,9 @@ def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandK
     if any(not element.keys for element in stateful):
         return None
     found: list[dict[str, KeyExpression | None]] = []
+    choices = KeyChoices(elements)
     for part in stateful[0].keys or ():
-        assignment = _assign(elements, stateful, {stateful[0].name: part})
+        assignment = _assign(elements, choices.those_with(stateful[0].name, part))
         if assignment is not None and assignment not in found:
             found.append(assignment)
     for number, first in enumerate(found):
@@ -80,20 +83,15 @@ def _labelled(keys: Mapping[str, KeyExpression | None]) -> bool:
 
 
 def _assign(
-    elements: Sequence[Element], stateful: Sequence[Element], chosen: dict[str, KeyPart]
+    elements: Sequence[Element], choices: Iterable[Mapping[str, KeyPart]]
 ) -> dict[str, KeyExpression | None] | None:
-    """Streams and what is their key if these parts are chosen; the open choices are tried in turn."""
-    open_ = next((element for element in stateful if element.name not in chosen), None)
-    if open_ is not None:
-        for part in open_.keys or ():
-            found = _assign(elements, stateful, {**chosen, open_.name: part})
-            if found is not None:
-                return found
-        return None
-    try:
-        return _Assignment(elements, chosen).keys()
-    except _Conflict:
-        return None
+    """Streams and what is their key by the first of these choices that holds."""
+    for chosen in choices:
+        try:
+            return _Assignment(elements, chosen).keys()
+        except _Conflict:
+            continue
+    return None
 
 
 class _Assignment:
