@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
-from siddhi.errors import SiddhiAppError
+from siddhi._core.snapshot import seal, unseal
+from siddhi.errors import CannotRestoreStateError, SiddhiAppError
 from tests.runtime.running import collect, running
 
 STREAM = "@app:playback define stream S (a string, v int);"
@@ -44,3 +47,15 @@ def test_one_share_leaves_the_error_at_a_tenth():
 def test_what_makes_no_sense_is_refused(window):
     with pytest.raises(SiddhiAppError):
         passed(window, "a", [])
+
+
+@pytest.mark.parametrize("most", [-1, 1, 2**31, 2**63 - 1])
+def test_a_snapshot_with_an_impossible_count_of_keys_is_refused(most):
+    with running("@app:playback define stream S (a string); from S#window.frequent(2) select a insert into O;") as app:
+        for key in "ab":
+            app.input_handler("S").send((key,), 1000)
+        payload = unseal(app.snapshot())
+        counts = struct.pack("<qqq", 2, 0, 2)  # most keys at a time, events, arrivals of keys
+        assert payload.count(counts) == 1
+        with pytest.raises(CannotRestoreStateError, match=f"a window that counted {most} keys"):
+            app.restore(seal(payload.replace(counts, struct.pack("<qqq", most, 0, 2))))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 import time
 
 from tests.fuzz.driver import run
 
-KINDS = ("grammar", "rows", "columns")
+KINDS = ("grammar", "rows", "columns", "snapshots", "times")
 
 
 def main() -> int:
@@ -20,6 +21,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="cases of each kind, instead of seconds")
     parser.add_argument("--seed", type=int, help="of the first case; without it another one each time")
     arguments = parser.parse_args()
+    if "PYTHONHASHSEED" not in os.environ:  # sets and hashes the same each time, too
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})
     kinds = arguments.kinds or KINDS
     for kind in kinds:
         if kind not in KINDS:

@@ -28,7 +28,7 @@ from siddhi._core.event import live_events
 
 __all__ = ["Finding", "Outcome", "run"]
 
-PATIENCE_S = 60.0
+PATIENCE_S = 20.0
 """A case that takes longer hangs; one takes some milliseconds."""
 MEMORY = 2 << 30
 """Bytes that a case may take beyond what its process has at first."""

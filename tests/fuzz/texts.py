@@ -36,7 +36,7 @@ def apps() -> tuple[str, ...]:
         found += [file.read_text(encoding="utf-8") for file in _files(folder, "*.siddhi")]
     for file in [*_files("docs", "*.md"), ROOT / "README.md"]:
         found += _BLOCK.findall(file.read_text(encoding="utf-8"))
-    return tuple(dict.fromkeys(text for text in found if not _OUTSIDE.search(text)))
+    return tuple(dict.fromkeys(text for text in found if tokens_of(text) and not _OUTSIDE.search(text)))
 
 
 def _files(folder: str, pattern: str) -> list[Path]:

@@ -276,7 +276,8 @@ cdef class QueueAggregator(Aggregator):
         self.destroy(slot)
         while size > 0 and (queue.items is NULL or queue.mask < size - 1):
             enlarge(queue, self.item_size)
-        memcpy(queue.items, items, size * self.item_size)
+        if size > 0:       # an empty queue may have no memory, and NULL is not for memcpy
+            memcpy(queue.items, items, size * self.item_size)
         queue.size = size
         return 0
 

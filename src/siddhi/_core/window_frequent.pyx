@@ -18,6 +18,9 @@ from siddhi._core.searchable cimport FoundC, found_add
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
 
+# A table of the next size could not count its buckets.
+cdef Py_ssize_t MOST_KEYS = (<Py_ssize_t> 3) << 29
+
 cdef struct CountedC:
     EventC* event                  # the latest of its key
     int64_t count
@@ -272,6 +275,8 @@ cdef class CountingWindow(Window):
                 state.counted[slot].delta = reader.get_i64()
                 state.counted[slot].order = reader.get_i64()
         state.most = reader.get_i64()
+        if not keys.size <= state.most <= MOST_KEYS:
+            raise ValueError(f"snapshot is damaged: a window that counted {state.most} keys")
         state.total = reader.get_i64()
         state.arrivals = reader.get_i64()
         return 0
