@@ -24,13 +24,70 @@ def test_time_and_length_both_bound_what_is_held():
         assert out == [(1000,), (1010,), (1020,)]
 
 
-def test_a_late_event_that_outlives_its_elders_leaves_when_it_is_due():
-    with running(f"{STREAM} from S#window.timeLength(100, 2) select v insert expired events into Out;") as runtime:
-        out = collect(runtime, "Out")
-        for time, value in ((1000, 1), (910, 2), (1001, 3)):
+QUERY = "@info(name='q') from S#window.timeLength(100, 2) select v insert all events into Out;"
+
+
+def called(*sent: tuple[int, int] | int) -> list[tuple[list[int], list[int]]]:
+    """What the query calls back with, current and expired: (time, value) is sent, a time alone moves the clock."""
+    calls: list[tuple[list[int], list[int]]] = []
+    with running(f"{STREAM} {QUERY}") as runtime:
+        runtime.add_query_callback(
+            "q", lambda _, *sides: calls.append(tuple([event["v"] for event in side or []] for side in sides))
+        )
+        for step in sent:
+            if isinstance(step, int):
+                runtime.advance_clock(step)
+            else:
+                runtime.input_handler("S").send(("A", step[1]), step[0])
+    return calls
+
+
+def test_an_event_in_time_leaves_by_its_timer_before_the_next_one_comes():
+    assert called((1000, 1), (1050, 2), (1100, 3)) == [([1], []), ([2], []), ([], [1]), ([3], [])]
+
+
+def test_a_late_event_leaves_in_the_chunk_of_the_event_that_finds_it_too_old():
+    calls = called((1000, 1), (910, 2), (1001, 3), (1020, 4))
+    assert calls == [([1], []), ([2], []), ([3], [1]), ([4], [2])]
+
+
+def test_the_timer_of_a_late_event_waits_for_those_before_it():
+    before = [([1], []), ([2], []), ([3], [1])]
+    assert called((1000, 1), (910, 2), (1001, 3), 1099) == before
+    assert called((1000, 1), (910, 2), (1001, 3), 1100) == [*before, ([], [2])]
+
+
+def test_a_late_event_leaves_by_the_timer_of_one_that_has_left():
+    # The timer of 1 has its turn at 1060, when 3, of 940, is too old; that of 2 had not.
+    calls = called((960, 1), (1000, 2), (940, 3), (990, 4), (1065, 5))
+    assert calls == [([1], []), ([2], []), ([3], [1]), ([4], [2]), ([], [3]), ([5], [])]
+
+
+def test_a_late_event_wakes_nobody():
+    # 1 is too old as it comes; 2 does not move the clock, so that no timer has its turn before it.
+    assert called(2000, (1500, 1), (1600, 2)) == [([1], []), ([2], [1])]
+    assert called(2000, (1500, 1), 2000) == [([1], []), ([], [1])]
+
+
+def test_a_restored_window_knows_the_timers_of_events_that_have_left():
+    app = f"{STREAM} {QUERY}"
+    sent = [(960, 1), (1000, 2), (940, 3), (990, 4)]
+    with running(app) as runtime:
+        for time, value in sent:
             runtime.input_handler("S").send(("A", value), time)
-        runtime.advance_clock(1010)
-        assert out == [(1,), (2,)]
+        state = runtime.snapshot()
+    with running(app) as runtime:
+        runtime.restore(state)
+        out = collect(runtime, "Out")
+        runtime.input_handler("S").send(("A", 5), 1065)
+    assert out == [(3,), (5,)]
+
+
+def test_more_timers_than_that_are_forgotten():
+    many = [(1000 + i // 10, i) for i in range(600)]
+    calls = called(*many, (1000, 600), (1001, 601), 1120)
+    assert calls[-1] == ([], [600, 601])
+    assert len(calls) == 603
 
 
 def test_delayed_events_are_stamped_with_the_clock():

@@ -50,7 +50,9 @@ def told_by_twin(twin: Twin, history: list[list[Item] | int], wanted: tuple[str,
 
     def move_to(time: int) -> None:
         nonlocal now
-        now = max(now, time)
+        if time < now:
+            return  # a late event: the clock stands still, and nobody is woken
+        now = time
         while twin.due is not None and twin.due <= now:
             calls.extend(calls_of(twin.wake(now), wanted))
 

@@ -13,9 +13,12 @@ __all__ = ["TWINS"]
 
 @dataclass
 class TimeLength(Twin):
+    """Each event orders a timer; they have their turns in the order in which they were ordered."""
+
     duration: int
     length: int
     held: list[Item] = field(default_factory=list)
+    timers: list[int] = field(default_factory=list)
 
     def leaving(self, now: int) -> Batch:
         out: Batch = []
@@ -29,13 +32,15 @@ class TimeLength(Twin):
             if len(self.held) == self.length:
                 out += expired([self.held.pop(0)], now)
             self.held.append(item)
+        self.timers.append(item.timestamp + self.duration)
         return [*out, *current([item])]
 
     @property
     def due(self) -> int | None:  # type: ignore[override]
-        return self.held[0].timestamp + self.duration if self.held else None
+        return self.timers[0] if self.timers else None
 
     def wake(self, now: int) -> list[Batch]:
+        self.timers.pop(0)
         return [self.leaving(now)]
 
 

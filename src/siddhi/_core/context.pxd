@@ -87,11 +87,12 @@ cdef class AppContext:
     cdef int report(self, object origin, object events) except -1   # handle the exception that is set
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:
-    """Playback: move the clock forward (never back) and fire what is due."""
-    if app.n_timers and (app.timers[0].when <= timestamp or app.timers[0].when <= app.frame.clock):
+    """Playback: move the clock forward (never back) and fire what is due. A time before it does neither."""
+    if timestamp < app.frame.clock:
+        return 0
+    if app.n_timers and app.timers[0].when <= timestamp:
         return app.advance_over(timestamp)
-    if timestamp > app.frame.clock:
-        app.frame.clock = timestamp
+    app.frame.clock = timestamp
     return 0
 
 cdef inline FrameC set_frame_aside(AppContext app) noexcept:

@@ -1,27 +1,71 @@
 """``timeLength(t, n)``: the last n events, each held for t milliseconds of the app's clock at the most."""
 
 cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.stdint cimport int64_t
 
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.queue cimport (
-    QueueC, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
 )
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window cimport Window, state_of
 
+cdef int64_t WITH_TIMERS = -(<int64_t> 1 << 63)   # in a snapshot: the timers follow
+cdef Py_ssize_t FEWEST_TIMERS = 256
+
 cdef struct TimeLengthStateC:
     QueueC held
+    # When the timers of the last events have their turns; those of events that left for the length come first.
+    int64_t* timers                # ring [mask + 1], NULL before the first event
+    Py_ssize_t mask
+    Py_ssize_t first
+    Py_ssize_t n_timers
     int64_t due                    # when the timer on its way is due, ms; 0: none
+
+
+cdef inline int64_t timer_at(const TimeLengthStateC* state, Py_ssize_t i) noexcept:
+    return state.timers[(state.first + i) & state.mask]
+
+
+cdef int add_timer(TimeLengthStateC* state, int64_t when) except -1:
+    cdef Py_ssize_t i, capacity
+    cdef int64_t* timers
+    if state.timers is NULL or state.n_timers > state.mask:
+        capacity = 4 if state.timers is NULL else 2 * (state.mask + 1)
+        timers = <int64_t*> PyMem_Malloc(capacity * sizeof(int64_t))
+        if timers is NULL:
+            raise MemoryError
+        for i in range(state.n_timers):
+            timers[i] = timer_at(state, i)
+        PyMem_Free(state.timers)
+        state.timers = timers
+        state.mask = capacity - 1
+        state.first = 0
+    state.timers[(state.first + state.n_timers) & state.mask] = when
+    state.n_timers += 1
+    return 0
+
+
+cdef void drop_timers(TimeLengthStateC* state, int64_t now) noexcept:
+    """Those that had their turn by now."""
+    while state.n_timers and timer_at(state, 0) <= now:
+        state.first = (state.first + 1) & state.mask
+        state.n_timers -= 1
 
 
 @cython.final
 @cython.no_gc_clear
 cdef class TimeLengthWindow(Window):
-    """On arrival what is too old expires, then the oldest event if n are still held, then the event passes.
+    """On arrival what is too old expires, then the oldest event if n are still held, then the event passes: one chunk.
+
+    Between arrivals timers do it, one for each event, in the order in which the events came, as in Siddhi: the timer of an
+    event that is older than the one before it waits for that one's. Whatever is too old when a timer has its turn goes,
+    from the oldest to the first that is young enough, so such a late event may go with the timer of an event that has left.
+    At least as many timers are remembered as the window has events, and 256.
 
     With a length of zero (or less) nothing is held and nothing expires.
 
@@ -48,15 +92,33 @@ cdef class TimeLengthWindow(Window):
             self.expire(queue_pop(&state.held), now)
         return 0
 
-    cdef int plan_expiry(self, TimeLengthStateC* state) except -1:
-        """Set the timer for the oldest event, unless one is on its way. It may be early, where its event left for the
-        length, but not late: behind that event an older one may have been held."""
+    cdef int hold(self, TimeLengthStateC* state, EventC* event, int64_t now) except -1:
+        cdef int64_t when = event.timestamp + self.duration
+        if state.due == 0 or state.due > now:
+            drop_timers(state, now)
+        if state.n_timers:
+            when = max(when, timer_at(state, state.n_timers - 1))
+        add_timer(state, when)
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        if state.n_timers > max(FEWEST_TIMERS, self.length, state.held.size):
+            state.first = (state.first + 1) & state.mask
+            state.n_timers -= 1
+        return 0
+
+    cdef int plan_expiry(self, TimeLengthStateC* state, int64_t now) except -1:
+        """Set the next timer that can find something too old, unless one is on its way. It may be early, where its event
+        left for the length."""
         cdef int64_t due
-        if state.held.size:
-            due = queue_first(&state.held).timestamp + self.duration
-            if state.due == 0 or due < state.due:
-                state.due = due
-                self.app.schedule(self, due, self.app.frame.partition)
+        if state.held.size == 0 or (state.due != 0 and state.due <= now):
+            return 0
+        due = timer_at(state, state.n_timers - state.held.size)
+        if due > queue_first(&state.held).timestamp + self.duration:
+            # Too old before its own timer has its turn.
+            due = timer_at(state, 0)
+        if state.due == 0 or due < state.due:
+            state.due = due
+            self.app.schedule(self, due, self.app.frame.partition)
         return 0
 
     cdef int admit(self, EventC* event) except -1:
@@ -67,9 +129,8 @@ cdef class TimeLengthWindow(Window):
             return 0
         if state.held.size >= self.length:
             self.expire(queue_pop(&state.held), now)
-        retain(self.pool, event)
-        queue_push(&state.held, event)
-        return self.plan_expiry(state)
+        self.hold(state, event, now)
+        return self.plan_expiry(state, now)
 
     cdef int process(self, EventC* event) except -1:
         self.admit(event)
@@ -81,31 +142,60 @@ cdef class TimeLengthWindow(Window):
 
     cdef int on_timer(self, int64_t when) except -1:
         cdef TimeLengthStateC* state
+        cdef int64_t now = now_ms(&self.app.frame)
         if self.app.frame.partition >= self.capacity:
             return 0
         state = <TimeLengthStateC*> state_of(self)
         if state is NULL or state.due != when:
             return 0  # of a key that was dropped, its slot perhaps used again
         state.due = 0
-        self.expire_due(state, now_ms(&self.app.frame))
-        self.plan_expiry(state)
+        self.expire_due(state, now)
+        drop_timers(state, now)
+        self.plan_expiry(state, now)
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:
         return 0 if found is NULL else queue_show(&(<TimeLengthStateC*> state).held, found)
 
-    cdef void close_state(self, void* state) noexcept:
-        queue_clear(&(<TimeLengthStateC*> state).held, self.pool)
+    cdef void close_state(self, void* address) noexcept:
+        cdef TimeLengthStateC* state = <TimeLengthStateC*> address
+        queue_clear(&state.held, self.pool)
+        PyMem_Free(state.timers)
+        state.timers = NULL
+        state.n_timers = 0
 
-    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
-        queue_write(&(<TimeLengthStateC*> state).held, writer, self.pool)
-        return writer.put_i64((<TimeLengthStateC*> state).due)
+    cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
+        cdef TimeLengthStateC* state = <TimeLengthStateC*> address
+        cdef Py_ssize_t i
+        queue_write(&state.held, writer, self.pool)
+        writer.put_i64(WITH_TIMERS)
+        writer.put_i64(state.n_timers)
+        for i in range(state.n_timers):
+            writer.put_i64(timer_at(state, i))
+        return writer.put_i64(state.due)
 
     cdef int read_state(self, void* address, SnapshotReader reader) except -1:
         cdef TimeLengthStateC* state = <TimeLengthStateC*> address
+        cdef Py_ssize_t i, n
+        cdef int64_t when
         queue_read(&state.held, reader, self.pool)
         state.due = reader.get_i64()
+        if state.due == WITH_TIMERS:
+            n = <Py_ssize_t> reader.get_i64()
+            if n < state.held.size:
+                raise ValueError("snapshot is damaged: a timeLength window of more events than timers")
+            for i in range(n):
+                when = reader.get_i64()
+                if i > 0 and when < timer_at(state, i - 1):
+                    raise ValueError("snapshot is damaged: the timers of a timeLength window are out of order")
+                add_timer(state, when)
+            state.due = reader.get_i64()
+        else:
+            # Written before timers were.
+            for i in range(state.held.size):
+                when = queue_at(&state.held, i).timestamp + self.duration
+                add_timer(state, when if i == 0 else max(when, timer_at(state, i - 1)))
         if state.due:
             # Early as it may be: it decides which key of a partition comes first.
             self.app.schedule(self, state.due, self.app.frame.partition)
-        return self.plan_expiry(state)
+        return self.plan_expiry(state, now_ms(&self.app.frame))
