@@ -79,6 +79,11 @@ Exit codes:
     help="Spark: parts that keys are spread over.",
 )
 @click.option(
+    "--tasks",
+    type=click.IntRange(min=1),
+    help="Spark: tasks that these parts are dealt to. [default: of a stream, the cores of its first start]",
+)
+@click.option(
     "--end-of-input",
     type=click.Choice(["hold", "flush"]),
     default="hold",
@@ -125,6 +130,7 @@ def run(
     binds: list[Bind],
     master: str,
     shards: int,
+    tasks: int | None,
     end_of_input: str,
     checkpoint: str | None,
     trigger: str,
@@ -142,6 +148,8 @@ def run(
             raise click.UsageError("--engine spark knows no --until, --no-playback and --on-bad-line")
         _refuse_options_of_the_other_kind(context, streaming=checkpoint is not None, finish=finish, explain=explain)
         _refuse_clashes(inputs, outputs)
+        if tasks is not None and tasks > shards:
+            raise click.UsageError(f"--tasks is at the most the number of --shards, {shards}")
         from .spark_run import SparkRun, run_on_spark
 
         wanted = SparkRun(
@@ -153,6 +161,7 @@ def run(
             emit_timestamp,
             master,
             shards,
+            tasks,
             end_of_input,
             checkpoint,
             trigger,
@@ -196,7 +205,7 @@ _OF_STREAMS = ("trigger", "finish", "evolve", "reopen", "late")
 
 
 def _refuse_options_of_spark(context: click.Context) -> None:
-    for name in ("binds", "master", "shards", "end_of_input", "checkpoint", *_OF_STREAMS, "strict", "explain"):
+    for name in ("binds", "master", "shards", "tasks", "end_of_input", "checkpoint", *_OF_STREAMS, "strict", "explain"):
         if _is_given(context, name):
             option = "bind" if name == "binds" else name.replace("_", "-")
             raise click.UsageError(f"--{option} goes with --engine spark")

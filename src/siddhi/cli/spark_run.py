@@ -49,6 +49,7 @@ class SparkRun:
     emit_timestamp: str | None
     master: str
     shards: int
+    tasks: int | None
     end_of_input: str
     checkpoint: str | None
     trigger: str
@@ -195,6 +196,7 @@ def _runtime(kind: type[SparkRuntime], text: str, spark: Any, wanted: SparkRun) 
                 text,
                 spark,
                 shards=wanted.shards,
+                tasks=wanted.tasks,
                 end_of_input=wanted.end_of_input,
                 late=wanted.late,
                 strict=wanted.strict,

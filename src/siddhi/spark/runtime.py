@@ -48,6 +48,9 @@ class SparkRuntime:
         spark: the session.
         shards: how many parts the keys of an island are spread over; parallelism up to that number is free, the number
             itself is fixed for the life of a checkpoint.
+        tasks: how many tasks of Spark the shards are dealt to, by a hash; at the most one per shard, and fixed for the life of
+            a checkpoint, too. None: of a stream as many as the session has cores at its first start, at the most one per
+            shard; of a batch as many as ``spark.sql.shuffle.partitions`` says.
         exact_floats: whether sums of floating-point numbers go to the engine, which adds in the order of events.
         prefer: ``'native'``, or ``'engine'`` to run nothing by Catalyst.
         end_of_input: ``'hold'`` ends the clock at the last event, as an embedded engine shows after its last send;
@@ -63,7 +66,7 @@ class SparkRuntime:
     Raises:
         SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
         ValueError: an option has no such value.
-        TypeError: shards is no whole number, or app no text.
+        TypeError: shards or tasks is no whole number, or app no text.
         SparkSetupError: the session has been stopped.
     """
 
@@ -73,6 +76,7 @@ class SparkRuntime:
         spark: SparkSession,
         *,
         shards: int = 64,
+        tasks: int | None = None,
         exact_floats: bool = False,
         prefer: str = "native",
         end_of_input: str = "hold",
@@ -84,7 +88,13 @@ class SparkRuntime:
             raise TypeError(f"app is the text of an app, not {app!r}")
         require_running(spark)
         check_options(
-            spark, shards=shards, prefer=prefer, end_of_input=end_of_input, late=late, max_clock_skew=max_clock_skew
+            spark,
+            shards=shards,
+            tasks=tasks,
+            prefer=prefer,
+            end_of_input=end_of_input,
+            late=late,
+            max_clock_skew=max_clock_skew,
         )
         self._spark = spark
         self._late = late
@@ -94,7 +104,7 @@ class SparkRuntime:
         self._foreign = foreign_of(model)
         self._model = model
         self._plan = plan(without_connectors(model))
-        self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush")
+        self._settings = Settings(shards, exact_floats, prefer, end_of_input == "flush", tasks)
         self._strict = strict
         self._layouts: dict[tuple[bool, frozenset[str]], Layout] = {}
         self._streams = BoundStreams(spark, model, self._plan, self._connectors, self._foreign)
@@ -415,15 +425,16 @@ class SparkRuntime:
         self._starter().punctuate(where, stream, clock)
 
     def migrate(self, old: str, new: str, *, partitions: int | None = None) -> None:
-        """Make a checkpoint with the shards of this runtime out of one that has fewer; the old one stays as it is.
+        """Make a checkpoint with the shards and tasks of this runtime out of one that has others; the old one stays as it is.
 
-        Each shard is split, so the new number is a multiple of the old one. The stream must stand still, with its last batch
+        Each shard is split, so the new number is the old one or a multiple of it. The stream must stand still, with its last batch
         committed, as after ``trigger={"availableNow": True}``. State passes through this process, shard by shard.
 
         Args:
             old: the checkpoint of this app.
             new: a folder that is empty or not there.
-            partitions: how many tasks take the shards; None: as many as the session has cores, at most one per shard.
+            partitions: how many tasks take the shards; None: ``tasks`` of this runtime, or else as many as the session has
+                cores, at the most one per shard.
 
         Raises:
             ValueError: the number of shards is no multiple.
@@ -433,7 +444,13 @@ class SparkRuntime:
         require_jvm(self._spark, "migrate")
         settings = self._settings
         migrate(
-            self._spark, self._plan, old, new, shards=settings.shards, partitions=partitions, prefer=settings.prefer
+            self._spark,
+            self._plan,
+            old,
+            new,
+            shards=settings.shards,
+            partitions=settings.tasks if partitions is None else partitions,
+            prefer=settings.prefer,
         )
 
     def state(self, checkpoint: str, *, batch: int | None = None) -> CheckpointState:

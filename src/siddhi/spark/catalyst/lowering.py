@@ -35,6 +35,7 @@ class Settings:
     exact_floats: bool = False
     prefer: str = "native"
     flush: bool = False
+    tasks: int | None = None
 
 
 class BatchLowering:
@@ -235,6 +236,8 @@ class BatchLowering:
         return F.shiftleft(F.col("shard").cast("bigint"), bits) + time
 
     def _partitions(self, rows: DataFrame) -> int:
+        if self._settings.tasks is not None:
+            return self._settings.tasks
         conf = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"
         return min(self._settings.shards, int(conf))
 

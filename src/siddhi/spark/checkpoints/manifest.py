@@ -101,7 +101,7 @@ _MUST_AGREE = {
     "sources": "the streams read are",
     "bindings": "the bindings (time, watermark, sequence) are",
     "shards": "shards is",
-    "partitions": "spark.sql.shuffle.partitions of the checkpoint is",
+    "partitions": "tasks is",
     "late": "late is",
 }
 
@@ -231,7 +231,8 @@ def _what_fits(before: Manifest, fit: Fit) -> str:
 
 
 def _way_out(before: Manifest, now: Manifest) -> str:
-    return " or the state that migrate() puts there" if before.shards != now.shards else ""
+    other = before.shards != now.shards or before.partitions != now.partitions
+    return " or the state that migrate() puts there" if other else ""
 
 
 def write_manifest(spark: SparkSession, checkpoint: str, manifest: Manifest) -> None:

@@ -85,9 +85,8 @@ class Starter:
             if file_sinks(sink):
                 require_no_batch(stream, self.plan.streams[late_stream(stream, self.late) or stream].attributes)
         written = _folders(sinks)
-        parallel = self.spark.sparkContext.defaultParallelism
         before = read_manifest(self.spark, checkpoint)
-        partitions = min(parallel, self.settings.shards) if before is None else before.partitions
+        partitions = self._tasks(before)
         asked = self._manifest(checkpoint, streaming_plan, partitions)
         manifest, places = agreed(checkpoint, before, asked, evolve=evolve)
         slots = [manifest.slots[place] for place in places]
@@ -138,6 +137,15 @@ class Starter:
         if idle is not None:
             self._watch(query, checkpoint, *idle)
         return query
+
+    def _tasks(self, before: Manifest | None) -> int:
+        """How many tasks take the shards: as asked for, as they are, or as the cores are at the first start."""
+        if self.settings.tasks is not None:
+            return self.settings.tasks
+        if before is not None:
+            return before.partitions
+        cores: int = self.spark.sparkContext.defaultParallelism
+        return min(cores, self.settings.shards)
 
     def _times(self, checkpoint: str) -> LastTimes:
         """The last event times; of one stream that was begun before they were kept, what can be known of them."""
