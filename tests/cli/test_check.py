@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
+
 from tests.cli.conftest import Command
 
 GOOD = "define stream S (price double); from S[price > 1.0] select price insert into O;"
@@ -42,6 +44,33 @@ def test_findings_as_json(command: Command, write: Callable[[str, str], None]) -
     assert "price" in bad["hint"]
     assert not syntax["ok"]
     assert syntax["code"].startswith("E1")
+
+
+WARNED = "@asinc define stream S (v int);\n@sink(type='log', prefx='x') define stream O (v int);\nfrom S select v insert into O;"
+
+
+def test_what_has_no_effect_is_a_warning_with_its_place(
+    command: Command, write: Callable[[str, str], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    write("app.siddhi", WARNED)
+    result = command("check", "app.siddhi")
+    assert (result.exit_code, result.stdout) == (0, "app.siddhi: OK, 2 warnings\n")
+    assert result.stderr.splitlines() == [
+        "app.siddhi: warning: @asinc is unknown and ignored (line 1, column 0): did you mean '@async'?",
+        "app.siddhi: warning: sink 'log' knows no option 'prefx' (line 2, column 18): did you mean 'prefix'?",
+    ]
+    assert caplog.messages == []  # they are said once
+    assert command("check", "--strict", "app.siddhi").exit_code == 1
+    write("good.siddhi", GOOD)
+    assert command("check", "--strict", "good.siddhi").exit_code == 0
+    (found,) = json.loads(command("check", "--json", "app.siddhi").stdout)
+    assert found["ok"]
+    assert found["warnings"][1] == {
+        "message": "sink 'log' knows no option 'prefx'",
+        "line": 2,
+        "column": 18,
+        "hint": "did you mean 'prefix'?",
+    }
 
 
 def test_an_app_from_standard_input(command: Command) -> None:

@@ -146,7 +146,12 @@ def test_what_is_wrong_is_refused_with_its_place(annotation, code, message, hint
 def test_an_unknown_option_is_told_of_but_given_to_the_sink():
     found = planned(f"@sink(type='log', prefx='a') {STREAM}")
     assert [option.name for option in found.streams["S"].sinks[0].options] == ["prefx"]
-    assert found.warnings == ("sink 'log' knows no option 'prefx': did you mean 'prefix'?",)
+    assert found.warnings == ("sink 'log' knows no option 'prefx' (line 1, column 18): did you mean 'prefix'?",)
+
+
+def test_options_of_a_built_in_mapper_that_has_none_are_told_of():
+    (warning,) = planned(f"@sink(type='log', @map(type='passThrough', json='a')) {STREAM}").warnings
+    assert warning == "sink mapper 'passThrough' knows no option 'json' (line 1, column 43): it has no options"
 
 
 def test_users_sinks_are_found_where_they_are_registered():

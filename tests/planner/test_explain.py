@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,11 @@ APPS = sorted((Path(__file__).parents[1] / "golden" / "plan").glob("*.siddhi"))
 @pytest.mark.parametrize("path", APPS, ids=lambda path: path.stem)
 def test_an_app_printed_and_read_again_has_the_same_plan(path: Path) -> None:
     app = parse(path.read_text(encoding="utf-8"))
-    assert explain(plan(parse(to_siddhiql(app)))) == explain(plan(app))
+    assert without_places(explain(plan(parse(to_siddhiql(app))))) == without_places(explain(plan(app)))
+
+
+def without_places(text: str) -> str:
+    return re.sub(r" \(line \d+, column \d+\)", "", text)
 
 
 def test_a_random_name_is_not_shown() -> None:

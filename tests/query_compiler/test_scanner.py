@@ -19,7 +19,7 @@ from siddhi.query_api import (
     Variable,
     WindowHandler,
 )
-from siddhi.query_compiler import parse, parse_expression, parse_query, to_siddhiql
+from siddhi.query_compiler import parse, parse_expression, parse_on_demand_query, parse_query, to_siddhiql
 from siddhi.query_compiler.shapes import shape_at
 from siddhi.query_compiler.words import KEYWORDS
 from siddhi.types import AttributeType
@@ -168,8 +168,39 @@ def test_numbers_end_where_they_must(text, first):
 
 
 def test_white_space_and_comments_stand_between_any_two_tokens():
-    text = "from/*a*/S--b\n\v\t[v/* / * */>1]\r\nselect a insert into O -- end\n/* never closed"
+    text = "from/*a*/S--b\n\v\t[v/* / * */>1]\r\nselect a insert into O -- end\n/* closed */"
     assert parse_query(text) == parse_query("from S[v > 1] select a insert into O")
+
+
+STREAM = "define stream S (v int);"
+
+
+@pytest.mark.parametrize(
+    ("compile_text", "text", "line", "column"),
+    [
+        (parse_query, "from S select v insert into O; /*", 1, 31),
+        (parse_query, "from S /* of the\nmarket\nselect v insert into O", 1, 7),
+        (parse_query, "from S\n  /*/ select v insert into O", 2, 2),
+        (parse_query, "/* a /* b */ from S /* select v insert into O", 1, 20),
+        (parse_query, "from S select '/*' as x insert into O /* '", 1, 38),
+        (parse_on_demand_query, "from T select v /* limit 1", 1, 16),
+        (parse_expression, "1 /*", 1, 2),
+        (parse, f"/* {STREAM}", 1, 0),
+        (parse, f"{STREAM}\n/* the query\nfrom S select v insert into O;", 2, 0),
+        (parse, f"{STREAM} from S /* select v insert into O;", 1, 32),
+    ],
+)
+def test_a_comment_that_is_never_closed_is_an_error_with_its_place(compile_text, text, line, column):
+    with pytest.raises(SiddhiParserError, match="this comment is never closed") as caught:
+        compile_text(text)
+    assert (caught.value.code, caught.value.line, caught.value.column) == ("E101", line, column)
+
+
+def test_behind_the_queries_of_an_app_an_open_comment_is_noted():
+    queries = f"{STREAM} from S select v insert into O;"
+    app = parse(f"{queries}\n /* from S select z insert into P;")
+    assert app == parse(queries)
+    assert (app.open_comment.line, app.open_comment.column) == (2, 1)
 
 
 def test_a_double_minus_starts_a_comment():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ from siddhi.errors import (
 )
 from siddhi.io import InMemoryBroker
 from siddhi.persistence import InMemoryPersistenceStore
-from siddhi.query_compiler import parse
+from siddhi.query_compiler import parse, parse_on_demand_query, parse_query
 from tests.runtime.running import TRADES, collect
 
 APP = f"@app:name('A') {TRADES} from Trades select symbol insert into Out;"
@@ -42,20 +43,75 @@ def test_an_app_without_a_name_gets_one_of_its_own():
     assert manager.runtimes == (first, second)
 
 
-def test_a_second_app_of_a_name_replaces_the_first_which_goes_on():
+@pytest.mark.parametrize("create", ["create_siddhi_app_runtime", "create_sandbox_siddhi_app_runtime"])
+def test_a_second_app_of_the_name_of_a_running_one_is_refused(create):
+    manager = SiddhiManager()
+    with manager.create_siddhi_app_runtime(APP) as first:
+        rows = collect(first, "Out")
+        for app in (APP, parse(APP)):
+            with pytest.raises(SiddhiAppCreationError, match=r"an app called 'A' is running") as caught:
+                getattr(manager, create)(app)
+            assert (caught.value.code, caught.value.line, caught.value.column) == ("E208", 1, 0)
+            assert "replace=True" in caught.value.hint
+        assert manager.runtimes == (first,)
+        first.input_handler("Trades").send(("IBM", 1.0, 1))
+        assert rows == [("IBM",)]
+        manager.validate_siddhi_app(APP)  # the running one stays what the name means
+        assert manager.runtime("A") is first
+    assert getattr(manager, create)(APP).name == "A"
+
+
+def test_a_running_app_makes_room_for_one_that_replaces_it():
     manager = SiddhiManager()
     first = manager.create_siddhi_app_runtime(APP)
-    rows = collect(first, "Out")
     first.start()
-    second = manager.create_siddhi_app_runtime(APP)
-    assert manager.runtime("A") is second
-    first.input_handler("Trades").send(("IBM", 1.0, 1))
-    assert rows == [("IBM",)]
-    first.shutdown()
-    assert manager.runtime("A") is second
+    with pytest.raises(SiddhiParserError):
+        manager.create_siddhi_app_runtime("@app:name('A') define strem S (v int);", replace=True)
+    assert first.is_running
+    second = manager.create_siddhi_app_runtime(APP, replace=True)
+    assert not first.is_running
+    assert manager.runtimes == (second,)
+    second.start()
     manager.shutdown()
-    assert not second.is_running
     assert manager.runtimes == ()
+
+
+def test_of_two_apps_of_a_name_one_runs_at_a_time():
+    manager = SiddhiManager()
+    first, second = (manager.create_siddhi_app_runtime(APP) for _ in range(2))
+    assert manager.runtimes == (second,)
+    with first:
+        assert manager.runtime("A") is first
+        with pytest.raises(SiddhiAppCreationError, match="an app called 'A' is running"):
+            second.start()
+        assert not second.is_running
+    with second:
+        assert manager.runtime("A") is second
+        with pytest.raises(SiddhiAppCreationError, match="an app called 'A' is running"):
+            first.start()
+        assert manager.runtime("A") is second
+    with first:
+        assert manager.runtimes == (first,)
+
+
+@pytest.mark.parametrize(
+    ("app", "hint"), [(None, ""), (Path("app.siddhi"), "read_text"), (TRADES.encode(), "decode"), (7, "")]
+)
+@pytest.mark.parametrize(
+    "take",
+    [
+        siddhi.run,
+        SiddhiManager().create_siddhi_app_runtime,
+        SiddhiManager().create_sandbox_siddhi_app_runtime,
+        SiddhiManager().validate_siddhi_app,
+        parse,
+        parse_query,
+        parse_on_demand_query,
+    ],
+)
+def test_what_is_no_text_is_refused_with_a_hint(take, app, hint):
+    with pytest.raises(TypeError, match=rf"SiddhiQL is text, a str, not {type(app).__name__}.*{hint}"):
+        take(app)
 
 
 def test_an_app_that_starts_again_is_known_again():
@@ -216,4 +272,6 @@ def test_a_runtime_tells_its_definitions_and_warnings():
     runtime = SiddhiManager().create_siddhi_app_runtime(app)
     assert list(runtime.window_definitions) == ["W"]
     assert list(runtime.aggregation_definitions) == ["G"]
-    assert runtime.warnings == ("sink 'log' knows no option 'prefx': did you mean 'prefix'?",)
+    (warning,) = runtime.warnings
+    assert warning == "sink 'log' knows no option 'prefx' (line 1, column 18): did you mean 'prefix'?"
+    assert (warning.span.line, warning.span.column, warning.hint) == (1, 18, "did you mean 'prefix'?")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from siddhi import SiddhiManager
 from siddhi.errors import SiddhiAppError, SiddhiError
+from siddhi.planner.app_warning import AppWarning
 
 from .app_text import read_app, shown_name
 from .failures import AppRefused
@@ -17,50 +22,87 @@ from .failures import AppRefused
 @click.command()
 @click.argument("apps", nargs=-1, required=True, metavar="APP...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array with an object per app.")
+@click.option("--strict", is_flag=True, help="Exit with 1 also where there are warnings.")
 @click.pass_context
-def check(context: click.Context, apps: tuple[str, ...], as_json: bool) -> None:
+def check(context: click.Context, apps: tuple[str, ...], as_json: bool, strict: bool) -> None:
     """Check that each APP (a file, or - for standard input) is one the engine runs.
 
-    Nothing is started and no event flows. Exit code 0 if all are well, 1 if one is refused.
+    Nothing is started and no event flows. What has no effect, such as a misspelt annotation or option, is a warning.
+    Exit code 0 if all are well, 1 if one is refused.
     """
     if apps.count("-") > 1:
         raise click.UsageError("standard input can only be read once")
-    manager = SiddhiManager()
-    try:
-        findings = [(app, _refusal(manager, read_app(app))) for app in apps]
-    finally:
-        manager.shutdown()
+    findings = [_check(app, read_app(app)) for app in apps]
     if as_json:
-        click.echo(json.dumps([_as_data(app, error) for app, error in findings], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([finding.as_data() for finding in findings], indent=2, ensure_ascii=False))
     else:
-        for app, error in findings:
-            if error is None:
-                click.echo(f"{shown_name(app)}: OK")
-            else:
-                click.echo(f"{shown_name(app)}: {error}", err=True)
-    if any(error for _, error in findings):
+        for finding in findings:
+            finding.show()
+    if any(finding.error or (strict and finding.warnings) for finding in findings):
         context.exit(AppRefused.exit_code)
 
 
-def _refusal(manager: SiddhiManager, text: str) -> SiddhiError | None:
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What there is to say of one app."""
+
+    name: str
+    error: SiddhiError | None
+    warnings: tuple[AppWarning, ...]
+
+    def show(self) -> None:
+        """The refusal and the warnings to standard error, else that all is well."""
+        for warning in self.warnings:
+            click.echo(f"{self.name}: warning: {warning}", err=True)
+        if self.error is not None:
+            click.echo(f"{self.name}: {self.error}", err=True)
+        else:
+            count = len(self.warnings)
+            click.echo(f"{self.name}: OK" + (f", {count} warning{'' if count == 1 else 's'}" if count else ""))
+
+    def as_data(self) -> dict[str, Any]:
+        """As JSON; line is 1-based, column 0-based, as in the errors."""
+        found: dict[str, Any] = {"app": self.name, "ok": self.error is None}
+        error = self.error
+        if isinstance(error, SiddhiAppError):
+            found |= {
+                "code": error.code,
+                "message": error.message,
+                "line": error.line,
+                "column": error.column,
+                "hint": error.hint,
+            }
+        elif error is not None:
+            found["message"] = str(error)
+        if self.warnings:
+            found["warnings"] = [
+                {
+                    "message": warning.message,
+                    "line": None if warning.span is None else warning.span.line,
+                    "column": None if warning.span is None else warning.span.column,
+                    "hint": warning.hint,
+                }
+                for warning in self.warnings
+            ]
+        return found
+
+
+def _check(app: str, text: str) -> _Finding:
+    with SiddhiManager() as manager, _quiet():
+        try:
+            runtime = manager.create_siddhi_app_runtime(text)  # and never starts it: a trigger at 'start' would fire
+        except SiddhiError as error:
+            return _Finding(shown_name(app), error, ())
+        return _Finding(shown_name(app), None, runtime.warnings)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the engine from logging the warnings, which are shown as findings."""
+    logger = logging.getLogger("siddhi")
+    before = logger.disabled
+    logger.disabled = True
     try:
-        manager.create_siddhi_app_runtime(text)  # and never starts it: a trigger at 'start' would fire
-    except SiddhiError as error:
-        return error
-    return None
-
-
-def _as_data(app: str, error: SiddhiError | None) -> dict[str, Any]:
-    """One app's finding; line is 1-based, column 0-based, as in the errors."""
-    found: dict[str, Any] = {"app": shown_name(app), "ok": error is None}
-    if isinstance(error, SiddhiAppError):
-        found |= {
-            "code": error.code,
-            "message": error.message,
-            "line": error.line,
-            "column": error.column,
-            "hint": error.hint,
-        }
-    elif error is not None:
-        found["message"] = str(error)
-    return found
+        yield
+    finally:
+        logger.disabled = before

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry, shared_registry
+from siddhi.planner.advice import advice
 from siddhi.planner.aggregations_zone import app_zone
 from siddhi.planner.annotations import only
 from siddhi.planner.app_annotations import plan_app_annotations
+from siddhi.planner.app_warning import AppWarning
 from siddhi.planner.batches import plan_batches
 from siddhi.planner.catalog import Catalog, Configuration
 from siddhi.planner.definitions import plan_definitions
@@ -100,7 +102,7 @@ def _plan(
         functions=catalog.functions,
         executions=tuple(executions),
         batches=plan_batches(catalog, executions, settings.playback is not None),
-        warnings=tuple(catalog.warnings),
+        warnings=tuple(sorted([*advice(app), *catalog.warnings], key=AppWarning.order)),
         policy=policy,
     )
 

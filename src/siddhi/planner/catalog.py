@@ -10,6 +10,7 @@ from siddhi.errors import SiddhiAppError
 from siddhi.extension.connectors import ConnectorMetadata
 from siddhi.extension.metadata import ExtensionMetadata
 from siddhi.extension.registry import Registry
+from siddhi.planner.app_warning import AppWarning
 from siddhi.planner.limits_plan import AppLimits
 from siddhi.planner.nodes import (
     NamedWindowPlan,
@@ -89,7 +90,7 @@ class Catalog:
         """Limits of keys, values and rows where an element does not say its own."""
         self.time_zone: str | None = None
         """Where the buckets of aggregations begin, if the app says so; otherwise the system does."""
-        self.warnings: list[str] = []
+        self.warnings: list[AppWarning] = []
         """What the app uses although it should not."""
         self._anonymous = 0
 
@@ -105,9 +106,9 @@ class Catalog:
     def note_use(self, metadata: ExtensionMetadata) -> None:
         """Remember a warning where an extension is deprecated."""
         if metadata.deprecated is not None:
-            self.note(f"{metadata.title} '{metadata.full_name}' is deprecated: {metadata.deprecated}")
+            self.note(AppWarning(f"{metadata.title} '{metadata.full_name}' is deprecated", hint=metadata.deprecated))
 
-    def note(self, warning: str) -> None:
+    def note(self, warning: AppWarning) -> None:
         """Remember a warning, once."""
         if warning not in self.warnings:
             self.warnings.append(warning)

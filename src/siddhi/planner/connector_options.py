@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from siddhi.extension.connectors import ConnectorMetadata
+from siddhi.planner.app_warning import AppWarning
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.connectors_plan import OptionPlan, TemplatePlan
 from siddhi.planner.problems import close_to, creation_error, unknown_extension
@@ -66,8 +67,8 @@ def options_of(
         if name.lower() in found:
             raise creation_error("E315", f"{what} has the option '{name}' twice", place)
         known = metadata.option(name)
-        if known is None and metadata.options:
-            catalog.note(f"{what} knows no option '{name}'{_close(name, metadata)}")
+        if known is None and (metadata.options or metadata.native is not None):
+            catalog.note(AppWarning(f"{what} knows no option '{name}'", place, _hint(name, metadata)))
         template = TemplatePlan((element.value,))
         if attributes and known is not None and known.dynamic:
             template = plan_template(element.value, attributes, place)
@@ -84,9 +85,9 @@ def options_of(
     return tuple(found.values())
 
 
-def _close(name: str, metadata: ConnectorMetadata) -> str:
-    hint = close_to(name, [option.name for option in metadata.options])
-    return f": {hint}" if hint else ""
+def _hint(name: str, metadata: ConnectorMetadata) -> str:
+    names = [option.name for option in metadata.options]
+    return close_to(name, names) or (f"it has {', '.join(names)}" if names else "it has no options")
 
 
 def require_options(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi.planner.app_warning import AppWarning
 from siddhi.planner.connectors_plan import SinkPlan, SourcePlan, StorePlan
 from siddhi.planner.expressions import Attr, TypedExpression
 from siddhi.planner.limits_plan import KeyLimitPlan, RowLimitPlan
@@ -333,5 +334,5 @@ class Plan:
     functions: dict[str, FunctionDefinition] = field(default_factory=dict)
     executions: tuple[QueryPlan | PartitionPlan, ...] = ()
     batches: tuple[BatchPlan, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[AppWarning, ...] = field(default=(), compare=False)
     policy: SandboxPolicy | None = None

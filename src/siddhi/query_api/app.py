@@ -14,7 +14,7 @@ from siddhi.query_api.definition import (
     WindowDefinition,
 )
 from siddhi.query_api.query import Partition, Query
-from siddhi.query_api.span import Node
+from siddhi.query_api.span import Node, Span
 
 __all__ = ["AnyDefinition", "SiddhiApp"]
 
@@ -32,13 +32,15 @@ AnyDefinition = (
 class SiddhiApp(Node):
     """App annotations (without their ``app:`` prefix), definitions and queries/partitions, each in text order.
 
-    ``source`` is the text the app was compiled from (after ``${variables}``), used to show the place of an error.
+    ``source`` is the text the app was compiled from (after ``${variables}``), used to show the place of an error;
+    ``open_comment`` is where a comment begins that is never closed, and hides the rest of that text.
     """
 
     annotations: tuple[Annotation, ...] = ()
     definitions: tuple[AnyDefinition, ...] = ()
     executions: tuple[Query | Partition, ...] = ()
     source: str | None = field(default=None, compare=False, repr=False)
+    open_comment: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str | None:

@@ -37,7 +37,6 @@ from siddhi.query_api import (
 from siddhi.query_compiler.build_inputs import SourceName
 from siddhi.query_compiler.build_queries import QueryBuilder
 from siddhi.query_compiler.checks import check_names
-from siddhi.query_compiler.hints import unclosed_comment
 from siddhi.query_compiler.source import Source
 from siddhi.query_compiler.time_units import DURATIONS, WORDS
 from siddhi.query_compiler.words import KEYWORDS
@@ -80,10 +79,12 @@ class Builder(QueryBuilder):
                 raise self.error("definitions stand before all queries", code="E104", hint=hint, span=statement.span)
             else:
                 definitions.append(statement)
+        comment = self.source.open_comment
+        if comment is not None and not executions:
+            raise self.source.unclosed_comment()
         if not definitions:
             span = executions[0].span if executions else self.source.span(0, 0)
-            example = "an app starts with at least one definition: define stream S (price double);"
-            hint = unclosed_comment(self.source) or example
+            hint = "an app starts with at least one definition: define stream S (price double);"
             message = "nothing is defined that this could read" if executions else "the app is empty"
             raise self.error(message, code="E104", hint=hint, span=span)
         app = SiddhiApp(
@@ -91,6 +92,7 @@ class Builder(QueryBuilder):
             definitions=tuple(definitions),
             executions=tuple(executions),
             source=self.source.text,
+            open_comment=None if comment is None else self.source.span(comment, comment + 2),
             span=self.here,
         )
         return check_names(app)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
     from siddhi.errors import SiddhiParserError
     from siddhi.query_compiler.source import Source
 
-__all__ = ["syntax_error", "unclosed_comment"]
+__all__ = ["syntax_error"]
 
-_GAPS = re.compile(r"[ \t\r\n\v]+|--[^\r\n]*|/\*(?s:.*?)(?:\*/|\Z)")
 NUMBERS = frozenset({"INT", "LONG", "FLOAT", "DOUBLE"})
 OPERAND = NUMBERS | {"ID", "STRING", "BOOL", "NOT", "LPAR", "HASH", "BANG", "PLUS", "MINUS"}
 OPERATORS = frozenset(
@@ -98,24 +96,10 @@ def syntax_error(source: Source, tables: Tables, start: int, kind: str, begin: i
     expected = frozenset(name for name in tables.actions[states[-1]] if _shift(tables, list(states), name))
     wanted = _wanted(expected, tables)
     message = "the text ends too soon" if kind == END else f"unexpected '{source.text[begin:end]}'"
-    hint = unclosed_comment(source) or _hint(source.text, begin, expected, tables)
+    hint = _hint(source.text, begin, expected, tables)
     if kind == END:  # behind the last thing that is there, not in the empty line at the end
         begin = end = len(source.text.rstrip())
     return source.error(message + (f", expected {wanted}" if wanted else ""), begin, end, hint=hint)
-
-
-def unclosed_comment(source: Source) -> str | None:
-    """The hint that a comment is never closed, if one is: what looks like text behind it is none."""
-    shape, end = "", 0
-    while shape != "end":
-        before = end
-        shape, _, begin, end = shape_at(source.text, before)
-        if shape == "end":
-            for gap in _GAPS.finditer(source.text, before, begin):
-                if gap[0].startswith("/*") and (len(gap[0]) < 4 or not gap[0].endswith("*/")):
-                    line = source.span(gap.start(), gap.end()).line
-                    return f"the comment that begins in line {line} is never closed with */"
-    return None
 
 
 def _states_before(source: Source, tables: Tables, start: int, begin: int) -> list[int]:

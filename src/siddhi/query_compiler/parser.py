@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,8 +37,9 @@ def parse(text: str, variables: Mapping[str, str] | None = None, *, environment:
     Raises:
         SiddhiParserError: the text is not SiddhiQL; only the first mistake is reported.
         SiddhiAppValidationError: names that must differ do not (and its subclasses).
+        TypeError: it is no text, here as in the other functions.
     """
-    return cast("SiddhiApp", _run("app", substitute(text, variables, environment)))
+    return cast("SiddhiApp", _run("app", substitute(_required_text(text), variables, environment)))
 
 
 def parse_on_demand_query(text: str) -> OnDemandQuery:
@@ -83,13 +85,27 @@ def _tables() -> tuple[Tables, tuple[Callable[..., Any] | None, ...]]:
     return tables, tuple(None if rule.action is None else getattr(Builder, rule.action) for rule in tables.rules)
 
 
+def _required_text(text: object) -> str:
+    if isinstance(text, str):
+        return text
+    hint = ""
+    if isinstance(text, os.PathLike):
+        hint = "; read the file: path.read_text(encoding='utf-8')"
+    elif isinstance(text, (bytes, bytearray)):
+        hint = "; decode it: text.decode('utf-8')"
+    raise TypeError(f"SiddhiQL is text, a str, not {type(text).__name__}{hint}")
+
+
 def _run(start: str, text: str) -> object:
     tables, methods = _tables()
-    source = Source(text)
+    source = Source(_required_text(text))
     scanner = Scanner(source, tables.keywords, tables.punctuation)
     builder = Builder(source)
     try:
-        return _reduce(tables, methods, tables.starts[start], scanner, builder)
+        built = _reduce(tables, methods, tables.starts[start], scanner, builder)
+        if source.open_comment is not None and start != "app":
+            raise source.unclosed_comment()
+        return built
     except SiddhiAppError as error:
         raise error.located(source=text, app=builder.app_name) from None
 

@@ -70,6 +70,12 @@ class Scanner:
                 raise self.source.error("this '{' is never closed", begin, begin + 1, code="E101")
             self._position = closed
             return "SCRIPT", self._text[begin + 1 : closed - 1], begin, closed
+        if group == "comment":
+            # As in Siddhi, the text may end here. Whoever asked for it to be compiled has to be told what is left out.
+            self.source.open_comment = begin
+            if END not in row:
+                raise self.source.unclosed_comment()
+            return END, "", begin, begin
         if group == "stray":
             raise stray_character(self.source, begin)
         return group, value, begin, end  # a number, whose group is its terminal, or a brace where no script can stand

@@ -9,7 +9,7 @@ __all__ = ["TOKEN", "shape_at"]
 # One alternative always matches, which keeps the skipped part in front of it from being tried in pieces.
 TOKEN = re.compile(
     r"""
-    (?: [ \t\r\n\v]+ | --[^\r\n]* | /\*(?s:.*?)(?:\*/|\Z) )*
+    (?: [ \t\r\n\v]+ | --[^\r\n]* | /\*(?s:.*?)\*/ )*
     (?:
         (?P<word> [A-Za-z_][A-Za-z0-9_]* )
       | (?P<FLOAT> (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[fF] )
@@ -18,6 +18,7 @@ TOKEN = re.compile(
           | [0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)? | [0-9]+\.?[eE][+-]?[0-9]+ )
       | (?P<LONG> [0-9]+[lL] )
       | (?P<INT> [0-9]+ )
+      | (?P<comment> /\* )
       | (?P<sign> -> | \.\.\. | == | != | <= | >= | [-+*/%()\[\],;:.\#@!<>=?] )
       | (?P<long_string> \"{3}(?s:.*?)\"{3} )
       | (?P<string> "[^"\x00-\x1f]*" | '[^'"\x00-\x1f]*' )

@@ -14,10 +14,12 @@ __all__ = ["Source"]
 class Source:
     """A text; turns offsets into lines and columns."""
 
-    __slots__ = ("_lines", "text")
+    __slots__ = ("_lines", "open_comment", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.open_comment: int | None = None
+        """Where a comment begins that is never closed, once the scanner has come there."""
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def span(self, begin: int, end: int) -> Span:
@@ -29,6 +31,11 @@ class Source:
             return Span(line, begin - start, line, end - start)
         end_line = bisect_right(lines, end)
         return Span(line, begin - start, end_line, end - lines[end_line - 1])
+
+    def unclosed_comment(self) -> SiddhiParserError:
+        """The error for ``open_comment``."""
+        begin = self.open_comment or 0
+        return self.error("this comment is never closed", begin, begin + 2, code="E101", hint="end it with */")
 
     def error(
         self, message: str, begin: int, end: int, *, code: str | None = None, hint: str | None = None

@@ -46,7 +46,7 @@ def substitute(text: str, variables: Mapping[str, str] | None = None, environmen
             error = Source(text).error(message, match.start(), match.end(), code="E340", hint=hint)
             raise error.located(app=app[2] if app else None)
         message = f"No system or environmental variable found for '{match[0]}'"
-        hint = f"set the environment variable {name}, or hand it over in 'variables'"
+        hint = f"set the environment variable {name}"
         error = Source(text).error(message, match.start(), match.end(), code="E115", hint=hint)
         raise error.located(app=app[2] if app else None)
 

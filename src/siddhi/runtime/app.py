@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from siddhi.io.sink import Sink
     from siddhi.io.source import Source
     from siddhi.persistence import ErrorEntry, PersistenceStore
+    from siddhi.planner.app_warning import AppWarning
     from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
     from siddhi.runtime.assembly.async_stream import AsyncInputHandler
@@ -67,7 +68,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         build: makes the app's operators: at once, and for every start after a shutdown.
         persistence_store: tells where :meth:`persist` saves, and whether in increments; None: nowhere.
         on_shutdown: called at every shutdown.
-        on_return: called when it has come back from one, to be started again.
+        claim_name: called before it starts, and when it comes back from a shutdown; raises where another app has its name.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         *,
         persistence_store: Callable[[], tuple[PersistenceStore, bool] | None],
         on_shutdown: Callable[[SiddhiAppRuntime], None],
-        on_return: Callable[[SiddhiAppRuntime], None],
+        claim_name: Callable[[SiddhiAppRuntime], None],
     ) -> None:
         assembly = build()
         self._build = build
@@ -84,7 +85,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._context = assembly.context
         self._context.on_error = log_error(self.name)
         self._on_shutdown = on_shutdown
-        self._on_return = on_return
+        self._claim_name = claim_name
         self._attachments = Attachments(assembly)
         AppState.__init__(self, assembly, persistence_store)
         AppClock.__init__(self, assembly)
@@ -124,6 +125,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         Raises:
             NotRunningError: the app was shut down, and can't be started again: its manager was shut down, too, the
                 shutdown is not done yet, or a callback or function of the app asks while its event is at work.
+            SiddhiAppCreationError: another app of this name runs in the manager.
             Exception: what else a source or sink raised when it connected; the app is shut down.
         """
         self.start_without_sources()
@@ -142,6 +144,7 @@ class SiddhiAppRuntime(AppClock, AppState):
                 raise NotRunningError(f"Siddhi app '{self.name}' was shut down while it started")
             if self._context.running:
                 return
+            self._claim_name(self)
             self._connecting(self._assembly.connectors.connect_sinks)
             with self._context.lock:
                 self._context.set_running(True)
@@ -202,8 +205,8 @@ class SiddhiAppRuntime(AppClock, AppState):
                 if context.lock.is_borrowed:
                     raise self._not_again("it is still at work on an event; start it when the send has returned")
                 if context is self._context and self._stage is _Stage.CLOSED:
+                    self._claim_name(self)
                     self._move_to(self._build())
-                    self._on_return(self)
                     self._stage = _Stage.OPEN
 
     def _not_again(self, why: str) -> NotRunningError:
@@ -446,8 +449,11 @@ class SiddhiAppRuntime(AppClock, AppState):
         )
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the app uses although it should not: deprecated extensions, options that nobody knows."""
+    def warnings(self) -> tuple[AppWarning, ...]:
+        """What has no effect, or another than it seems: annotations and options that nobody reads, deprecated extensions.
+
+        They are texts, and have ``message``, ``span`` and ``hint``.
+        """
         return self.plan.warnings
 
     @property

@@ -15,6 +15,7 @@ from siddhi.errors import (
     NoPersistenceStoreError,
     NotRunningError,
     PersistenceStoreError,
+    SiddhiAppCreationError,
     SiddhiAppError,
 )
 from siddhi.runtime.app import SiddhiAppRuntime
@@ -67,31 +68,36 @@ class SiddhiManager:
         self._config: ConfigManager | None = None
 
     def create_siddhi_app_runtime(
-        self, app: str | SiddhiApp, *, policy: SandboxPolicy | None = None
+        self, app: str | SiddhiApp, *, policy: SandboxPolicy | None = None, replace: bool = False
     ) -> SiddhiAppRuntime:
         """Compile, plan and build an app.
 
         Args:
             app: SiddhiQL text (with ``${variables}`` taken from the environment), or its object model.
             policy: what this app may touch and hold, in place of the manager's policy; None: as the manager's says.
+            replace: whether an app of this name that is running is shut down, once the new one has been built, and makes
+                room for it. Its state goes with it, unless it was saved.
 
         Returns:
-            The app, not started. The manager keeps one runtime per name: a second app of a name replaces the first in
-            :meth:`runtime`, which goes on running.
+            The app, not started. The manager keeps one runtime per name: that which runs, else the last one created.
 
         Raises:
+            TypeError: it is neither text nor object model.
             SiddhiParserError: the text is not SiddhiQL.
             SiddhiAppValidationError: it contradicts itself.
-            SiddhiAppCreationError: the engine can't build it, or the policy refuses it. All three show place, line and a
-                hint.
+            SiddhiAppCreationError: the engine can't build it, the policy refuses it, or an app of this name is running. All
+                three show place, line and a hint.
 
         What has no effect, such as a misspelt element of an annotation, is logged as a warning (logger ``siddhi``).
         """
-        runtime = self._create(app, policy)
-        self._runtimes[runtime.name] = runtime
+        runtime = self._create(app, policy, claim_name=self._claim_name, replace=replace)
+        running = self._runtimes.get(runtime.name)
+        if replace and running is not None and running.is_running:
+            running.shutdown()
+        self._claim_name(runtime)
         return runtime
 
-    def create_sandbox_siddhi_app_runtime(self, app: str | SiddhiApp) -> SiddhiAppRuntime:
+    def create_sandbox_siddhi_app_runtime(self, app: str | SiddhiApp, *, replace: bool = False) -> SiddhiAppRuntime:
         """As :meth:`create_siddhi_app_runtime`, but cut off from the outside, to try an app out.
 
         Sources and sinks other than those of type ``inMemory`` are left out, and tables are kept in memory. What else leads
@@ -103,10 +109,10 @@ class SiddhiManager:
         """
         from siddhi.runtime.sandbox import SANDBOX, sandboxed
 
-        return self.create_siddhi_app_runtime(sandboxed(_parsed(app, SANDBOX)), policy=SANDBOX)
+        return self.create_siddhi_app_runtime(sandboxed(_parsed(app, SANDBOX)), policy=SANDBOX, replace=replace)
 
     def validate_siddhi_app(self, app: str | SiddhiApp, *, policy: SandboxPolicy | None = None) -> None:
-        """Create an app, start it and shut it down again.
+        """Create an app, start it and shut it down again; an app of its name may be running.
 
         Args:
             app, policy: as :meth:`create_siddhi_app_runtime`.
@@ -114,7 +120,7 @@ class SiddhiManager:
         Raises:
             SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
         """
-        with self._create(app, policy):
+        with self._create(app, policy, claim_name=lambda _: None, replace=True):
             pass
 
     def runtime(self, name: str) -> SiddhiAppRuntime | None:
@@ -255,14 +261,22 @@ class SiddhiManager:
     ) -> None:
         self.shutdown()
 
-    def _create(self, app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiAppRuntime:
+    def _create(
+        self,
+        app: str | SiddhiApp,
+        policy: SandboxPolicy | None,
+        *,
+        claim_name: Callable[[SiddhiAppRuntime], None],
+        replace: bool,
+    ) -> SiddhiAppRuntime:
         # Imported with the first app: a program that only imports siddhi should not wait for compiler and planner.
-        from siddhi.planner.advice import advice
         from siddhi.planner.app import plan as make_plan
 
         policy = self._policy if policy is None else _checked(policy)
         model = _parsed(app, policy)
         with _located(model):
+            if not replace and model.name is not None:
+                self._refuse_second(model.name, model)
             config = self._config
             plan = make_plan(
                 model,
@@ -284,9 +298,9 @@ class SiddhiManager:
                 return self._assembled(plan)
 
         runtime = SiddhiAppRuntime(
-            build, persistence_store=self._store, on_shutdown=self._forget, on_return=self._take_back
+            build, persistence_store=self._store, on_shutdown=self._forget, claim_name=claim_name
         )
-        for line in advice(model):
+        for line in plan.warnings:
             logger.warning("app '%s': %s", runtime.name, line)
         return runtime
 
@@ -333,8 +347,26 @@ class SiddhiManager:
         if self._runtimes.get(runtime.name) is runtime:
             del self._runtimes[runtime.name]
 
-    def _take_back(self, runtime: SiddhiAppRuntime) -> None:
+    def _claim_name(self, runtime: SiddhiAppRuntime) -> None:
+        """Have the name mean this app.
+
+        Raises:
+            SiddhiAppCreationError: another app of this name runs.
+        """
+        if self._runtimes.get(runtime.name) is not runtime:
+            with _located(runtime.plan.app):
+                self._refuse_second(runtime.name, runtime.plan.app)
         self._runtimes[runtime.name] = runtime
+
+    def _refuse_second(self, name: str, app: SiddhiApp) -> None:
+        other = self._runtimes.get(name)
+        if other is not None and other.is_running:
+            raise SiddhiAppCreationError(
+                f"an app called '{name}' is running in this manager",
+                code="E208",
+                span=next((one.span for one in app.annotations if one.name.lower() == "name"), None),
+                hint="give this one another name, shut that one down first, or create this one with replace=True",
+            )
 
 
 @contextmanager
@@ -349,14 +381,14 @@ def _located(model: SiddhiApp) -> Iterator[None]:
 def _parsed(app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiApp:
     """The object model of an app whose text may be no longer, and read no more of the environment, than its policy says."""
     from siddhi.planner.holding import limit_text
+    from siddhi.query_api.app import SiddhiApp
     from siddhi.query_compiler.parser import parse
 
-    if policy is None:
-        return parse(app) if isinstance(app, str) else app
-    text = app if isinstance(app, str) else app.source
-    if text is not None:
-        limit_text(policy, text, "the app")
-    return parse(app, environment=policy.environment) if isinstance(app, str) else app
+    text = app.source if isinstance(app, SiddhiApp) else app
+    if policy is None or not isinstance(text, str):
+        return app if isinstance(app, SiddhiApp) else parse(app)
+    limit_text(policy, text, "the app")
+    return app if isinstance(app, SiddhiApp) else parse(text, environment=policy.environment)
 
 
 def _checked(policy: object) -> SandboxPolicy | None:
