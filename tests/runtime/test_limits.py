@@ -211,3 +211,14 @@ def test_a_picture_shows_no_key_that_was_dropped() -> None:
         out = collect(runtime, "Out")
         send(runtime, [(1, "a"), (2, "b"), (3, "c"), (20, "c")])
     assert out == [("b", 1), ("c", 1)]
+
+
+def test_queries_further_down_see_what_was_left_out_and_not_what_failed() -> None:
+    seen = {}
+    for on_full in ("error", "log"):
+        with running(app(f"keys = '1', on.full = '{on_full}'") + "from S select k insert into All;") as runtime:
+            rows = collect(runtime, "All")
+            for row in ROWS[:3]:
+                runtime.input_handler("S").send(row)
+        seen[on_full] = [key for (key,) in rows]
+    assert seen == {"error": ["a"], "log": ["a", "b", "c"]}

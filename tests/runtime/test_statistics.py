@@ -325,6 +325,7 @@ def test_metrics_have_full_names_and_may_be_chosen(runtime: SiddhiAppRuntime) ->
     } <= metrics.keys()
     chosen = runtime.statistics.metrics("*.Queries.sums.*, *.Streams.?.size")
     assert sorted(name.removeprefix(prefix) for name in chosen) == [
+        ".Queries.sums.keys",
         ".Queries.sums.latency",
         ".Queries.sums.memory",
         ".Queries.sums.throughput",

@@ -121,6 +121,15 @@ cdef class DistinctAggregator(Aggregator):
     cdef int value_type
     cdef uint32_t hints[NEARBY]    # slots of values, by their address
 
+    def most_held(self):
+        """Values of the group that has most."""
+        cdef Py_ssize_t slot, most = 0
+        cdef DistinctC* states = <DistinctC*> self.states
+        for slot in range(self.capacity):
+            if states[slot].values is not NULL:
+                most = max(most, (<KeyMap> states[slot].values).size)
+        return most
+
     def __dealloc__(self):
         cdef Py_ssize_t slot
         for slot in range(self.capacity):
@@ -285,6 +294,15 @@ cdef dict counts_of(UnionC* state):
 
 cdef class UnionAggregator(Aggregator):
     """unionSet. The set it yields is one of its own for each who keeps it, and must not be changed."""
+
+    def most_held(self):
+        """Elements of the group that has most."""
+        cdef Py_ssize_t slot, most = 0
+        cdef UnionC* states = <UnionC*> self.states
+        for slot in range(self.capacity):
+            if states[slot].counts is not NULL:
+                most = max(most, len(<dict> <object> states[slot].counts))
+        return most
 
     def __dealloc__(self):
         cdef Py_ssize_t slot

@@ -52,6 +52,11 @@ cdef class KeyGate(GroupWatcher):
         self.purge(now_ms(&self.app.frame))
         return len(self.groups)
 
+    @property
+    def most_values(self):
+        """Values of the group and aggregator that hold most."""
+        return max([aggregator.most_held() for aggregator in self.counted], default=0)
+
     cdef bint refuses(self, EventC* event, EventC** rows, Py_ssize_t n_rows) except -1:
         cdef FrameC* frame = &self.app.frame
         cdef Aggregator aggregator

@@ -45,6 +45,7 @@ cdef class PartitionKeys(Processor):
     cdef int64_t idle
     cdef bint purging                  # the timer is set
     cdef int64_t due                   # when it fires, ms
+    cdef readonly long long purged     # keys forgotten because they were idle
     cdef KeyLimit limit                # or None
     cdef list working                  # limited: slots whose events are at work, innermost last
 
@@ -80,11 +81,13 @@ cdef class PartitionKeys(Processor):
         return slot
 
     cdef uint32_t limited_slot(self, const CellC* key, EventC* event, FaultSink source) except? 0xfffffffe:
-        """The same under a limit; NO_SLOT where the event was refused."""
+        """The same under a limit; NO_SLOT where the event was refused. `source`: of its chunk; None where it is alone."""
         cdef uint32_t slot = self.keys.find(key, 0)
         if slot == NO_SLOT and self.keys.size >= self.limit.most and not self.make_room():
             error = self.limit.refuse((key.i == TRUE if self.type == BOOL else box(VALUE, self.type, key),))
             if error is not None:
+                if source is None:
+                    raise error
                 fault_alone(source, error, event)
             return NO_SLOT
         if slot == NO_SLOT:
@@ -143,6 +146,7 @@ cdef class PartitionKeys(Processor):
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:
                 self.forget(slot)
+                self.purged += 1
         if self.keys.size:
             self.order(now + self.interval)
         return 0
@@ -312,10 +316,11 @@ cdef class ValuePartitionReceiver(PartitionReceiver):
         cdef EventC* following
         cdef CellC key
         cdef uint32_t slot
+        cdef FaultSink source = None if event.next is NULL else self.source
         while event is not NULL:
             slot = NO_SLOT
             if self.read_key(event, &key):
-                slot = self.keys.limited_slot(&key, event, self.source)
+                slot = self.keys.limited_slot(&key, event, source)
             last = event
             following = event.next
             while slot != NO_SLOT and following is not NULL and self.read_key(following, &key) and (
@@ -400,7 +405,7 @@ cdef class RangePartitionReceiver(PartitionReceiver):
                     if pending != NO_SLOT and self.keys.keys.find(&key, 0) == NO_SLOT:
                         self.hand_on(first, last, pending)
                         pending = NO_SLOT
-                    slot = self.keys.limited_slot(&key, event, self.source)
+                    slot = self.keys.limited_slot(&key, event, None if chunk.head is chunk.tail else self.source)
                     if slot == NO_SLOT:
                         continue
                 if slot != pending or last is event:

@@ -78,11 +78,14 @@ cdef class Pattern(Processor):
     cdef bint begins_by_clock      # a leading absence with a time: the first instant counts
     cdef bint partitioned
     cdef int64_t within            # -1: no limit
-    cdef Py_ssize_t limit          # partial matches that may have begun at a time; 0: any number
+    cdef readonly Py_ssize_t limit  # partial matches that may have begun at a time; 0: any number
     cdef bint drops_oldest         # the oldest makes room, else the event is refused
     cdef Py_ssize_t n_begun
     cdef bint refused              # by a timer, as there are as many as may be
     cdef readonly long long dropped
+    cdef readonly long long turned_away        # events that were refused
+    cdef public Py_ssize_t warn_at         # so many have begun: nearly_full() is called, once; 0: never
+    cdef public object nearly_full         # fn(begun)
     cdef str query                 # its name, for messages
     cdef object on_drop            # fn(dropped): the oldest has been dropped, how many so far
     cdef Found found

@@ -11,7 +11,7 @@ from siddhi._core.executor cimport TRUE, now_ms
 from siddhi._core.fetch cimport WORTH_FETCHING
 from siddhi._core.pattern_expiry cimport REARMED, expire, make_room, too_many
 from siddhi._core.pattern_found cimport goes_on
-from siddhi._core.pattern_limit cimport deliver_but, has_room, note_refused, refuse_one, take_if_room
+from siddhi._core.pattern_limit cimport deliver_but, note_refused, refuse_one, take_limited
 from siddhi._core.pattern_match cimport (
     NEW,
     leave_starts,
@@ -254,10 +254,7 @@ cdef class Pattern(Processor):
             expire(self, run, now)
         if self.limit == 0:
             return self.apply(run, stream, event)
-        if not self.drops_oldest:
-            return self.apply(run, stream, event) if has_room(self, run) else take_if_room(self, run, stream, event)
-        self.apply(run, stream, event)
-        return make_room(self, run) if self.n_begun > self.limit else 0
+        return take_limited(self, run, stream, event)
 
     cdef int apply(self, RunC* run, StreamC* stream, EventC* event) except -1:
         """Let an event do what it does."""

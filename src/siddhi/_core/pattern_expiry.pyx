@@ -61,6 +61,7 @@ cdef bint begin_by_time(Pattern pattern, RunC* run, PartialC* partial, int64_t w
 
 
 cdef object too_many(Pattern pattern):
+    pattern.turned_away += 1
     return RuntimeError(
         f"query '{pattern.query}': {pattern.n_begun} partial matches wait, and max.partial.matches allows no more")
 

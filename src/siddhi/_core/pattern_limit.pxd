@@ -10,9 +10,8 @@ from siddhi._core.context cimport FaultSink
 from siddhi._core.event cimport EventC
 from siddhi._core.pattern cimport Pattern, RunC, StreamC
 
-cdef bint has_room(Pattern pattern, RunC* run) noexcept
 cdef int refuse_one(Pattern pattern) except -1           # raises
 # Those that a chunk holds: what the others have found goes on, and each fails by itself.
 cdef list note_refused(Pattern pattern, list refused, EventC* event)
 cdef int deliver_but(Pattern pattern, list refused, FaultSink source) except -1
-cdef int take_if_room(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1      # 1: it is refused
+cdef int take_limited(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1      # 1: it is refused

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from siddhi._core.context cimport fault_alone
 from siddhi._core.event cimport release
 from siddhi._core.pattern cimport InletC
-from siddhi._core.pattern_expiry cimport too_many
+from siddhi._core.pattern_expiry cimport make_room, too_many
 from siddhi._core.pattern_match cimport EntryC, ListC, PartialC, StartsC, start_at
 from siddhi._core.pattern_places cimport forget_stopped, place, stop_entry
 from siddhi._core.pattern_state cimport AND, COUNT, Operand, State
@@ -20,6 +20,22 @@ cdef struct ForecastC:
     Py_ssize_t begun               # partial matches that an event would begin
     Py_ssize_t taken               # places behind the first state that would take it
     Py_ssize_t done                # places that it would leave for good; more than those where states count
+
+
+cdef int take_limited(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
+    cdef int refused = 0
+    if pattern.drops_oldest:
+        pattern.apply(run, stream, event)
+        if pattern.n_begun > pattern.limit:
+            make_room(pattern, run)
+    elif has_room(pattern, run):
+        pattern.apply(run, stream, event)
+    else:
+        refused = take_if_room(pattern, run, stream, event)
+    if pattern.warn_at and pattern.n_begun >= pattern.warn_at:
+        pattern.warn_at = 0
+        pattern.nearly_full(pattern.n_begun)
+    return refused
 
 
 cdef bint has_room(Pattern pattern, RunC* run) noexcept:

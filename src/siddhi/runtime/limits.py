@@ -6,9 +6,14 @@ import logging
 
 from siddhi.errors import LimitExceededError
 
-__all__ = ["LimitReport"]
+__all__ = ["LimitReport", "nearly"]
 
 logger = logging.getLogger("siddhi")
+
+
+def nearly(most: int) -> int:
+    """Four fifths of a limit, rounded up: what is warned of."""
+    return (4 * most + 4) // 5
 
 
 class LimitReport:
@@ -23,7 +28,7 @@ class LimitReport:
         remedy: what to do where the limit is too low.
     """
 
-    def __init__(self, app: str, where: str, what: str, most: int, option: str, remedy: str) -> None:
+    def __init__(self, app: str, where: str, what: str, most: int, option: str, remedy: str = "") -> None:
         self._place = f"app '{app}', {where}"
         self._where = where
         self._what = what

@@ -66,6 +66,19 @@ class SiddhiCollector:
             "Rows and changes that a table in memory refused for their primary key",
             labels=["app", "table"],
         )
+        held = GaugeMetricFamily(
+            "siddhi_state_held",
+            "Keys, values, rows or partial matches that are held",
+            labels=["app", "kind", "name", "what"],
+        )
+        limit = GaugeMetricFamily(
+            "siddhi_state_limit", "How many of them may be held", labels=["app", "kind", "name", "what"]
+        )
+        ended = CounterMetricFamily(
+            "siddhi_state_limited",
+            "Events refused, and keys and rows dropped or purged, by limits",
+            labels=["app", "kind", "name", "what", "done"],
+        )
         for runtime in self._manager.runtimes:
             read = runtime.statistics
             if read.level is StatisticsLevel.OFF:
@@ -89,6 +102,13 @@ class SiddhiCollector:
                 )
             for name, table in read.tables.items():
                 refused.add_metric([read.app, name], table.refused)
+            for (kind, name, what), state in read.state.items():
+                held.add_metric([read.app, kind, name, what], state.held)
+                if state.limit is not None:
+                    limit.add_metric([read.app, kind, name, what], state.limit)
+                for done, count in (("refused", state.refused), ("dropped", state.dropped), ("purged", state.purged)):
+                    if count:
+                        ended.add_metric([read.app, kind, name, what, done], count)
             for (kind, name), size in read.memory.items():
                 memory.add_metric([read.app, kind, name], size)
         yield from (
@@ -103,4 +123,7 @@ class SiddhiCollector:
             connected,
             operations,
             refused,
+            held,
+            limit,
+            ended,
         )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from siddhi._core.pattern import Pattern
 from siddhi._core.probe import LatencyProbe, Stopwatch
 from siddhi.runtime.statistics_memory import StateSizes
+from siddhi.runtime.statistics_state import StateStatistics, held_state
 
 if TYPE_CHECKING:
     from siddhi.query_api.annotation import Annotation
@@ -27,6 +28,7 @@ __all__ = [
     "ConnectorStatistics",
     "OperationStatistics",
     "QueryStatistics",
+    "StateStatistics",
     "Statistics",
     "StatisticsLevel",
     "StatisticsService",
@@ -170,6 +172,8 @@ class Statistics:
             so that no snapshot could be taken, is left out. A state that takes long to measure is as it was some time ago.
         operations: by kind ("Tables", "Windows" or "Aggregations"), name and operation.
         tables: by name; those in memory that have a primary key.
+        state: how much the data have filled, and what limits did, by kind, name and what is held: keys of "Partitions", rows
+            of "Tables" in memory, and of "Queries" keys (groups), partialMatches and, where they are limited, values.
     """
 
     app: str
@@ -181,13 +185,14 @@ class Statistics:
     connectors: Mapping[tuple[str, str], ConnectorStatistics] = field(default_factory=dict)
     operations: Mapping[tuple[str, str, str], OperationStatistics] = field(default_factory=dict)
     tables: Mapping[str, TableStatistics] = field(default_factory=dict)
+    state: Mapping[tuple[str, str, str], StateStatistics] = field(default_factory=dict)
 
     def metrics(self, include: str = "*.*") -> dict[str, float]:
         """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>[.<operation>].<metric>``.
 
         Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches (held, and
-        droppedPartialMatches), refused (by tables) and memory (bytes). What was dropped or refused is shown once there is
-        any.
+        droppedPartialMatches), keys, values and rows (held; with Limit, Refused, Dropped and Purged behind the word), refused
+        (by tables) and memory (bytes). What was dropped, refused or purged is shown once there is any.
 
         Args:
             include: comma-separated patterns with ``*`` and ``?``; a name that fits one of them is shown.
@@ -213,6 +218,14 @@ class Statistics:
         for name, table in self.tables.items():
             if table.refused:
                 found[f"{prefix}.Tables.{name}.refused"] = table.refused
+        for (kind, name, what), state in self.state.items():
+            if what != "partialMatches":  # those are told of their queries above
+                found[f"{prefix}.{kind}.{name}.{what}"] = state.held
+            if state.limit is not None:
+                found[f"{prefix}.{kind}.{name}.{what}Limit"] = state.limit
+            for done, count in (("Refused", state.refused), ("Dropped", state.dropped), ("Purged", state.purged)):
+                if count and (what, done) != ("partialMatches", "Dropped"):
+                    found[f"{prefix}.{kind}.{name}.{what}{done}"] = count
         for (kind, name), connector in self.connectors.items():
             found[f"{prefix}.{kind}.{name}.throughput"] = connector.throughput
         for (kind, name), size in self.memory.items():
@@ -295,6 +308,7 @@ class StatisticsService:
                 MappingProxyType(self._connectors(seconds)),
                 MappingProxyType(self._operations(seconds)),
                 MappingProxyType(self._tables()),
+                MappingProxyType(dict(held_state(assembly))),
             )
 
     def start(self) -> None:

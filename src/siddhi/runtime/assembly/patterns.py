@@ -28,6 +28,7 @@ from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.types import layout_of
+from siddhi.runtime.limits import LimitReport, nearly
 
 __all__ = ["build_pattern_query"]
 
@@ -106,6 +107,10 @@ def build_pattern_query(
         _warner(plan.name) if input_.overflow is OverflowPolicy.DROP_OLDEST else None,
         selection,
     )
+    if input_.max_partial_matches is not None:
+        where, option = f"query '{plan.name}'", f"max.partial.matches = {input_.max_partial_matches}"
+        report = LimitReport(site.context.name, where, "partial matches", input_.max_partial_matches, option)
+        pattern.warn_at, pattern.nearly_full = nearly(input_.max_partial_matches), report.nearly_full
     built.stateful["pattern"] = pattern
     if not site.partitioned:
         built.make_state(0)
