@@ -2,6 +2,33 @@
 
 Written from the rules alone. A pattern is a list of :class:`Step`; events are ``(stream, time, value)``. What comes out are
 rows ``(time, values)``, one value per reference: a number, None, or for counting steps the list of numbers.
+
+What an event does to a partial match that waits in a step:
+
+===================  ==============================  ====================================================================
+step                 the operand takes the event     its filter rejects it
+===================  ==============================  ====================================================================
+event, count         it goes on                      pattern: nothing. Sequence: it is gone
+absent               it is gone                      nothing
+operand of a group   the group is complete, or this  pattern: nothing. Sequence: this operand waits no longer
+                     operand waits no longer
+`not` in a group     sequence: it is gone. Pattern:  nothing in an `or`. In an `and` of a sequence this operand waits no
+                     an `or` loses this operand, a   longer, but an event it takes still ends the match
+                     `not` without time swallows
+                     what completes the group, with
+                     a time the match is gone
+===================  ==============================  ====================================================================
+
+In front of each event a sequence forgets what waits in its steps, but for an `and` some operands of which wait and others
+do not. Then the first step may get a fresh partial match: with `every` each time; without it only where the second step has
+an absence and nothing waits there. A first step that is or has an absence follows rules of its own:
+
+* `not A for t`: the time begins with the app and, in a pattern or under `every`, again with each A. Without `every` an A
+  ends a sequence, and so does its second event of any kind before the time is over.
+* a group with times, in a pattern: an event that must not come lets its time begin again. In a sequence the group has one
+  partial match that stays (:meth:`Model.begin_anew`, :meth:`Model.lead_over`).
+* `not A and B` under `every`: after an A the next B is swallowed, then the group begins again. In a sequence the A is kept
+  in mind from one fresh partial match to the next.
 """
 
 from __future__ import annotations
@@ -49,7 +76,7 @@ class Match:
     certain: set[int] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
     rearmed: bool = False
-    since: int = 0
+    due: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 class Model:
@@ -62,14 +89,24 @@ class Model:
         self.width = 1 + max(operand.slot for step in steps for operand in step.operands)
         self.incoming: list[list[list[Match]]] = [[[] for _ in step.operands] for step in steps]
         self.pending: list[list[list[Match]]] = [[[] for _ in step.operands] for step in steps]
-        self.timers: list[tuple[int, int]] = []
+        self.passed: list[list[list[Match]]] = [[[] for _ in step.operands] for step in steps]
+        self.timers: dict[int, int] = {}
         self.rows: list[tuple[int, tuple[Value, ...]]] = []
         self.out: list[tuple[int, tuple[Value, ...]]] = []
         self.streams = {operand.stream for step in steps for operand in step.operands}
         self.every = steps[0].group is not None
+        waits = any(operand.for_ms is not None for operand in steps[0].operands)
+        self.leading = steps[0].operands[0] if steps[0].kind == "absent" else None
+        self.keeps = is_sequence and waits and self.leading is None
+        self.rearms = (
+            is_sequence and not self.every and len(steps) > 1 and any(operand.absent for operand in steps[1].operands)
+        )
+        self.once = is_sequence and not self.every and not self.rearms
+        self.deadline: int | None = None
+        self.met_event = False
+        self.now: int | None = None
         # The slots in the order in which a count looks at them: it ends with the event of one of the next two.
         self.order = [operand.slot for step in steps for operand in reversed(step.operands)]
-        self.add(0, self.fresh())
 
     # --- lists
 
@@ -83,6 +120,11 @@ class Model:
     def add(self, number: int, match: Match) -> None:
         """Hand a partial match to a step."""
         step = self.steps[number]
+        assert self.now is not None
+        since = self.now if match.time == -1 else match.time
+        if number == 0 and self.leading is not None:
+            self.wait_from(since)
+            return
         needs_nothing = step.kind == "count" and step.low == 0
         if needs_nothing and number + 1 == len(self.steps):
             # It is complete as it comes.
@@ -94,13 +136,13 @@ class Model:
             if step.kind != "absent":
                 return
             self.incoming[number] = [[] for _ in step.operands]
-        match.since = match.time
         match.broken = False
         match.certain = set()
         for k, operand in enumerate(step.operands):
             self.incoming[number][k].append(match)
             if operand.for_ms is not None:
-                self.timers.append((match.time + operand.for_ms, number))
+                match.due[number, k] = since + operand.for_ms
+                self.arm(number, since + operand.for_ms)
         if needs_nothing:
             self.advance(number, match)
 
@@ -124,7 +166,9 @@ class Model:
             match.rearmed |= step.again == 0
 
     def drop(self, match: Match) -> None:
-        for lists in (self.incoming, self.pending):
+        if self.keeps and any(match in matches for lists in (self.incoming, self.pending) for matches in lists[0]):
+            self.begin_anew(match)
+        for lists in (self.incoming, self.pending, self.passed):
             for of_step in lists:
                 for of_operand in of_step:
                     while match in of_operand:
@@ -133,7 +177,11 @@ class Model:
     # --- an event
 
     def send(self, stream: str, time: int, value: int) -> None:
+        if self.now is None:
+            self.now = time
+            self.add(0, self.fresh())
         self.pass_time(time)
+        self.now = time
         if stream not in self.streams:
             return
         self.expire(time)
@@ -179,25 +227,54 @@ class Model:
             self.incoming[number][k] = []
 
     def reset(self) -> None:
-        for number in reversed(range(len(self.steps))):
-            if not self.forget(number) and number == 0:
-                return
-        if not any(self.incoming[0]) and self.every:
+        for number in reversed(range(1, len(self.steps))):
+            self.forget(number)
+        if self.leading is not None:
+            if self.once and self.met_event:
+                self.deadline = None
+            self.met_event = True
+            return
+        waiting = [match for matches in self.pending[0] for match in matches]
+        if self.keeps and waiting:
+            if self.steps[0].kind == "or" or all(self.pending[0]):
+                self.pending[0] = [[waiting[0]] for _ in self.pending[0]]
+                waiting[0].time = -1
+            return
+        broken = self.steps[0].kind == "and" and any(match.broken for match in waiting)
+        if not self.forget(0) or any(self.incoming[0]):
+            return
+        if self.every or (self.rearms and not self.keeps and not self.pending[1][0]):
             self.add(0, self.fresh())
+            for match in self.incoming[0][0]:
+                match.broken = broken
 
     def forget(self, number: int) -> bool:
         """Let a step wait for nothing, unless a group has found some of its events."""
-        lists = self.pending[number]
-        if self.steps[number].kind == "and" and len({len(matches) for matches in lists}) > 1:
+        step, lists = self.steps[number], self.pending[number]
+        counted = [
+            matches for matches, operand in zip(lists, step.operands, strict=True) if number > 0 or not operand.absent
+        ]
+        passed = [
+            match
+            for matches, operand in zip(self.passed[number], step.operands, strict=True)
+            for match in matches
+            if operand.for_ms is not None and not any(match in waiting for waiting in lists)
+        ]
+        if step.kind == "and" and (passed or len({len(matches) for matches in counted}) > 1):
             return False
         self.pending[number] = [[] for _ in lists]
+        self.passed[number] = [[] for _ in lists]
         return True
 
     def offer(self, number: int, k: int, time: int, value: int) -> None:
         step = self.steps[number]
         operand = step.operands[k]
-        for match in list(self.pending[number][k]):
-            if match not in self.pending[number][k]:
+        if number == 0 and self.leading is not None:
+            if operand.condition(value, []):
+                self.unwanted_first(time)
+            return
+        for match in self.pending[number][k] + self.passed[number][k]:
+            if match not in self.pending[number][k] + self.passed[number][k]:
                 continue
             if step.kind == "count" and self.has_gone_on(match, operand.slot):
                 self.pending[number][k].remove(match)
@@ -208,13 +285,11 @@ class Model:
                 self.pending[number][k].remove(match)
                 continue
             if not operand.condition(value, match.slots):
-                if self.is_sequence and not operand.absent:
-                    if step.kind != "count":
-                        match.slots[operand.slot] = None
-                    self.pending[number][k].remove(match)
+                if self.is_sequence:
+                    self.reject(number, k, match)
                 continue
             if operand.absent:
-                self.unwanted(number, k, match)
+                self.unwanted(number, k, match, time)
                 continue
             self.take(number, k, match, time, value)
 
@@ -223,19 +298,54 @@ class Model:
         at = self.order.index(slot) + 1
         return any(match.slots[after] not in (None, []) or after in match.gone for after in self.order[at : at + 2])
 
-    def unwanted(self, number: int, k: int, match: Match) -> None:
+    def reject(self, number: int, k: int, match: Match) -> None:
+        """An event of a sequence does not fit an operand."""
+        step, operand, waiting = self.steps[number], self.steps[number].operands[k], self.pending[number]
+        if match not in waiting[k] or (operand.absent and (step.kind != "and" or number == 0)):
+            return
+        waiting[k].remove(match)
+        if operand.absent:
+            self.passed[number][k].append(match)
+        elif step.kind != "count":
+            match.slots[operand.slot] = None
+        missing = [each for each in step.operands if not each.absent and match.slots[each.slot] is None]
+        if any(match in matches for matches in waiting) or not (missing or step.kind == "or"):
+            return
+        if number == 0 and self.keeps:
+            self.begin_anew(match)
+        for matches in self.passed[number]:
+            matches[:] = [other for other in matches if other is not match]
+
+    def unwanted(self, number: int, k: int, match: Match, time: int) -> None:
         """An event has come that must not."""
         step = self.steps[number]
-        if step.kind == "absent" or step.operands[k].for_ms is None:
+        for_ms = step.operands[k].for_ms
+        if step.kind == "absent" or for_ms is None:
             match.gone.add(step.operands[k].slot)
-        if step.operands[k].for_ms is None:
+        if step.kind == "absent" or (self.is_sequence and number > 0):
+            for matches in self.pending[number] + self.passed[number]:
+                if match in matches:
+                    matches.remove(match)
+        elif for_ms is None:
             match.broken = True
+        elif number == 0:
+            match.due[0, k] = time + for_ms
+            self.arm(0, time + for_ms)
+            if self.is_sequence:
+                self.begin_anew(match)
         elif step.kind == "or":
             self.pending[number][k].remove(match)
         else:
             for matches in self.pending[number]:
                 if match in matches:
                     matches.remove(match)
+
+    def unwanted_first(self, time: int) -> None:
+        """An event has come that must not, where nothing else begins."""
+        if self.once:
+            self.deadline = None
+        elif self.deadline is not None:
+            self.wait_from(time)
 
     def take(self, number: int, k: int, match: Match, time: int, value: int) -> None:
         step = self.steps[number]
@@ -283,58 +393,153 @@ class Model:
         for matches in self.pending[number]:
             # A count may have handed it on more than once.
             matches[:] = [other for other in matches if other is not match]
+        for matches in self.passed[number]:
+            matches[:] = [other for other in matches if other is not match]
         match.time = time
         again = self.steps[number].again
+        at_once = 0 in match.certain and (self.steps[number].kind == "and" or match.certain == {0})
         if not match.broken:
             self.advance(number, match)
         elif again is not None:
             self.add_again(again, match)
+        if number == 0 and self.keeps:
+            for copy in self.incoming[0][0]:
+                copy.due = self.run_on(match.due)
+                if at_once:
+                    copy.time = -1
 
     # --- time
 
+    def arm(self, number: int, due: int) -> None:
+        self.timers[number] = min(due, self.timers.get(number, due))
+
     def pass_time(self, now: int) -> None:
-        while self.timers and min(self.timers)[0] <= now:
-            due = min(self.timers)[0]
-            numbers = sorted({number for when, number in self.timers if when == due}, reverse=True)
-            self.timers = [timer for timer in self.timers if timer[0] != due]
-            for number in numbers:
-                self.expire(due)
-                self.wait_over(number, due)
-                self.put_out()
+        while self.timers and min(self.timers.values()) <= now:
+            self.now = min(self.timers.values())
+            for number in sorted(self.timers, reverse=True):
+                if self.timers.get(number, self.now + 1) <= self.now:
+                    self.expire(self.now)
+                    del self.timers[number]
+                    self.wait_over(number, self.now)
+            self.put_out()
 
     def wait_over(self, number: int, now: int) -> None:
         step = self.steps[number]
-        if self.is_sequence and any(self.incoming[number]):
-            if not self.is_due(number, self.incoming[number], now) and not self.is_due(
-                number, self.pending[number], now
-            ):
+        if number == 0 and self.leading is not None:
+            self.first_over(now)
+            return
+        if number == 0 and self.keeps:
+            self.lead_over(now)
+            return
+        arrived = [match for matches in self.incoming[number] for match in matches]
+        if self.is_sequence and arrived:
+            due = [
+                self.due_at(number, k, match)
+                for match in arrived + self.waiting(number)
+                for k in self.watched(number, match, arrived)
+            ]
+            if not due or min(due) > now:
+                for when in due:
+                    self.arm(number, when)
                 return  # the timer is of a match that is gone
             self.forget(number)
         self.update(number)
-        waiting = [match for matches in self.pending[number] for match in matches]
-        for match in dict.fromkeys(waiting):
-            due = self.due_operands(number, self.pending[number], match, now)
-            for k, operand in enumerate(step.operands):
-                if operand.for_ms is not None and k not in due and match in self.pending[number][k]:
-                    self.timers.append((max(match.since, match.time) + operand.for_ms, number))
-            for k in due:
+        for match in self.waiting(number):
+            over = []
+            for k in self.watched(number, match, []):
+                if self.due_at(number, k, match) <= now:
+                    over.append(k)
+                else:
+                    self.arm(number, self.due_at(number, k, match))
+            for k in over:
                 match.certain.add(k)
                 if step.kind != "absent":
                     match.gone.add(step.operands[k].slot)
-                self.pending[number][k].remove(match)
-            if due and (step.kind != "and" or self.is_complete(step, match)):
+                for matches in (self.pending[number][k], self.passed[number][k]):
+                    if match in matches:
+                        matches.remove(match)
+            if over and (step.kind != "and" or self.is_complete(step, match)):
                 self.complete(number, match, now)
 
-    def due_operands(self, number: int, lists: Sequence[Sequence[Match]], match: Match, now: int) -> list[int]:
-        """The absences whose time is over for a match that waits in lists of a step."""
+    def waiting(self, number: int) -> list[Match]:
+        """Those that wait in a step, each once."""
+        lists = self.pending[number] + self.passed[number]
+        return list(dict.fromkeys(match for matches in lists for match in matches))
+
+    def watched(self, number: int, match: Match, arrived: Sequence[Match]) -> list[int]:
+        """The absences whose time runs for a match."""
         return [
             k
             for k, operand in enumerate(self.steps[number].operands)
             if operand.for_ms is not None
-            # A count before may have taken events since.
-            and max(match.since, match.time) + operand.for_ms <= now
-            and match in lists[k]
+            and (match in arrived or match in self.pending[number][k] or match in self.passed[number][k])
         ]
 
-    def is_due(self, number: int, lists: Sequence[Sequence[Match]], now: int) -> bool:
-        return any(self.due_operands(number, lists, match, now) for matches in lists for match in matches)
+    def due_at(self, number: int, k: int, match: Match) -> int:
+        """When an absence is certain. A count before may have taken events since the match has come."""
+        for_ms = self.steps[number].operands[k].for_ms
+        assert for_ms is not None
+        return max(match.due[number, k], match.time + for_ms)
+
+    # --- a first step that waits
+
+    def wait_from(self, time: int) -> None:
+        assert self.leading is not None
+        assert self.leading.for_ms is not None
+        self.deadline = time + self.leading.for_ms
+        self.arm(0, self.deadline)
+
+    def first_over(self, now: int) -> None:
+        if self.deadline is None:
+            return
+        if self.deadline > now:
+            self.arm(0, self.deadline)
+            return
+        self.deadline = None
+        match = self.fresh()
+        match.time = now
+        self.advance(0, match)
+
+    def begin_anew(self, match: Match) -> None:
+        """What a sequence's leading group has found is gone; its times run on."""
+        fresh = self.fresh()
+        fresh.due = self.run_on(match.due)
+        came = any(match in matches for matches in self.incoming[0])
+        lists = self.incoming if came else self.pending
+        lists[0] = [[fresh] for _ in self.steps[0].operands]
+
+    def run_on(self, due: dict[tuple[int, int], int]) -> dict[tuple[int, int], int]:
+        """The next times of a leading group: what is over waits for another time."""
+        assert self.now is not None
+        result = {}
+        for k, operand in enumerate(self.steps[0].operands):
+            for_ms = operand.for_ms
+            if for_ms is None:
+                continue
+            when = due[0, k]
+            while when <= self.now:
+                when += for_ms
+            result[0, k] = when
+            self.arm(0, when)
+        return result
+
+    def lead_over(self, now: int) -> None:
+        step = self.steps[0]
+        for match in dict.fromkeys(match for matches in self.incoming[0] + self.pending[0] for match in matches):
+            over = [k for k in self.watched(0, match, self.incoming[0][0]) if match.due[0, k] <= now]
+            if over:
+                self.update(0)
+            for k in over:
+                for_ms = step.operands[k].for_ms
+                assert for_ms is not None
+                match.due[0, k] = now + for_ms
+                if match.time == -1 or match.time + for_ms <= now:
+                    match.certain.add(k)
+                    self.pending[0][k].remove(match)
+            if match.certain & set(over) and (step.kind == "or" or self.is_complete(step, match)):
+                self.complete(0, match, now)
+            elif not any(match in matches for matches in self.incoming[0] + self.pending[0]):
+                self.begin_anew(match)
+            else:
+                for k in self.watched(0, match, self.incoming[0][0]):
+                    self.arm(0, match.due[0, k])

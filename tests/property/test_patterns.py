@@ -103,14 +103,10 @@ class Builder:
             step = Step(kind, [operand], low, high)
             text += f"<{low}:>" if high < 0 else f"<{low}:{high}>"
         elif kind in ("and", "or"):
-            wanted = ["event"] * self.draw(st.integers(1, 3))
-            if not first:
-                wanted.insert(self.draw(st.integers(0, len(wanted))), self.draw(st.sampled_from(("event", "absent"))))
-            if len(wanted) == 1:
-                wanted.append("event")
-            if again and kind == "or":
-                wanted = ["event" for _ in wanted]  # of absences with a time, the twin has one for each partial match
+            wanted = self.draw(st.lists(st.sampled_from(("event", "absent")), min_size=2, max_size=3))
             timed = kind == "or" or (not again and self.draw(st.booleans()))
+            if (again and timed) or (not timed and "event" not in wanted):
+                wanted = ["event" for _ in wanted]  # of absences with a time, the twin has one for each partial match
             drawn = [self.operand(each, timed=timed) for each in wanted]
             text, step = f"({f' {kind} '.join(part for part, _ in drawn)})", Step(kind, [part for _, part in drawn])
         else:
@@ -130,8 +126,8 @@ def written(draw: st.DrawFn, *, is_sequence: bool) -> Written:
     texts: list[str] = []
     steps: list[Step] = []
     for number in range(length):
-        kinds = ["event"] * 4 + ["count"] * 3 + ["and", "or"]
-        if number and steps[-1].kind != "absent" and not (is_sequence and number == 1):
+        kinds = ["event"] * 4 + ["count"] * 2 + ["and", "or"]
+        if not number or steps[-1].kind != "absent":
             kinds.append("absent")
         again = is_sequence and any(step.kind == "count" for step in steps)
         text, step = builder.element(draw(st.sampled_from(kinds)), first=number == 0, again=again)
@@ -147,7 +143,7 @@ def written(draw: st.DrawFn, *, is_sequence: bool) -> Written:
     text = (", " if is_sequence else " -> ").join(text for text in texts if text)
     text += "" if within is None else f" within {within} millisec"
     slots = [slot for slot, kind in builder.kinds.items() if kind != "absent"]
-    select = ", ".join(f"e{slot}.x as x{slot}" for slot in slots)
+    select = ", ".join(f"e{slot}.x as x{slot}" for slot in slots) or "1 as one"
     return Written(text, select, slots, steps, is_sequence, within)
 
 
@@ -185,7 +181,7 @@ def expected(pattern: Written, sent: list[Event]) -> list[tuple[int, tuple[Value
     model = Model(pattern.steps, is_sequence=pattern.is_sequence, within=pattern.within)
     for stream, time, value in sent:
         model.send(stream, time, value)
-    return [(time, tuple(row[slot] for slot in pattern.slots)) for time, row in model.rows]
+    return [(time, tuple(row[slot] for slot in pattern.slots) or (1,)) for time, row in model.rows]
 
 
 class Engine:

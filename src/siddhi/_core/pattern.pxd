@@ -13,8 +13,8 @@
 #   1. expire: partial matches whose first event is further away than `within` leave all lists. A group that begins the
 #      pattern starts again.
 #   2. pattern: `pending` of the stream's states takes over `incoming`, ordered by time.
-#      sequence: `pending` of every state is forgotten first; the first state may get a fresh one; then `pending`
-#      of every state takes over `incoming`. So nothing survives an event that does not take it further.
+#      sequence: `pending` of every state is forgotten first; the first state may get a fresh one (pattern_sequence); then
+#      `pending` of every state takes over `incoming`. So nothing survives an event that does not take it further.
 #   3. offer the event to the states of its stream, from the last to the first. A state that takes it moves the partial
 #      match on. As states further back see the event later, no event takes a partial match two states on.
 #
@@ -60,7 +60,7 @@ cdef struct RunC:                  # what one partition key holds
     StartsC starts
     StartsC waited                 # begun by no event of the first state: counted where there is a limit
     bint begun                     # the first partial match has been made
-    bint renew                     # see `renews`
+    bint renew                     # see `renews`; of a leading absence in a sequence: an event has come
 
 cdef class Pattern(Processor):
     cdef readonly Matches matches
@@ -94,6 +94,8 @@ cdef class Pattern(Processor):
     cdef FrameC* frame
     cdef bint busy
     cdef int64_t now               # ms; of the event or timer at work
+    cdef bint rearms               # a sequence without `every` that arms again while nothing waits in its second state
+    cdef bint keeps                # a sequence whose leading group waits for a time: its partial match stays
 
     cdef int take_one(self, int stream, EventC* event) except -1
     cdef int take_chunk(self, int stream, EventC* event, FaultSink source) except -1

@@ -23,7 +23,7 @@ from siddhi._core.pattern_match cimport (
 )
 from siddhi._core.pattern_offer cimport offer_kind, wait_over
 from siddhi._core.pattern_places cimport forget_stopped, give_up_places, place, stop_counting
-from siddhi._core.pattern_sequence cimport step
+from siddhi._core.pattern_sequence cimport pass_over, step
 from siddhi._core.pattern_snapshot cimport read_run, write_run
 from siddhi._core.pattern_state cimport ABSENT, AND, COUNT, NO_TIME, STREAM
 from siddhi._core.pattern_view cimport PatternView
@@ -70,6 +70,9 @@ cdef class Pattern(Processor):
         self.forks = any([(<State> state).again > 0 for state in states])
         self.plain = not is_sequence and not self.forks and all([(<State> state).kind == STREAM for state in states])
         self.renews = is_sequence and every and first.kind == COUNT and first.min == 0
+        self.keeps = is_sequence and first.kind >= AND and first.waits
+        self.rearms = is_sequence and not every and self.n_states > 1 and any(
+            [(<Operand> operand).absent for operand in (<State> states[1]).operands])
         self.partitioned = partitioned
         self.limit = limit
         self.drops_oldest = on_drop is not None
@@ -340,16 +343,14 @@ cdef class Pattern(Processor):
         """A sequence's event fits no partial match of an operand: none of them waits for it any longer."""
         cdef EntryC* entry = run.pending[number].head
         cdef EntryC* following
-        cdef uint32_t bit = (<uint32_t> 1) << operand
-        if (<Operand> state.operand[operand]).absent:
-            return 0
         run.renew |= self.renews and number == 1 and state.kind == STREAM
         while entry is not NULL:
             following = entry.next
-            if state.kind == STREAM or entry.open & bit:
-                self.matches.empty(entry.partial, (<Operand> state.operand[operand]).slot)
-            entry.open &= ~bit
-            if state.kind <= COUNT or entry.open == 0:
+            if state.kind >= AND:
+                pass_over(self, run, state, entry, operand)
+            elif state.kind != ABSENT:
+                if state.kind == STREAM:
+                    self.matches.empty(entry.partial, (<Operand> state.operand[operand]).slot)
                 self.remove(entry)
             entry = following
         return 0

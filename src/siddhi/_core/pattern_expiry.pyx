@@ -6,6 +6,7 @@ from siddhi._core.fetch cimport WORTH_FETCHING, fetch_line
 from siddhi._core.pattern cimport Pattern, RunC
 from siddhi._core.pattern_index cimport fetch_partial
 from siddhi._core.pattern_match cimport PartialC, leave_starts, start_at
+from siddhi._core.pattern_sequence cimport begin_anew
 from siddhi._core.pattern_state cimport Operand, State
 
 
@@ -15,7 +16,7 @@ cdef int expire(Pattern pattern, RunC* run, int64_t now) except -1:
     cdef PartialC* newer
     cdef bint again = False
     while run.starts.oldest is not NULL and run.starts.oldest.start < now - pattern.within:
-        again |= expire_one(pattern, run.starts.oldest)
+        again |= expire_one(pattern, run, run.starts.oldest)
     if pattern.n_begun >= WORTH_FETCHING and run.starts.oldest is not NULL:
         fetch_oldest(pattern, run.starts.oldest)
     if run.starts.latest > now + pattern.within:
@@ -25,7 +26,7 @@ cdef int expire(Pattern pattern, RunC* run, int64_t now) except -1:
         while partial is not NULL:
             newer = partial.newer
             if partial.latest > now + pattern.within:
-                again |= expire_one(pattern, partial)
+                again |= expire_one(pattern, run, partial)
             else:
                 run.starts.latest = max(run.starts.latest, partial.latest)
             partial = newer
@@ -43,7 +44,7 @@ cdef int make_room(Pattern pattern, RunC* run) except -1:
             partial = run.waited.oldest
         if partial is NULL:
             break
-        again |= expire_one(pattern, partial)
+        again |= expire_one(pattern, run, partial)
         pattern.dropped += 1
     pattern.on_drop(pattern.dropped)
     return pattern.add_fresh(run) if again and not pattern.is_sequence else 0
@@ -66,7 +67,7 @@ cdef object too_many(Pattern pattern):
         f"query '{pattern.query}': {pattern.n_begun} partial matches wait, and max.partial.matches allows no more")
 
 
-cdef bint expire_one(Pattern pattern, PartialC* partial) noexcept:
+cdef bint expire_one(Pattern pattern, RunC* run, PartialC* partial) except -1:
     """Take a partial match out of all lists; whether the first group has to start again."""
     cdef bint again = False
     # A count goes on with what has left its group: that one has started again already.
@@ -74,10 +75,15 @@ cdef bint expire_one(Pattern pattern, PartialC* partial) noexcept:
         partial.unarmed >= 0 and not (<State> pattern.state[partial.unarmed]).in_first_group)
     leave_starts(partial)
     partial.refs += 1
-    while partial.entries is not NULL:
-        again |= not rearmed and (<State> pattern.state[partial.entries.state]).in_first_group
-        pattern.remove(partial.entries)
-    pattern.matches.drop(partial)
+    try:
+        while partial.entries is not NULL:
+            again |= not rearmed and (<State> pattern.state[partial.entries.state]).in_first_group
+            if pattern.keeps and partial.entries.state == 0:
+                begin_anew(pattern, run, partial.entries)
+            else:
+                pattern.remove(partial.entries)
+    finally:
+        pattern.matches.drop(partial)
     return again
 
 

@@ -9,7 +9,7 @@ from siddhi._core.pattern_expiry cimport begin_by_time
 from siddhi._core.pattern_index cimport fetch_around
 from siddhi._core.pattern_match cimport EntryC, PartialC, collected_of
 from siddhi._core.pattern_places cimport stop_counting
-from siddhi._core.pattern_sequence cimport forget
+from siddhi._core.pattern_sequence cimport begin_anew, forget, keep_times, lead_over, pass_over
 from siddhi._core.pattern_state cimport (
     ABSENT,
     AND,
@@ -22,6 +22,7 @@ from siddhi._core.pattern_state cimport (
     is_any_there,
     is_complete,
     is_stopped,
+    is_watched,
 )
 
 
@@ -162,10 +163,7 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
                     following = found.next if operand.index is None else found.bucket_next
                 complete(pattern, run, state, entry, inlet.state, event.timestamp)
         elif pattern.is_sequence:
-            pattern.matches.empty(entry.partial, operand.slot)
-            entry.open &= ~bit
-            if entry.open == 0:
-                pattern.remove(entry)
+            pass_over(pattern, run, state, entry, inlet.operand)
     return 0
 
 
@@ -189,6 +187,12 @@ cdef int complete(Pattern pattern, RunC* run, State state, EntryC* entry, int nu
     """A group has all it needs; one that saw what must not come starts again at most."""
     cdef PartialC* partial = entry.partial
     cdef bint broken = entry.broken
+    cdef int64_t* due = NULL
+    cdef bint at_once = False
+    if pattern.keeps and number == 0:
+        at_once = entry.met == 1 or state.kind == AND and entry.met & 1
+        due = entry.due
+        entry.due = NULL
     partial.refs += 1
     try:
         pattern.remove(entry)
@@ -199,6 +203,8 @@ cdef int complete(Pattern pattern, RunC* run, State state, EntryC* entry, int nu
             pattern.add_again(run, state.again, partial, partial.starts)
     finally:
         pattern.matches.drop(partial)
+        if due is not NULL:
+            keep_times(pattern, run, due, at_once)
     return 0
 
 
@@ -209,7 +215,9 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
     cdef EntryC* entry
     cdef EntryC* following
     if state.kind == ABSENT and inlet.state == 0:
-        if run.deadline != NO_TIME:
+        if pattern.is_sequence and not pattern.every and not pattern.rearms:
+            run.deadline = NO_TIME
+        elif run.deadline != NO_TIME:
             run.deadline = event.timestamp + operand.for_ms
             pattern.arm(run, 0, run.deadline)
         return 0
@@ -225,11 +233,12 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
             following = entry.bucket_next
             if state.kind != ABSENT:
                 entry = entry.sibling
-        if (state.kind == ABSENT or entry.open & bit) and (
-                operand.found_fits or pattern.fits(operand, entry.partial, event, kept)):
+        if state.kind != ABSENT and not is_watched(state, entry, inlet.operand):
+            continue
+        if operand.found_fits or pattern.fits(operand, entry.partial, event, kept):
             if operand.stops and (state.kind == ABSENT or operand.for_ms < 0):
                 stop_counting(pattern, run, operand.slot, entry.partial)
-            if state.kind == ABSENT:
+            if state.kind == ABSENT or pattern.is_sequence and inlet.state > 0:
                 pattern.remove(entry)
             elif operand.for_ms < 0:
                 entry.broken = True
@@ -237,10 +246,14 @@ cdef int offer_absent(Pattern pattern, RunC* run, State state, InletC* inlet, Ev
                 # Nothing has begun yet: the time starts anew.
                 entry.due[inlet.operand] = event.timestamp + operand.for_ms
                 pattern.arm(run, 0, entry.due[inlet.operand])
+                if pattern.is_sequence:
+                    begin_anew(pattern, run, entry)
             else:
                 entry.open &= ~bit
                 if state.kind == AND or entry.open == 0:
                     pattern.remove(entry)
+        elif pattern.is_sequence and state.kind != ABSENT:
+            pass_over(pattern, run, state, entry, inlet.operand)
     return 0
 
 
@@ -251,7 +264,7 @@ cdef int64_t first_due(State state, const EntryC* entry) noexcept:
     while entry is not NULL:
         for k in range(state.n_operands):
             for_ms = (<Operand> state.operand[k]).for_ms
-            if for_ms >= 0 and (state.kind == ABSENT or (entry.open >> k) & 1):
+            if for_ms >= 0 and (state.kind == ABSENT or is_watched(state, entry, k)):
                 first = earlier(first, max(entry.due[k], entry.partial.timestamp + for_ms))
         entry = entry.next
     return first
@@ -285,6 +298,8 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
         finally:
             pattern.matches.drop(partial)
         return 0
+    if pattern.keeps and number == 0:
+        return lead_over(pattern, run, when)
     if pattern.is_sequence and run.incoming[number].head is not NULL:
         first = earlier(first_due(state, run.incoming[number].head), first_due(state, run.pending[number].head))
         if first == NO_TIME or first > when:
@@ -299,7 +314,7 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
         done = False
         for k in range(state.n_operands):
             operand = <Operand> state.operand[k]
-            if operand.for_ms < 0 or (state.kind != ABSENT and not (entry.open >> k) & 1):
+            if operand.for_ms < 0 or state.kind != ABSENT and not is_watched(state, entry, k):
                 continue
             # A count before may have taken events since.
             entry.due[k] = max(entry.due[k], entry.partial.timestamp + operand.for_ms)

@@ -1,6 +1,6 @@
 # The states of a pattern: plain data, made by the assembly and read by everything that runs the automaton.
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from siddhi._core.executor cimport ExecC
 from siddhi._core.pattern_index cimport PatternIndex
@@ -61,6 +61,22 @@ cdef inline bint is_any_there(State state, int but, const PartialC* partial) noe
         if k != but and partial.slots[(<Operand> state.operand[k]).slot] is not NULL:
             return True
     return False
+
+cdef inline uint32_t all_operands(State state) noexcept:
+    """A bit for each operand."""
+    return <uint32_t> ((<uint64_t> 1 << state.n_operands) - 1)
+
+cdef inline bint is_watched(State state, const EntryC* entry, int k) noexcept:
+    """Whether an event that operand k waits not to come would still matter."""
+    return not (entry.met >> k) & 1 if state.kind == AND else (entry.open >> k) & 1
+
+cdef inline bint is_hopeless(State state, const EntryC* entry) noexcept:
+    """Whether a group that waits for no event any longer is without one."""
+    cdef int k
+    for k in range(state.n_operands):
+        if not (<Operand> state.operand[k]).absent and entry.partial.slots[(<Operand> state.operand[k]).slot] is NULL:
+            return True
+    return state.kind == OR
 
 cdef inline bint is_complete(State state, EntryC* entry) noexcept:
     """Whether every operand of an AND is there."""
