@@ -17,6 +17,7 @@ from siddhi._core.batch import BatchBuilder, EventBatch
 from siddhi._core.column import read_columns
 from siddhi._core.column_memory import drop_kept_blocks, kept_blocks
 from siddhi._core.event import Layout
+from tests._core.no_memory import each_allocation_failing
 
 STRING, INT, LONG, FLOAT, DOUBLE, BOOL, OBJECT = range(7)
 LONG_MAX = 2**63 - 1
@@ -401,3 +402,42 @@ def test_html_shows_the_first_events() -> None:
     assert "1020" not in html
     assert "5 more" in html
     assert "more" not in collect([("a", 1)], layout)._repr_html_()
+
+
+# -- memory that ends -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 100])
+def test_a_builder_that_gets_no_memory_for_a_batch_holds_what_it_held(n: int) -> None:
+    def prepare() -> BatchBuilder:
+        drop_kept_blocks()
+        builder = BatchBuilder(ALL)
+        for i in range(n):
+            builder.append_row(i, HOLES[i % len(HOLES)])
+        return builder
+
+    def check(builder: BatchBuilder, done: bool) -> None:
+        assert len(builder) == (0 if done else n)
+        builder.append_row(n, ROWS[0])
+        batch = builder.take_batch()
+        assert list(batch) == [*([] if done else [HOLES[i % len(HOLES)] for i in range(n)]), ROWS[0]]
+        assert list(collect(HOLES)) == HOLES
+
+    assert each_allocation_failing(prepare, BatchBuilder.take_batch, check) >= 2
+
+
+def test_a_row_that_gets_no_memory_is_not_collected_and_the_next_one_is() -> None:
+    def prepare() -> BatchBuilder:
+        drop_kept_blocks()
+        builder = BatchBuilder(ALL)
+        for i in range(16):  # the next one makes it grow
+            builder.append_row(i, HOLES[i % len(HOLES)])
+        return builder
+
+    def check(builder: BatchBuilder, done: bool) -> None:
+        builder.append_row(17, ROWS[1])
+        expected = [HOLES[i % len(HOLES)] for i in range(16)]
+        assert list(builder.take_batch()) == [*expected, *([HOLES[3]] if done else []), ROWS[1]]
+
+    failed = each_allocation_failing(prepare, lambda builder: builder.append_row(16, HOLES[3]), check)
+    assert failed >= 5

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi._core.column_memory import drop_kept_blocks
 from siddhi.errors import DefinitionNotExistError
+from tests._core.no_memory import each_allocation_failing
 from tests.runtime.running import running
 
 APP = (
@@ -83,3 +86,23 @@ def test_a_stream_is_collected_once() -> None:
         drained = runtime.drain()
         assert drained["O"].to_pylist() == [{"a": "x", "v": 1, "_timestamp": 10, "_chunk": 0}]
         assert drained["P"].names == ("a", "t", "_chunk")
+
+
+def test_output_that_gets_no_memory_stays_collected() -> None:
+    def prepare() -> SiddhiAppRuntime:
+        runtime = SiddhiManager().create_siddhi_app_runtime(APP)
+        runtime.collect("P")
+        runtime.start()
+        for time in range(40):
+            runtime.input_handler("S").send(("x", time), time)
+        drop_kept_blocks()
+        return runtime
+
+    def check(runtime: SiddhiAppRuntime, done: bool) -> None:
+        for time in (40, 41):
+            runtime.input_handler("S").send(("x", time), time)
+        rows = pa.record_batch(runtime.drain()["P"]).to_pylist()
+        assert [row["_chunk"] for row in rows] == [number // 2 for number in range(40 if done else 0, 42)]
+
+    # What is taken in the end is handed on by Python: that is past.
+    assert each_allocation_failing(prepare, lambda runtime: runtime._attachments._collectors["P"].drain(), check) >= 6

@@ -95,12 +95,15 @@ cdef class BatchBuilder:
         return self.size
 
     cdef int make_columns(self) except -1:
-        self.timestamps = NULL
-        self.size = self.capacity = 0
-        self.data = <void**> PyMem_Calloc(max(1, self.layout.width), sizeof(void*))
-        self.valid = <uint8_t**> PyMem_Calloc(max(1, self.layout.width), sizeof(uint8_t*))
-        if self.data is NULL or self.valid is NULL:
+        """Begin with columns that hold nothing. Those there were are somebody else's by now, unless this fails."""
+        cdef void** data = <void**> PyMem_Calloc(max(1, self.layout.width), sizeof(void*))
+        cdef uint8_t** valid = <uint8_t**> PyMem_Calloc(max(1, self.layout.width), sizeof(uint8_t*))
+        if data is NULL or valid is NULL:
+            PyMem_Free(data)
+            PyMem_Free(valid)
             raise MemoryError
+        self.timestamps, self.data, self.valid = NULL, data, valid
+        self.size = self.capacity = 0
         return 0
 
     cdef int grow(self) except -1:
@@ -219,7 +222,11 @@ cdef class BatchBuilder:
             PyMem_Free(event)
 
     def take_batch(self):
-        """Everything collected so far as an :class:`EventBatch`; the builder is empty again."""
+        """Everything collected so far as an :class:`EventBatch`; the builder is empty again.
+
+        Raises:
+            MemoryError: there is no memory; the builder holds what it held.
+        """
         return self.take()
 
     cdef EventBatch take(self):

@@ -82,8 +82,8 @@ cdef class BatchCallback(Receiver):
         """Have the rows handed out at the end of the batch being sent, or at once where there is none."""
         if not self.app.in_batch:
             return self.flush()
-        self.waiting = True
         self.app.batch_callbacks.append(self)
+        self.waiting = True         # not before: where that fails, nobody would ever flush it
         return 0
 
     cdef bint is_silent(self, int epoch) except -1:

@@ -1,16 +1,28 @@
 """Output kept as columns until somebody asks for it."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from siddhi._core.batch cimport BatchBuilder, EventBatch
 from siddhi._core.callback cimport BatchCallback
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.column_memory cimport grow_block
+from siddhi._core.column_memory cimport give_block, grow_block
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport LONG, EventC, Layout
+
+
+cdef void give_columns(void** data, uint8_t** valid, int first, int end) noexcept:
+    """Give back what was allocated of columns that nothing was put into."""
+    cdef int i
+    if data is not NULL and valid is not NULL:
+        for i in range(first, end):
+            give_block(data[i])
+            give_block(valid[i])
+    PyMem_Free(data)
+    PyMem_Free(valid)
+
 
 cdef struct SpanC:                   # a chunk of several events; all other rows are chunks by themselves
     Py_ssize_t row
@@ -55,14 +67,18 @@ cdef class Collector(BatchCallback):
 
     cdef int receive(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
-        cdef Py_ssize_t row = self.builder.size
+        cdef bint several = event.next is not NULL
+        if several:
+            self.begin_span()
         while event is not NULL:
             self.builder.append(event)
+            if several:
+                self.spans[self.n_spans - 1].size += 1
             event = event.next
-        return 0 if chunk.head.next is NULL else self.mark(row)
+        return 0
 
-    cdef int mark(self, Py_ssize_t row) except -1:
-        """The rows from there on came in one chunk."""
+    cdef int begin_span(self) except -1:
+        """The rows from here on come in one chunk. They are counted one by one: memory may end between them."""
         cdef SpanC* spans
         cdef Py_ssize_t capacity
         if self.n_spans == self.span_capacity:
@@ -72,7 +88,7 @@ cdef class Collector(BatchCallback):
                 raise MemoryError
             self.spans = spans
             self.span_capacity = capacity
-        self.spans[self.n_spans] = SpanC(row, self.builder.size - row)
+        self.spans[self.n_spans] = SpanC(self.builder.size, 0)
         self.n_spans += 1
         return 0
 
@@ -83,30 +99,35 @@ cdef class Collector(BatchCallback):
         """What was collected since the last time, as an :class:`EventBatch`."""
         cdef EventBatch batch
         cdef int width = self.builder.layout.width, more = self.layout.width - width, i
-        cdef void** data
-        cdef uint8_t** valid
+        cdef Py_ssize_t n
+        cdef void** data = NULL
+        cdef uint8_t** valid = NULL
+        cdef bint done = False
         with self.app.lock:
-            batch = self.builder.take()
-            data = <void**> PyMem_Realloc(batch.data, max(1, width + more) * sizeof(void*))
-            if data is NULL:
-                raise MemoryError
-            batch.data = data
-            valid = <uint8_t**> PyMem_Realloc(batch.valid, max(1, width + more) * sizeof(void*))
-            if valid is NULL:
-                raise MemoryError
-            batch.valid = valid
-            for i in range(width, width + more):
-                data[i] = NULL
-                valid[i] = NULL
-            batch.layout = self.layout
-            for i in range(width, width + more):
-                if batch.size:
-                    data[i] = grow_block(NULL, batch.size * sizeof(int64_t))
-                    valid[i] = <uint8_t*> grow_block(NULL, batch.size)
-                    memset(valid[i], 1, batch.size)
-            if batch.size and self.timestamp is not None:
-                memcpy(data[width], batch.ts, batch.size * sizeof(int64_t))
-            self.number(<int64_t*> data[width + more - 1] if batch.size and self.chunk is not None else NULL, batch.size)
+            n = self.builder.size
+            try:
+                # All memory first: what is taken from the builder can't be put back.
+                data = <void**> PyMem_Calloc(max(1, width + more), sizeof(void*))
+                valid = <uint8_t**> PyMem_Calloc(max(1, width + more), sizeof(uint8_t*))
+                if data is NULL or valid is NULL:
+                    raise MemoryError
+                for i in range(width, width + more if n else width):
+                    data[i] = grow_block(NULL, n * sizeof(int64_t))
+                    valid[i] = <uint8_t*> grow_block(NULL, n)
+                    memset(valid[i], 1, n)
+                batch = self.builder.take()
+                done = True
+            finally:
+                if not done:
+                    give_columns(data, valid, width, width + more)
+            for i in range(width):
+                data[i], valid[i] = batch.data[i], batch.valid[i]
+            PyMem_Free(batch.data)
+            PyMem_Free(batch.valid)
+            batch.data, batch.valid, batch.layout = data, valid, self.layout
+            if n and self.timestamp is not None:
+                memcpy(data[width], batch.ts, n * sizeof(int64_t))
+            self.number(<int64_t*> data[width + more - 1] if n and self.chunk is not None else NULL, n)
         return batch
 
     cdef int number(self, int64_t* numbers, Py_ssize_t n) except -1:

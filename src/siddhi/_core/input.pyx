@@ -291,6 +291,7 @@ cdef class InputHandler(RowSource):
         """
         cdef Columns columns
         cdef EventC* block[MAX_BLOCK]
+        cdef EventC* fresh
         cdef Py_ssize_t start = 0, made = 0, n, i
         cdef bint inside, outermost = False
         cdef FrameC frame
@@ -338,8 +339,9 @@ cdef class InputHandler(RowSource):
                 for i in range(n):
                     if block[i].refs != 1 or not block[i].flags & BORROWED:
                         # Somebody keeps the record: the next row gets another one.
+                        fresh = acquire(self.pool)          # before: where that fails, all of the block is released below
                         release(self.pool, block[i])
-                        block[i] = acquire(self.pool)
+                        block[i] = fresh
                         block[i].flags = BORROWED
                 start += BLOCK
         finally:

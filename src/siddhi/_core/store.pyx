@@ -327,7 +327,10 @@ cdef class StoreStage(OutputStage):
         if self.gather is None or not self.app.in_batch:
             return False
         if self.gather.take(self.change, values, records):
-            self.app.batch_callbacks.append(self.gather)
+            try:
+                self.app.batch_callbacks.append(self.gather)
+            except MemoryError:
+                self.gather.flush()         # now: nobody is told to do it later
         return True
 
     cdef int act(self, EventChunk* chunk) except -1:
