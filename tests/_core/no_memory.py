@@ -52,7 +52,7 @@ def each_allocation_failing(
                     testcapi.remove_mem_hooks()
                 check(given, done)
                 status = _CAME_THROUGH if done else 0
-            except BaseException:
+            except BaseException:  # noqa: BLE001 - whatever it is, the parent is told by the status
                 traceback.print_exc()
             finally:
                 os._exit(status)

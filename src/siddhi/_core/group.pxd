@@ -26,6 +26,7 @@ cdef struct PlaceC:                # of a group in the list of its partition
 
 cdef enum:
     NEARBY = 1024                  # places of a table of hints, see near()
+    NO_PARTITION = 0xfffffffe      # in place of a first group: there is no such partition key
 
 cdef class GroupWatcher(Processor):
     # Is told when a group begins, when a window holds no row of it any more, and when it has ended.
@@ -62,6 +63,7 @@ cdef class GroupBy:
     cdef int begin(self, uint32_t slot) except -1
     cdef uint32_t partition_of(self, uint32_t slot) noexcept
     cdef uint32_t first_of(self, uint32_t partition) noexcept
+    cdef int open_partition(self, uint32_t partition) except -1  # a key of it is there: snapshots may hold its groups
     cdef int link(self, uint32_t slot) except -1
     cdef void unlink(self, uint32_t slot) noexcept
     cdef int last_left(self, uint32_t slot) except -1          # the last event of a group expired

@@ -191,11 +191,11 @@ cdef class GroupBy:
     cdef uint32_t first_of(self, uint32_t partition) noexcept:
         if not self.partitioned:
             partition = 0
-        return self.first[partition] if partition < self.n_partitions else NO_SLOT
+        if partition >= self.n_partitions or self.first[partition] == NO_PARTITION:
+            return NO_SLOT
+        return self.first[partition]
 
-    cdef int link(self, uint32_t slot) except -1:
-        """Put a group into the list of its partition."""
-        cdef uint32_t partition = self.partition_of(slot)
+    cdef int open_partition(self, uint32_t partition) except -1:
         cdef uint32_t* first
         cdef Py_ssize_t i, n
         if partition >= self.n_partitions:
@@ -204,9 +204,17 @@ cdef class GroupBy:
             if first is NULL:
                 raise MemoryError
             for i in range(self.n_partitions, n):
-                first[i] = NO_SLOT
+                first[i] = NO_PARTITION
             self.first = first
             self.n_partitions = n
+        if self.first[partition] == NO_PARTITION:
+            self.first[partition] = NO_SLOT
+        return 0
+
+    cdef int link(self, uint32_t slot) except -1:
+        """Put a group into the list of its partition."""
+        cdef uint32_t partition = self.partition_of(slot)
+        self.open_partition(partition)
         self.places[slot].previous = NO_SLOT
         self.places[slot].next = self.first[partition]
         if self.first[partition] != NO_SLOT:
@@ -278,11 +286,13 @@ cdef class GroupBy:
         return False
 
     def drop_partition(self, uint32_t partition):
-        """Forget every group of a partition slot."""
+        """Forget every group of a partition slot, and the slot."""
         cdef uint32_t slot = self.first_of(partition)
         while slot != NO_SLOT:
             GroupBy.discard(self, slot)
             slot = self.first_of(partition)
+        if self.partitioned and partition < self.n_partitions:
+            self.first[partition] = NO_PARTITION
 
     cdef int write(self, SnapshotWriter writer) except -1:
         cdef uint32_t slot
@@ -296,20 +306,26 @@ cdef class GroupBy:
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        cdef uint32_t slot
+        cdef uint32_t slot, partition
         cdef Aggregator aggregator
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
                 for aggregator in self.aggregators:
                     aggregator.destroy(slot)
         self.n_dropping = 0
-        self.n_partitions = 0
+        # The partition's keys were read first: those that are there are known, and no others.
+        for partition in range(self.n_partitions):
+            if self.first[partition] != NO_PARTITION:
+                self.first[partition] = NO_SLOT
         self.keys.clear()
         if self.watcher is not None:
             self.watcher.cleared()
         self.keys.read(reader)
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
+                partition = self.partition_of(slot)
+                if self.partitioned and (partition >= self.n_partitions or self.first[partition] == NO_PARTITION):
+                    raise ValueError(f"snapshot is damaged: a group of no partition key ({partition})")
                 self.begin(slot)
                 self.held[slot] = reader.get_u32()
                 for aggregator in self.aggregators:

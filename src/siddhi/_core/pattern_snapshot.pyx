@@ -213,7 +213,7 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
     for i in range(n):
         restored.partials[i] = matches.make()
         restored.n_partials += 1
-        read_partial(restored, restored.partials[i], pattern.n_states, reader)
+        read_partial(restored, restored.partials[i], pattern, reader)
     read_starts(&run.starts, restored, reader)
     read_starts(&run.waited, restored, reader)
     for number in range(pattern.n_states):
@@ -241,14 +241,19 @@ cdef int read_starts(StartsC* starts, Restored restored, SnapshotReader reader) 
     return 0
 
 
-cdef int read_partial(Restored restored, PartialC* partial, int n_states, SnapshotReader reader) except -1:
+cdef int read_partial(Restored restored, PartialC* partial, Pattern pattern, SnapshotReader reader) except -1:
     cdef int slot
+    cdef State waiting
     cdef uint32_t n
     partial.timestamp = reader.get_i64()
     partial.front = <int32_t> reader.get_i64()
     partial.unarmed = <int32_t> reader.get_i64()
-    if not (-1 <= partial.front < n_states and REARMED <= partial.unarmed < n_states):
+    if not (-1 <= partial.front < pattern.n_states and REARMED <= partial.unarmed < pattern.n_states):
         raise ValueError("snapshot is damaged: a partial match is in no state")
+    if partial.unarmed >= 0:
+        waiting = <State> pattern.state[partial.unarmed]
+        if not waiting.late_again or waiting.again < 0:
+            raise ValueError("snapshot is damaged: a partial match waits to start a group again that there is not")
     for slot in range(restored.matches.n_slots):
         n = reader.get_u32()
         if restored.matches.counting[slot]:

@@ -66,6 +66,7 @@ cdef class Limiter(RateLimiter):
     cdef int clear(self) except -1
     cdef int complete(self) except -1
     cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1
+    cdef bint is_of(self, uint32_t slot, uint32_t partition) noexcept
     cdef int resume(self, LimiterState state) except -1
     cdef void empty(self, GroupCellC* cell) noexcept
     cdef void link(self, LimiterState state, uint32_t slot) noexcept

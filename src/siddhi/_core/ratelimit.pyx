@@ -352,6 +352,8 @@ cdef class Limiter(RateLimiter):
                 while slot:
                     if slot > n_slots or (slot <= self.capacity and self.cells[slot - 1].linked):
                         raise ValueError("snapshot is damaged: a rate limit of a group that is not there")
+                    if not self.is_of(slot - 1, partition):
+                        raise ValueError("snapshot is damaged: a rate limit of a group of another partition key")
                     if slot > self.capacity:
                         self.reserve(slot - 1)
                     self.link(state, slot - 1)
@@ -362,6 +364,15 @@ cdef class Limiter(RateLimiter):
         finally:
             self.app.frame.partition = before
         return 0
+
+    cdef bint is_of(self, uint32_t slot, uint32_t partition) noexcept:
+        """Whether a cell may be one of a partition slot."""
+        if not self.grouped:
+            return slot == partition
+        if self.groups is None:
+            return True
+        return self.groups.keys.is_live(slot) and self.groups.partition_of(slot) == (
+            partition if self.groups.partitioned else 0)
 
     cdef int resume(self, LimiterState state) except -1:
         """Order the tick that was on its way. Ticks missed while nobody ran are not made up for."""

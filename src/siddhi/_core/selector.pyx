@@ -97,7 +97,7 @@ cdef class Selector(Processor):
         chunk_release(&self.out, self.pool)
 
     cdef int ensure(self, unsigned int partition) except -1:
-        return 0 if self.states is None else self.states.ensure(partition)
+        return self.groups.open_partition(partition) if self.states is None else self.states.ensure(partition)
 
     cdef int drop(self, unsigned int partition) except -1:
         if self.groups is not None:

@@ -399,6 +399,8 @@ cdef class TumblingAggregate(Selector):
                 raise ValueError(f"snapshot is damaged: a batch of no group ({slot})")
         if self.groups is not None and not all([self.groups.keys.is_live(slot) for slot in groups]):
             raise ValueError("snapshot is damaged: a batch of groups that are gone")
+        if self.groups is not None and any([self.groups.partition_of(slot) != partition for slot in groups]):
+            raise ValueError("snapshot is damaged: a batch of groups of another partition key")
         memset(&rows, 0, sizeof(QueueC))
         try:
             queue_read(&rows, reader, self.pool)
