@@ -4,12 +4,13 @@ cimport cython
 
 from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext
-from siddhi._core.event cimport CURRENT, EventC, EventPool, Layout, acquire, event_to_tuple, release
-from siddhi._core.executor cimport FrameC
+from siddhi._core.event cimport CURRENT, TIMER, EventC, EventPool, Layout, acquire, event_to_tuple, release
+from siddhi._core.executor cimport TRUE, Executor, FrameC
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.output cimport OutputStage
 from siddhi._core.processor cimport Processor
 from siddhi._core.searchable cimport FoundC, Searchable, found_free, found_release, look_up
+from siddhi._core.selector cimport Selector
 from siddhi._core.user_event cimport Event
 
 cdef enum:
@@ -48,6 +49,50 @@ cdef class CollectStage(OutputStage):
             self.events.append(event)
             record = record.next
         return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class FinishedSelector(Selector):
+    """Asks ``having`` of finished groups: what a group's last row says decides, not the rows on the way there. The arguments
+    are those of a selector that puts out the last row, or the last of each group."""
+
+    cdef Executor asked
+
+    def __init__(self, *arguments):
+        Selector.__init__(self, *arguments)
+        self.asked, self.having = self.having, None
+
+    cdef EventC* select(self, EventC* event) except? NULL:
+        """A row that does not pass is kept, marked by its type: it stands for its group until the next row comes."""
+        cdef EventC* out = Selector.select(self, event)
+        cdef bint done = False
+        self.app.frame.output = out
+        try:
+            if self.asked.c.fn(&self.asked.c, event, &self.app.frame, NULL) != TRUE:
+                out.type = TIMER
+            done = True
+        finally:
+            if not done:
+                release(self.pool, out)
+        return out
+
+    cdef int finish_chunk(self) except -1:
+        cdef EventC** row
+        cdef Py_ssize_t i, n = 0
+        if self.last is not NULL and self.last.type == TIMER:
+            release(self.pool, self.last)
+            self.last = NULL
+        for i in range(self.n_order):
+            row = &self.last_of_group[self.order[i]]
+            if row[0].type == TIMER:
+                release(self.pool, row[0])
+                row[0] = NULL
+            else:
+                self.order[n] = self.order[i]
+                n += 1
+        self.n_order = n
+        return Selector.finish_chunk(self)
 
 
 cdef class OnDemand:

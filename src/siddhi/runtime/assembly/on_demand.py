@@ -9,8 +9,9 @@ from siddhi._core.event import EventPool, Layout
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.searchable import Searchable
+from siddhi._core.selector import Selector
 from siddhi._core.store import CachedAnswer, StoreAnswer
-from siddhi._core.table_query import CollectStage, OnDemand, OnDemandChange, OnDemandFind
+from siddhi._core.table_query import CollectStage, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
 from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.nodes import (
     Action,
@@ -18,6 +19,7 @@ from siddhi.planner.nodes import (
     OutputColumn,
     OutputPlan,
     QueryPlan,
+    SelectMode,
     SelectorPlan,
     SingleInputPlan,
     SourceKind,
@@ -67,7 +69,8 @@ def _find(plan: OnDemandPlan, site: Site) -> OnDemandFind:
     selection = _with_sort_keys(plan.selector)
     layout = _layout(selection)
     stage = CollectStage(site.context, EventPool(layout), layout, _layout(plan.selector))
-    selector = _build_selection(selection, cells, stage, site)
+    finished = selection.having is not None and selection.mode is not SelectMode.EACH
+    selector = _build_selection(selection, cells, stage, site, FinishedSelector if finished else Selector)
     return OnDemandFind(site.context, searched, pool, selector, stage, _enough(plan.selector))
 
 
@@ -90,7 +93,9 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
     return window.search(None, 0, builder, filters), window.output.pool, Cells(window.layout)
 
 
-def _build_selection(selection: SelectorPlan, cells: Cells, output: OutputStage, site: Site) -> Processor:
+def _build_selection(
+    selection: SelectorPlan, cells: Cells, output: OutputStage, site: Site, kind: type[Selector] = Selector
+) -> Processor:
     query = QueryPlan(
         name="on-demand",
         input=_NOTHING,
@@ -100,7 +105,7 @@ def _build_selection(selection: SelectorPlan, cells: Cells, output: OutputStage,
     )
     if is_projection(query):
         return build_projection(query, {0: cells}, output, site, None)
-    selector = build_selector(query, {0: cells}, output, site, removes=False, remembers=False)
+    selector = build_selector(query, {0: cells}, output, site, removes=False, remembers=False, kind=kind)
     selector.make_state(0)
     return selector
 

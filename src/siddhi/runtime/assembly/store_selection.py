@@ -58,7 +58,7 @@ def _having(selector: SelectorPlan) -> TypedExpression | None:
     """``having`` as a condition over the rows.
 
     Raises:
-        UnsupportedExpressionError: there are groups: it decides which row of a group is shown, seen one by one.
+        UnsupportedExpressionError: there are groups: a condition over rows comes before them.
     """
     if selector.having is None:
         return None
