@@ -21,10 +21,11 @@ __all__ = [
     "is_reachable",
     "is_same_folder",
     "make_folder",
-    "move",
     "names",
     "qualified",
     "read_text",
+    "rename",
+    "sizes",
     "text_of",
     "touch",
     "write_new",
@@ -129,6 +130,14 @@ def names(spark: SparkSession, folder: str) -> list[str]:
     return [status.getPath().getName() for status in system.listStatus(path)]
 
 
+def sizes(spark: SparkSession, folder: str) -> dict[str, int]:
+    """What is in a folder, with the bytes of each file; nothing where it is not there."""
+    system, path = _path(spark, folder)
+    if not system.exists(path):
+        return {}
+    return {status.getPath().getName(): int(status.getLen()) for status in system.listStatus(path)}
+
+
 def read_text(spark: SparkSession, name: str) -> str:
     """The text of a small file."""
     system, path = _path(spark, name)
@@ -197,24 +206,15 @@ def write_new(spark: SparkSession, folder: str, name: str, data: bytes) -> None:
     _rename(system, fresh, path)
 
 
-def move(spark: SparkSession, source: str, target: str) -> bool:
-    """Rename a folder that must not be there yet; False where it is, and the source is deleted.
+def rename(spark: SparkSession, source: str, target: str) -> None:
+    """Rename a folder. Object stores copy its files one by one: who is killed leaves some of them there, and some here.
 
     Raises:
         SparkRunError: the file system does not rename.
     """
     system, path = _path(spark, source)
     _, goal = _path(spark, target)
-    if not system.exists(goal):
-        try:
-            _rename(system, path, goal)
-        except SparkRunError:
-            if not system.exists(goal):
-                raise
-        else:
-            return True
-    system.delete(path, True)
-    return False
+    _rename(system, path, goal)
 
 
 def _rename(system: Any, source: Any, target: Any) -> None:

@@ -16,6 +16,7 @@ from siddhi.spark.connectors.annotated import FILE_FORMATS, LOG_LEVELS, Connecto
 from siddhi.spark.connectors.file_rows import CSV_DIALECT
 from siddhi.spark.connectors.kafka import kafka_options, require_kafka
 from siddhi.spark.connectors.ownership import Owner, claim, require_own, require_still_own
+from siddhi.spark.connectors.written_batch import put, rows_written
 from siddhi.spark.connectors.written_format import require_format
 
 __all__ = [
@@ -55,6 +56,9 @@ def _counted(frame: DataFrame) -> tuple[DataFrame, Observation]:
 class FileSink(CountingSink):
     """Writes every micro-batch to a folder of its own, ``batch=<number>``; one that comes again is written once.
 
+    A batch is whole once ``_siddhi_batch`` lies in its folder, which is written last and names its files; what is there
+    without it, as after a kill on an object store, is written anew.
+
     The folder belongs to the checkpoint that began to write there, or to one that was migrated from it: another one, whose
     batches have the same numbers, is refused when it starts, and so is a batch of one that has lost it meanwhile. A folder keeps
     the format of its batches.
@@ -86,14 +90,16 @@ class FileSink(CountingSink):
         self._require_still_own(spark)
         self._sweep(spark, batch)
         goal = f"{self.path}/batch={batch}"
-        if files.exists(spark, goal):
-            return int(frame.count())
+        written = rows_written(spark, goal)
+        if written is not None:
+            return written
         fresh = f"{self.path}/_writing-{batch}-{uuid.uuid4().hex}"
         rows, count = _counted(frame)
         rows.write.format(self.format).options(**self.options).save(fresh)
         self._require_still_own(spark)  # writing takes time, in which another one may have begun
-        files.move(spark, fresh, goal)
-        return int(count.get["rows"])
+        taken = int(count.get["rows"])
+        put(spark, fresh, goal, taken, is_own=self._owner is not None)
+        return taken
 
     def require_own(self, spark: SparkSession, owner: Owner) -> None:
         """See to it that a checkpoint may write there.
