@@ -94,6 +94,8 @@ SEPARATED = [
     ("from S#window.timeBatch(1 sec, 0) select k, sum(v) as n group by k insert into O;", {"S.k"}),
     ("from S#window.session(1 sec, k) select k, v insert all events into O;", {"S.k"}),
     ("from S#window.session(1 sec, k) select k, v, count() as n group by k, v insert into O;", {"S.k"}),
+    ("@limit(ttl = '700 milliseconds') from S select k, sum(v) as n group by k insert into O;", {"S.k"}),
+    ("@limit(values = '2', on.full = 'log') from S select k, distinctCount(v) as n group by k insert into O;", {"S.k"}),
     ("from S select k, v group by k output first every 2 events insert into O;", {"S.k"}),
     ("from S select k, v group by k output first every 1 sec insert into O;", {"S.k"}),
     ("partition with (k of S) begin from S#window.length(2) select k, sum(v) as n insert into O; end;", {"S.k"}),
@@ -150,6 +152,24 @@ SEPARATED = [
     ("define window W (k string, v int) session(1 sec, k); from W select k, v insert into O;", {"W.k"}),
 ]
 SINGLE = [
+    (
+        "@limit(keys = '1', on.full = 'log') from S select k, sum(v) as n group by k insert into O;",
+        "'@limit' counts the keys of all rows together",
+    ),
+    (
+        (
+            "@limit(keys = '1', on.full = 'drop_oldest') partition with (k of S) begin "
+            "from S select k, sum(v) as n insert into O; end;"
+        ),
+        "'@limit' counts the keys of all rows together",
+    ),
+    (
+        (
+            "partition with (k of S) begin @limit(keys = '2', on.full = 'log') "
+            "from S select k, v, count() as n group by v insert into O; end;"
+        ),
+        "'@limit' counts the keys of all rows together",
+    ),
     ("from S select k, sum(v) as n insert into O;", "without 'group by'"),
     ("from S[count() % 2L == 0L] select k, v insert into O;", "an aggregate in a filter"),
     ("from S#kit:second() select k, v insert into O;", "stream processor 'kit:second'"),

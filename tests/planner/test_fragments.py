@@ -15,6 +15,8 @@ from siddhi import SiddhiManager
 from siddhi.planner.app import plan
 from siddhi.planner.elements import app_elements
 from siddhi.planner.fragments import Fragment, fragment
+from siddhi.planner.limits_plan import KeyLimitPlan, OnFull
+from siddhi.planner.nodes import QueryPlan
 from siddhi.query_compiler.parser import parse
 from tests.property.app_kit import DEFINITION, apps, send_rows, timelines
 from tests.runtime.running import running
@@ -83,6 +85,13 @@ def test_the_time_zone_goes_with_aggregations_alone() -> None:
     assert plan(parse(kept.text)).aggregations["PerSecond"].zone == "Asia/Colombo"
     assert kept.fingerprint != fragment(plan(parse(APP)), ["PerSecond"]).fingerprint
     assert fragment(whole, ["clean"]).text == fragment(plan(parse(APP)), ["clean"]).text
+
+
+def test_the_limits_of_the_app_hold_for_its_parts() -> None:
+    whole = plan(parse(f"@app:limits(keys = '7', on.full = 'log') {APP.replace('#window.length(3)', '')}"))
+    (query,) = plan(parse(fragment(whole, ["query_2"]).text)).executions
+    assert isinstance(query, QueryPlan)
+    assert query.limit == KeyLimitPlan(keys=7, on_full=OnFull.LOG, annotation="@app:limits")
 
 
 def test_inner_queries_windows_and_aggregations_come_with_who_uses_them() -> None:

@@ -97,9 +97,17 @@ def test_a_key_whose_last_row_left_with_this_one_makes_room() -> None:
 
 
 def test_a_key_with_rows_in_a_window_is_never_dropped() -> None:
-    out, failed = run(app("keys = '2', on.full = 'drop_oldest'", "#window.length(9)"), ROWS)
+    text = app("keys = '2', on.full = 'drop_oldest'", "#window.length(9)")
+    out, failed = run(text, ROWS)
     assert out == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
     assert failed == [("c", 1), ("c", 1)]
+    with running(text) as runtime:
+        errors = collect(runtime, "!S")
+        for row in ROWS[:3]:
+            runtime.input_handler("S").send(row)
+    assert str(errors[0][-1]).endswith(
+        "raise the limit: every key is in use, by rows in a window or by events at work, so that none can be dropped"
+    )
 
 
 def test_of_a_batch_the_keys_that_fit_are_put_out(caplog: pytest.LogCaptureFixture) -> None:

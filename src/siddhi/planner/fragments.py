@@ -34,7 +34,7 @@ from siddhi.query_compiler.printer import to_siddhiql
 __all__ = ["Fragment", "fragment"]
 
 _FORMAT = 1
-_KEPT = ("description", "partialMatches")
+_KEPT = ("description", "partialMatches", "limits")
 """Annotations of the app that hold for each of its parts."""
 
 Schema = tuple[tuple[str, str], ...]

@@ -248,3 +248,32 @@ def test_arguments_of_other_kinds_are_told():
             call()
     with pytest.raises(TypeError, match=r"stream 'S' is bound to a DataFrame of Spark, not to a builtins\.list"):
         SparkRuntime(app, None).bind("S", [1], timestamp="ts")
+
+
+def test_what_has_a_limit_runs_in_the_engine_and_what_counts_keys_on_one_shard():
+    app = f"""@app:limits(values = '9') {TRADES}
+    @info(name = 'bars') @limit(keys = '5') from Trades#window.timeBatch(1 min, 0)
+    select symbol, sum(n) as total group by symbol insert into Minutes;
+    @info(name = 'idle') @limit(ttl = '1 hour') from Trades select symbol, sum(n) as total group by symbol insert into Sums;
+    @info(name = 'kinds') from Trades select symbol, distinctCount(n) as kinds group by symbol insert into Kinds;"""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        shown = SparkRuntime(app, None).explain()
+    assert shown.splitlines()[2:] == [
+        "island 1 on one shard: '@limit' counts the keys of all rows together",
+        "  from Trades",
+        "  query bars into Minutes: its limit counts keys or values as events come",
+        "island 2 on 64 shards",
+        "  from Trades by symbol",
+        "  query idle into Sums: its limit counts keys or values as events come",
+        "  query kinds into Kinds: its limit counts keys or values as events come",
+    ]
+
+
+def test_a_limit_of_a_bound_table_is_refused_with_its_place():
+    app = f"""{TRADES}
+@limit(rows = '5') define table Names (symbol string);
+from Trades join Names on Trades.symbol == Names.symbol select Names.symbol as symbol insert into Out;"""
+    with pytest.raises(SparkLoweringError, match="table 'Names' has a limit of 5 rows") as caught:
+        SparkRuntime(app, None)
+    assert (caught.value.code, caught.value.line) == ("E413", 2)

@@ -25,6 +25,7 @@ _REMEDIES = {
     "table.rows": "raise the limit, delete rows, or let old ones go with on.full = 'drop_oldest'",
     "values": "raise the limit, or count within a window",
 }
+_IN_USE = "raise the limit: every key is in use, by rows in a window or by events at work, so that none can be dropped"
 _POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
 
 
@@ -84,7 +85,7 @@ def key_limit(
         most: how many; None: any number.
         ttl_ms: how long one may be unused; None: for good.
     """
-    remedy = _REMEDIES[option]
+    remedy = _IN_USE if limit.on_full is OnFull.DROP_OLDEST else _REMEDIES[option]
     if limit.annotation == "@limit":
         option = option.rpartition(".")[2]
     report = LimitReport(app, where, what, most or 0, f"{limit.annotation}({option} = '{most}')", remedy)

@@ -107,6 +107,8 @@ def _form(query: QueryPlan, plan: Plan, read_only: Collection[str], streaming: b
         raise _Reason(f"it writes to a {output.kind.value}")
     if query.rate is not None:
         raise _Reason("its output rate")
+    if query.limit is not None:
+        raise _Reason("its limit counts keys or values as events come")
     if output.event_type is not OutputEventType.CURRENT:
         raise _Reason(f"'insert {output.event_type.value}'")
     for clause, present in (

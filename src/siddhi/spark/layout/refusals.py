@@ -74,6 +74,13 @@ def _refusals(plan: Plan, layout: Layout, *, flush: bool) -> Iterator[SiddhiAppE
                 table.span,
                 "give its rows with bind_table, or write a stream with Spark",
             )
+        if table.limit is not None and table.id in layout.read_only:
+            yield _error(
+                "E413",
+                f"table '{table.id}' has a limit of {table.limit.rows} rows, and no query writes it: all its rows are bound",
+                table.span,
+                "bind fewer rows, and leave @limit or @app:limits(table.rows) out",
+            )
     for stream in plan.streams.values():
         if stream.on_error is OnErrorAction.STORE:
             yield _error(
