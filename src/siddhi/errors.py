@@ -15,6 +15,7 @@
     │       └── SparkLoweringError         it can't run on Spark; every refusal with its place
     ├── SiddhiRuntimeError                 while events flow
     │   ├── EventError                     a row that does not fit its stream (also a ValueError)
+    │   ├── DeadlockError                  a callback waits for the thread that sends into its app
     │   ├── NotRunningError                the app has not been started, or is shut down
     │   ├── AggregationTimeError           what stands behind `within` or `per` is no time (also a ValueError)
     │   ├── DefinitionNotExistError        no stream, query or table of that name
@@ -232,6 +233,10 @@ class SiddhiRuntimeError(SiddhiError):
 
 class EventError(SiddhiRuntimeError, ValueError):
     """A row was refused: wrong arity, type or range. The engine's state is untouched."""
+
+
+class DeadlockError(SiddhiRuntimeError):
+    """A thread needs an app whose callback waits for that thread to end; neither could go on."""
 
 
 class NotRunningError(SiddhiRuntimeError):

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from siddhi import SiddhiManager
 from siddhi._core.context import AppContext
+from siddhi.errors import DeadlockError
 
 
 def test_a_thread_may_take_it_again_and_gives_it_back_as_often() -> None:
@@ -150,3 +156,122 @@ def test_a_borrowed_lock_goes_back_to_its_owner_and_keeps_others_out() -> None:
         thread.join(30)
         assert not thread.is_alive()
     assert sorted(seen) == ["borrower", "owner", "third"]
+
+
+APP = "define stream S (v int); define stream T (v int);"
+
+
+def waiting_callback(wait: Callable[[Callable[[], None]], object]) -> tuple[list[BaseException], list[object]]:
+    """What a thread gets that sends into an app whose callback waits for it, and what arrives in the end."""
+    errors: list[BaseException] = []
+    arrived: list[object] = []
+    with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
+
+        def send() -> None:
+            try:
+                runtime.input_handler("T").send((2,))
+            except DeadlockError as error:
+                errors.append(error)
+
+        runtime.add_callback("S", lambda _: wait(send))
+        runtime.add_callback("T", arrived.extend)
+        sender = threading.Thread(target=runtime.input_handler("S").send, args=((1,),), daemon=True)
+        sender.start()
+        sender.join(30)
+        assert not sender.is_alive()
+        runtime.input_handler("T").send((3,))
+    return errors, [event.data for event in arrived]
+
+
+def join(send: Callable[[], None]) -> None:
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    thread.join()
+
+
+def join_by_way_of_another(send: Callable[[], None]) -> None:
+    join(lambda: join(send))
+
+
+def leave_a_pool(send: Callable[[], None]) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(send)
+
+
+def ask_a_pool(send: Callable[[], None]) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(send).result()
+
+
+def map_in_a_pool(send: Callable[[], None]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: send(), range(1)))
+
+
+def ask_by_way_of_a_joined_thread(send: Callable[[], None]) -> None:
+    join(lambda: ask_a_pool(send))
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [join, join_by_way_of_another, leave_a_pool, ask_a_pool, map_in_a_pool, ask_by_way_of_a_joined_thread],
+)
+def test_a_thread_that_a_callback_waits_for_is_told_of_the_deadlock(wait: Callable[..., object]) -> None:
+    errors, arrived = waiting_callback(wait)
+    (error,) = errors
+    assert "waits for this thread to end" in str(error)
+    assert "docs/threads.md" in str(error)
+    assert arrived == [(3,)]
+
+
+def test_a_wait_that_ends_by_itself_is_no_deadlock() -> None:
+    """The thread waits for longer than it takes to look, and then gets the lock."""
+    threads: list[threading.Thread] = []
+
+    def join_for_a_while(send: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=send, daemon=True))
+        threads[0].start()
+        threads[0].join(0.2)
+
+    def join_another(send: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=send, daemon=True))
+        threads[-1].start()
+        other = threading.Timer(0.2, lambda: None)
+        other.start()
+        other.join()
+
+    def ask_for_another_result(send: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=send, daemon=True))
+        threads[-1].start()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(threading.Event().wait, 0.2).result()
+
+    for wait in (join_for_a_while, join_another, ask_for_another_result):
+        errors, arrived = waiting_callback(wait)
+        threads[-1].join(30)
+        assert errors == []
+        assert set(arrived) <= {(2,), (3,)}
+
+
+def test_the_lock_is_whole_after_a_deadlock() -> None:
+    lock = AppContext("A").lock
+    refused: list[bool] = []
+    taken: list[str] = []
+
+    def want() -> None:
+        try:
+            with lock:
+                taken.append("in vain")
+        except DeadlockError:
+            refused.append(True)
+
+    for _ in range(2):
+        with lock:
+            thread = threading.Thread(target=want, daemon=True)
+            thread.start()
+            thread.join()
+        assert not lock.is_mine
+    with lock:
+        taken.append("again")
+    join(lambda: taken.append("elsewhere") if lock.__enter__() and lock.__exit__() is None else None)
+    assert (refused, taken) == ([True, True], ["again", "elsewhere"])

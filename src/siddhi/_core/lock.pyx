@@ -5,7 +5,23 @@ app, and asks for that of the other. A thread that finds that the one it would w
 for a lock that it holds itself borrows the lock instead. That is as if the owner had sent once more from where it
 stands: it waits inside a callback or function of users, from where it might do so itself. It stands there until the
 borrower has given up the lock the chain ends with, which it took before, and so gives up later than the borrowed one.
+
+A callback that waits for a thread which wants the lock can't be helped so: what it waits for is another's. The thread that
+wants the lock looks now and then whether the owner waits for it to end, and raises DeadlockError, so that it does.
 """
+
+import sys
+import threading
+
+from siddhi.errors import DeadlockError
+
+cdef extern from "pythread.h":
+    int PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int intr) nogil
+
+cdef enum:
+    ACQUIRED = 1                   # of PyLockStatus
+    FIRST_LOOK_US = 50_000
+    LAST_LOOK_US = 1_000_000
 
 # Which lock a thread waits for, by thread. Guarded by the interpreter lock, as are the fields of all locks.
 cdef dict awaited = {}
@@ -56,12 +72,21 @@ cdef class AppLock:
             self.owner = me
             self.depth = 1
             return 0
+        cdef long long patience = FIRST_LOOK_US
+        cdef int status
         awaited[me] = self
         self.waiting += 1
-        with nogil:
-            PyThread_acquire_lock(self.real, 1)
-        del awaited[me]
-        self.waiting -= 1
+        try:
+            while True:
+                with nogil:
+                    status = PyThread_acquire_lock_timed(self.real, patience, 0)
+                if status == ACQUIRED:
+                    break
+                refuse_deadlock(self, me)
+                patience = min(2 * patience, <long long> LAST_LOOK_US)
+        finally:
+            del awaited[me]
+            self.waiting -= 1
         self.real_held = True
         self.owner = me
         self.depth = 1
@@ -83,3 +108,67 @@ cdef class AppLock:
 
     def __exit__(self, *unused):
         unlock_app(self)
+
+
+cdef int refuse_deadlock(AppLock lock, unsigned long me) except -1:
+    """Raise where the owner of a lock waits, perhaps by way of others, for the calling thread to end.
+
+    No thread runs meanwhile, and what is looked for are waits without a time limit that nothing but the end of the thread
+    waited for can end. So what is found is a deadlock.
+    """
+    cdef dict frames = sys._current_frames()
+    cdef list chain = []
+    cdef AppLock wanted
+    thread = lock.owner if lock.depth > 0 else None
+    while thread is not None and thread != me and thread not in chain:
+        chain.append(thread)
+        wanted = awaited.get(thread)
+        if wanted is None:
+            thread = thread_waited_for(frames.get(thread), frames)
+        else:
+            thread = wanted.owner if wanted.depth > 0 else None
+    if thread != me or not chain:
+        return 0
+    names = {known.ident: known.name for known in threading.enumerate()}
+    way = " waits for ".join([repr(names.get(one, one)) for one in [*chain, me]])
+    raise DeadlockError(
+        f"deadlock: thread {names.get(me, me)!r} needs the app, where a callback or function is at work in thread "
+        f"{names.get(chain[0], chain[0])!r} and waits for this thread to end ({way}). Let the callback return without "
+        "waiting for threads that use the app; see docs/threads.md")
+
+
+def thread_waited_for(frame, frames):
+    """The thread whose end is all that a thread at this frame waits for, or None.
+
+    Args:
+        frame: the innermost one of the thread; None: it has none.
+        frames: those of all threads.
+    """
+    if frame is None:
+        return None
+    inner = getattr(threading.Thread, "_wait_for_tstate_lock", None)        # until Python 3.12
+    if inner is not None and frame.f_code is inner.__code__:
+        frame = frame.f_back
+    if frame.f_code is threading.Thread.join.__code__:
+        thread, timeout = frame.f_locals.get("self"), frame.f_locals.get("timeout")
+        return thread.ident if timeout is None and thread.is_alive() else None
+    if frame.f_code is threading.Condition.wait.__code__:
+        return worker_of(frame.f_back, frames)
+    return None
+
+
+def worker_of(frame, frames):
+    """The thread of a pool that computes the result which is waited for at a frame, or None."""
+    futures, pools = sys.modules.get("concurrent.futures._base"), sys.modules.get("concurrent.futures.thread")
+    if futures is None or pools is None or frame.f_code not in (
+            futures.Future.result.__code__, futures.Future.exception.__code__):
+        return None
+    future, timeout = frame.f_locals.get("self"), frame.f_locals.get("timeout")
+    if timeout is not None:
+        return None
+    for thread, at in frames.items():
+        while at is not None:
+            if at.f_code is pools._WorkItem.run.__code__ and at.f_locals.get("self").future is future:
+                return thread
+            at = at.f_back
+    return None

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, TypeVar
 
+from siddhi._callables import asynchronous_methods
 from siddhi.errors import ExtensionError
 from siddhi.extension.connectors import (
     ConnectorMetadata,
@@ -283,6 +284,9 @@ def _check(metadata: ExtensionMetadata) -> None:
         raise ExtensionError(f"{what} needs either a native kernel or an implementation")
     if metadata.implementation is not None and not callable(metadata.implementation):
         raise ExtensionError(f"{what}: the implementation {metadata.implementation!r} cannot be called")
+    waits = list(asynchronous_methods(metadata.implementation))
+    if waits:
+        raise ExtensionError(f"{what} can't be asynchronous, since nobody awaits {' and '.join(waits)}()")
     if isinstance(metadata, AggregatorMetadata) and metadata.implementation is not None:
         missing = [name for name in ("add", "remove", "reset", "value") if not hasattr(metadata.implementation, name)]
         if missing:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import ClassVar
 
+from siddhi._callables import require_function
 from siddhi.errors import SubscriberUnavailableError
 
 __all__ = ["InMemoryBroker"]
@@ -24,7 +25,11 @@ class InMemoryBroker:
         """Call ``subscriber(message)`` with whatever is published to a topic, behind those that subscribed before.
 
         A subscriber that is there already is not added again.
+
+        Raises:
+            TypeError: it is no function of a message, or an asynchronous one.
         """
+        require_function(subscriber, "a subscriber", "message")
         with cls._lock:
             there = cls._topics.get(topic, ())
             if subscriber not in there:

@@ -8,6 +8,7 @@ from enum import Enum
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
+from siddhi._callables import require_function
 from siddhi._core.event import Layout
 from siddhi._core.junction import StreamJunction
 from siddhi._core.user_event import Event
@@ -334,7 +335,9 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such stream.
+            TypeError: it is no function of events, or an asynchronous one; nothing is attached.
         """
+        require_function(function, "a stream callback", "events")
         self._junction(stream)
         self._attachments.on_stream(stream, function)
 
@@ -349,7 +352,9 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such stream.
+            TypeError: it is no function of batch, or an asynchronous one; nothing is attached.
         """
+        require_function(function, "a batch callback", "batch")
         self._junction(stream)
         self._attachments.on_batches(stream, function)
 
@@ -363,7 +368,9 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such query.
+            TypeError: it is no function of these, or an asynchronous one; nothing is attached.
         """
+        require_function(function, "a query callback", "timestamp, current, expired")
         if query not in self._assembly.queries:
             raise DefinitionNotExistError(
                 f"app '{self.name}' has no query '{query}'{did_you_mean(query, self._assembly.queries)}"
@@ -418,7 +425,11 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         It is also told of those whose events go on to a fault stream or into the error store, before they do. What the
         handler raises reaches the sender; where there is none (timers, ``@async``), it is logged.
+
+        Raises:
+            TypeError: it is no function of these, or an asynchronous one; the handler stays what it was.
         """
+        require_function(handler, "an exception handler", "exception, origin, events")
         self._context.on_error = handler
         self._assembly.faults.listener = handler
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi._callables import require_function
 from siddhi._core.breakpoint import Breakpoint
 from siddhi._core.junction import StreamJunction
 from siddhi._core.user_event import Event
@@ -102,7 +103,12 @@ class SiddhiDebugger:
         """Call ``callback(events, query, terminal, debugger)`` at every stop, with the chunk at work.
 
         What it raises goes to the app's exception handler, and the thread waits as if it had returned.
+
+        Raises:
+            TypeError: it is no function of these, or an asynchronous one.
         """
+        if callback is not None:
+            require_function(callback, "a debugger callback", "events, query, terminal, debugger")
         self._callback = callback
 
     # --- how to go on
