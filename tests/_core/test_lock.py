@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -161,8 +161,10 @@ def test_a_borrowed_lock_goes_back_to_its_owner_and_keeps_others_out() -> None:
 APP = "define stream S (v int); define stream T (v int);"
 
 
-def waiting_callback(wait: Callable[[Callable[[], None]], object]) -> tuple[list[BaseException], list[object]]:
-    """What a thread gets that sends into an app whose callback waits for it, and what arrives in the end."""
+def waiting_callback(
+    wait: Callable[[Callable[[], None]], object], threads: Sequence[threading.Thread] = ()
+) -> tuple[list[BaseException], list[object]]:
+    """What a thread gets that sends into an app whose callback waits for it, and what arrives once all threads are done."""
     errors: list[BaseException] = []
     arrived: list[object] = []
     with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
@@ -179,6 +181,8 @@ def waiting_callback(wait: Callable[[Callable[[], None]], object]) -> tuple[list
         sender.start()
         sender.join(30)
         assert not sender.is_alive()
+        for thread in threads:
+            thread.join(30)
         runtime.input_handler("T").send((3,))
     return errors, [event.data for event in arrived]
 
@@ -247,10 +251,9 @@ def test_a_wait_that_ends_by_itself_is_no_deadlock() -> None:
             pool.submit(threading.Event().wait, 0.2).result()
 
     for wait in (join_for_a_while, join_another, ask_for_another_result):
-        errors, arrived = waiting_callback(wait)
-        threads[-1].join(30)
-        assert errors == []
-        assert set(arrived) <= {(2,), (3,)}
+        threads.clear()
+        errors, arrived = waiting_callback(wait, threads)
+        assert (errors, arrived) == ([], [(2,), (3,)])
 
 
 def test_the_lock_is_whole_after_a_deadlock() -> None:

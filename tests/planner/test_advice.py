@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import logging
 import re
+from pathlib import Path
 
 import pytest
 
+import siddhi
 from siddhi import SiddhiManager
-from siddhi.planner.advice import advice
+from siddhi.planner.advice import _PLACES, advice
 from siddhi.query_compiler import parse
 
 STREAM = "define stream S (v int);"
@@ -145,3 +147,34 @@ def starts(warning: str) -> str:
 )
 def test_what_is_well_is_not(app: str, caplog: pytest.LogCaptureFixture) -> None:
     assert advice(parse(app)) == []
+
+
+TEXTS = {
+    "an app": "@app:{} define stream S (v int);",
+    "a stream": "@{} define stream S (v int);",
+    "a table": "@{} define table T (v int);",
+    "a window": "@{} define window W (v int) length(2);",
+    "an aggregation": "define stream S (v int); @{} define aggregation A from S select sum(v) as t aggregate every sec;",
+    "a query": "define stream S (v int); @{} from S select v insert into O;",
+    "a partition": "define stream S (v int); @{} partition with (v of S) begin from S select v insert into O; end;",
+}
+READ = sorted({(place, known.name) for place, group in _PLACES.items() for known in group})
+
+
+@pytest.mark.parametrize("place", TEXTS)
+@pytest.mark.parametrize("name", sorted({name for _, name in READ} | {"map", "payload", "cache", "doc", "dist"}))
+def test_an_annotation_is_told_of_wherever_nobody_reads_it(place: str, name: str) -> None:
+    told = advice(parse(TEXTS[place].format(name)))
+    assert len(told) == ((place, name) not in READ)
+
+
+def test_every_annotation_that_is_read_is_known_to_the_advice() -> None:
+    """A new annotation has to be entered there, or whoever writes it is told that it has no effect."""
+    planner = Path(siddhi.__file__).parent / "planner"
+    calls = re.compile(r'\b(?:only|_read)\(\s*[\w.]+, "(\w+)"')
+    read = {name for file in planner.glob("*.py") for name in calls.findall(file.read_text(encoding="utf-8"))}
+    refused = {"persistedAggregation"}  # as is @PrimaryKey of an aggregation
+    inside = {nested.name for group in _PLACES.values() for known in group for nested in known.inside}
+    known = {name for _, name in READ} | inside | {"attributes", "payload"}
+    assert len(read) > 10
+    assert read - known - refused - {"enforceOrder"} == set()
