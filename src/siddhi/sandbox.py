@@ -24,6 +24,8 @@ _LIMITS = (
     "max_queries",
     "max_partitions",
     "max_events",
+    "max_keys",
+    "max_rows",
     "max_duration_ms",
     "max_threads",
 )
@@ -61,6 +63,9 @@ class SandboxPolicy:
         max_partitions: partitions of the app.
         max_events: events that one window, buffer, cache, counting state or output rate may be told to hold, and partial
             matches that a pattern may hold where it does not say a lower number.
+        max_keys: keys that one ``group by`` or partition may hold, and distinct values of one group, where the text does not
+            say a lower number with ``@limit`` or ``@app:limits``. What a window ends by itself is left alone.
+        max_rows: rows that one table in memory may hold, likewise.
         max_duration_ms: time that one window, pattern, absence or output rate may be told to span, in ms.
         max_threads: workers of all ``@async`` streams together.
 
@@ -87,6 +92,8 @@ class SandboxPolicy:
     max_queries: int | None = 100
     max_partitions: int | None = 20
     max_events: int | None = 100_000
+    max_keys: int | None = 100_000
+    max_rows: int | None = 100_000
     max_duration_ms: int | None = 31 * 86_400_000
     max_threads: int | None = 4
 

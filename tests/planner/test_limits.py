@@ -7,9 +7,10 @@ import pytest
 from siddhi.errors import SiddhiAppError
 from siddhi.planner import plan
 from siddhi.planner.explain import explain
-from siddhi.planner.limits_plan import KeyLimitPlan, OnFull
-from siddhi.planner.nodes import QueryPlan
+from siddhi.planner.limits_plan import KeyLimitPlan, OnFull, RowLimitPlan
+from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.query_compiler import parse
+from siddhi.sandbox import SandboxPolicy
 
 STREAM = "define stream S (k string, v int);\n"
 GROUPED = "from S select k, sum(v) as total group by k insert into Out;"
@@ -160,3 +161,58 @@ def test_explain_shows_limits_of_tables_and_partitions() -> None:
     assert "table T (k string) [at most 5 rows, then refuse and log]" in shown
     assert "table U (k string) [at most 7 rows, then drop the oldest]" in shown
     assert "hold at most 6 keys, then refuse and log" in shown
+
+
+def under(policy: SandboxPolicy, app: str) -> Plan:
+    return plan(parse(app), policy=policy)
+
+
+def test_a_policy_limits_what_the_text_does_not() -> None:
+    app = (
+        f"{STREAM}define table T (k string); {GROUPED} from S select k insert into T;"
+        "partition with (k of S) begin from S select k insert into In; end;"
+    )
+    found = under(SandboxPolicy(max_keys=7, max_rows=8), app)
+    query, _, partition = found.executions
+    assert isinstance(query, QueryPlan)
+    assert isinstance(partition, PartitionPlan)
+    assert query.limit == KeyLimitPlan(keys=7, annotation="SandboxPolicy")
+    assert partition.limit == KeyLimitPlan(keys=7, annotation="SandboxPolicy")
+    assert found.tables["T"].limit == RowLimitPlan(rows=8, annotation="SandboxPolicy")
+    assert limit_of(STREAM + GROUPED) is None
+
+
+def test_a_policy_leaves_alone_what_ends_with_the_rows_of_a_window() -> None:
+    app = (
+        "define window W (k string, v int) length(3); from S insert into W;"
+        "from W select k, sum(v) as n group by k insert into Out;"
+        "from S#window.length(3) select distinctCount(k) as n insert into Kinds;"
+    )
+    for execution in under(SandboxPolicy(), STREAM + app).executions:
+        assert isinstance(execution, QueryPlan)
+        assert execution.limit is None
+
+
+@pytest.mark.parametrize(
+    ("app", "code"),
+    [
+        ("@limit(keys = '8') " + GROUPED, "E341"),
+        ("@limit(values = '8') from S select distinctCount(k) as n insert into Out;", "E341"),
+        ("@limit(rows = '9') define table T (k string);", "E341"),
+        ("@limit(keys = '8') partition with (k of S) begin from S select k insert into In; end;", "E341"),
+        (
+            "define window W (k string, v int) length(3); from W select k, maxForever(v) as n group by k insert into Out;",
+            "E328",
+        ),
+    ],
+)
+def test_a_policy_refuses_more_than_it_allows(app: str, code: str) -> None:
+    with pytest.raises(SiddhiAppError) as caught:
+        under(SandboxPolicy(max_keys=7, max_rows=8), STREAM + app)
+    assert (caught.value.code, caught.value.line) == (code, 2)
+
+
+def test_the_app_is_held_to_the_policy() -> None:
+    with pytest.raises(SiddhiAppError) as caught:
+        under(SandboxPolicy(max_keys=7), f"@app:limits(keys = '8') {STREAM}{GROUPED}")
+    assert (caught.value.code, caught.value.line) == ("E341", 1)

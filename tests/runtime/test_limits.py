@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from siddhi import Event, SiddhiAppRuntime
+from siddhi import Event, SandboxPolicy, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import LimitExceededError
 from tests.runtime.running import collect, running
 
@@ -230,3 +230,14 @@ def test_queries_further_down_see_what_was_left_out_and_not_what_failed() -> Non
                 runtime.input_handler("S").send(row)
         seen[on_full] = [key for (key,) in rows]
     assert seen == {"error": ["a"], "log": ["a", "b", "c"]}
+
+
+def test_the_limit_of_a_policy_is_named_in_the_error() -> None:
+    errors: list[Exception] = []
+    manager = SiddhiManager(policy=SandboxPolicy(max_keys=1))
+    text = "define stream S (k string); @info(name = 'q') from S select k, count() as n group by k insert into Out;"
+    with running(text, manager=manager) as runtime:
+        runtime.handle_exception_with(lambda error, origin, events: errors.append(error))
+        for key in "ab":
+            runtime.input_handler("S").send((key,))
+    assert "query 'q' holds 1 group-by keys, and SandboxPolicy(max_keys=1) allows no more" in str(errors[0])

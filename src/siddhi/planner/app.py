@@ -76,7 +76,7 @@ def _plan(
     refuse_excess(catalog.permissions, app, settings)
     catalog.app_is_named = settings.name is not None
     catalog.partial_matches = app_limit(app.annotations, app, None if policy is None else policy.max_events)
-    catalog.limits = app_limits(app.annotations, app)
+    catalog.limits = app_limits(app.annotations, catalog.permissions, app)
     catalog.time_zone = app_zone(app.annotations, app)
     plan_definitions(app, catalog)
     names = _Names(app)

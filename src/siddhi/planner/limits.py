@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from siddhi.planner.annotations import duration_ms, only, positive
 from siddhi.planner.expressions import Aggregate
@@ -13,10 +14,15 @@ from siddhi.planner.patterns_plan import PatternPlan
 from siddhi.planner.problems import close_to, creation_error
 from siddhi.planner.walk import walk
 from siddhi.query_api.annotation import Annotation
-from siddhi.query_api.app import AnyDefinition
 from siddhi.query_api.query import Partition, ValueKey
 from siddhi.query_api.selection import OutputEventType
 from siddhi.query_api.span import Node
+
+if TYPE_CHECKING:
+    from siddhi.planner.catalog import Catalog
+    from siddhi.planner.permissions import Permissions
+    from siddhi.query_api.app import AnyDefinition
+    from siddhi.query_api.definition import TableDefinition
 
 __all__ = ["app_limits", "limited", "partition_limit", "refuse_limit", "table_limit"]
 
@@ -31,57 +37,66 @@ _END_WITH_THEIR_ROWS = frozenset(
 """Aggregators that hold nothing of a group whose last row has left the window."""
 
 
-def app_limits(annotations: tuple[Annotation, ...], at: Node) -> AppLimits:
+def app_limits(annotations: tuple[Annotation, ...], permissions: Permissions, at: Node) -> AppLimits:
     """What ``@app:limits(...)`` says.
 
     Raises:
-        SiddhiAppError: an element is unknown, missing or wrong.
+        SiddhiAppError: an element is unknown, missing or wrong, or above the policy of the app.
     """
     annotation = _read(annotations, "limits", _APP, at)
     if annotation is None:
         return AppLimits()
-    return AppLimits(
-        keys=_number(annotation, "keys", at),
-        values=_number(annotation, "values", at),
+    found = AppLimits(
+        keys=_number(annotation, "keys", permissions, at),
+        values=_number(annotation, "values", permissions, at),
         ttl_ms=_duration(annotation, at),
-        partition_keys=_number(annotation, "partition.keys", at),
-        table_rows=_number(annotation, "table.rows", at),
+        partition_keys=_number(annotation, "partition.keys", permissions, at),
+        table_rows=_number(annotation, "table.rows", permissions, at),
         on_full=_on_full(annotation, at),
     )
+    _check_values(found.values, found.on_full, annotation if annotation.span is not None else at)
+    return found
 
 
-def limited(plan: QueryPlan, of_app: AppLimits, at: Node) -> QueryPlan:
+def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
     """The plan of a query with its limit, if it has one.
 
     Raises:
-        SiddhiAppError: ``@limit`` is wrong, or the query cannot hold what it or ``@app:limits`` says.
+        SiddhiAppError: ``@limit`` is wrong, or the query cannot hold what it, ``@app:limits`` or the policy of the app says.
     """
     annotation = _read(plan.annotations, "limit", _QUERY, at)
+    of_app = catalog.limits
+    own, place = KeyLimitPlan(), at
     if annotation is not None:
-        limit = KeyLimitPlan(
-            keys=_number(annotation, "keys", at),
-            values=_number(annotation, "values", at),
+        place = annotation if annotation.span is not None else at
+        own = KeyLimitPlan(
+            keys=_number(annotation, "keys", catalog.permissions, at),
+            values=_number(annotation, "values", catalog.permissions, at),
             ttl_ms=_duration(annotation, at),
-            on_full=_on_full(annotation, at),
+            on_full=_on_full(annotation, at) if annotation.element("on.full") is not None else of_app.on_full,
         )
-        _check_kinds(plan, limit, annotation if annotation.span is not None else at)
-    # What the query says in part, the app completes where it applies.
-    own = KeyLimitPlan() if annotation is None else limit
-    by_app = _applicable(plan, of_app)
-    complete = KeyLimitPlan(
-        keys=own.keys if own.keys is not None else by_app.keys,
-        values=own.values if own.values is not None else by_app.values,
-        ttl_ms=own.ttl_ms if own.ttl_ms is not None else by_app.ttl_ms,
-        on_full=own.on_full if annotation is not None and annotation.element("on.full") else of_app.on_full,
-        annotation="@limit" if own.keys is not None or own.values is not None else "@app:limits",
-    )
-    if complete.keys is None and complete.values is None and complete.ttl_ms is None:
+        _check_kinds(plan, own, place)
+        _check_values(own.values, own.on_full, place)
+    # What the query says in part, the app completes where it applies, and then the policy of the app.
+    policy = catalog.permissions
+    by_policy = AppLimits(keys=policy.max_keys, values=policy.max_keys, annotation="SandboxPolicy")
+    found = own
+    for other in (of_app, by_policy):
+        found = _completed(found, _applicable(plan, other), other.on_full if annotation is None else own.on_full)
+    if found.keys is None and found.values is None and found.ttl_ms is None:
         return plan
-    _check_rows(plan, complete, annotation if annotation is not None and annotation.span is not None else at)
-    return replace(plan, limit=complete)
+    if (found.keys is not None or found.values is not None) and not _knows_its_rows(plan):
+        raise creation_error(
+            "E328",
+            f"{found.annotation} cannot limit query '{plan.name}': rows come back to its aggregates, and it could not tell "
+            "which of them it refused",
+            place,
+            "insert the rows into a stream, and group by in a query over that stream",
+        )
+    return replace(plan, limit=found)
 
 
-def partition_limit(node: Partition, of_app: AppLimits) -> KeyLimitPlan | None:
+def partition_limit(node: Partition, catalog: Catalog) -> KeyLimitPlan | None:
     """The limit of a partition's keys.
 
     Raises:
@@ -92,46 +107,52 @@ def partition_limit(node: Partition, of_app: AppLimits) -> KeyLimitPlan | None:
     if found is not None and found.element("ttl") is not None:
         hint = "write @purge(enable = 'true', interval = '1 min', idle.period = '1 hour') to forget idle keys"
     annotation = _read(node.annotations, "limit", _PARTITION, node, hint)
+    of_app, most = catalog.limits, catalog.permissions.max_keys
     valued = any(isinstance(key, ValueKey) for key in node.keys)
-    if annotation is None:
-        if of_app.partition_keys is None or not valued:
-            return None
-        return KeyLimitPlan(keys=of_app.partition_keys, on_full=of_app.on_full, annotation="@app:limits")
-    keys = _number(annotation, "keys", node)
-    if keys is None:
-        raise _lacks(annotation, "keys", node)
-    if not valued:
-        place = annotation if annotation.span is not None else node
-        raise creation_error("E328", "@limit limits nothing: the keys of the partition are its ranges", place)
-    on_full = _on_full(annotation, node) if annotation.element("on.full") is not None else of_app.on_full
-    return KeyLimitPlan(keys=keys, on_full=on_full)
+    if annotation is not None:
+        keys = _number(annotation, "keys", catalog.permissions, node)
+        if keys is None:
+            raise _lacks(annotation, "keys", node)
+        if not valued:
+            place = annotation if annotation.span is not None else node
+            raise creation_error("E328", "@limit limits nothing: the keys of the partition are its ranges", place)
+        on_full = _on_full(annotation, node) if annotation.element("on.full") is not None else of_app.on_full
+        return KeyLimitPlan(keys=keys, on_full=on_full)
+    if valued and of_app.partition_keys is not None:
+        return KeyLimitPlan(keys=of_app.partition_keys, on_full=of_app.on_full, annotation=of_app.annotation)
+    if valued and most is not None:
+        return KeyLimitPlan(keys=most, on_full=of_app.on_full, annotation="SandboxPolicy")
+    return None
 
 
-def table_limit(
-    annotations: tuple[Annotation, ...], of_app: AppLimits, at: Node, *, stored: bool
-) -> RowLimitPlan | None:
+def table_limit(definition: TableDefinition, catalog: Catalog, *, stored: bool) -> RowLimitPlan | None:
     """The limit of a table's rows; ``stored``: a store keeps them.
 
     Raises:
         SiddhiAppError: ``@limit`` is wrong, or stands on a table that a store keeps.
     """
-    annotation = _read(annotations, "limit", _TABLE, at)
-    if annotation is None:
-        if of_app.table_rows is None or stored:
-            return None
-        return RowLimitPlan(rows=of_app.table_rows, on_full=of_app.on_full, annotation="@app:limits")
+    annotation = _read(definition.annotations, "limit", _TABLE, definition)
+    of_app, most = catalog.limits, catalog.permissions.max_rows
+    if annotation is not None:
+        if stored:
+            raise creation_error(
+                "E328",
+                "@limit cannot hold a table whose rows a store keeps",
+                annotation if annotation.span is not None else definition,
+                "limit the rows in the store itself",
+            )
+        rows = _number(annotation, "rows", catalog.permissions, definition)
+        if rows is None:
+            raise _lacks(annotation, "rows", definition)
+        on_full = _on_full(annotation, definition) if annotation.element("on.full") is not None else of_app.on_full
+        return RowLimitPlan(rows=rows, on_full=on_full)
     if stored:
-        raise creation_error(
-            "E328",
-            "@limit cannot hold a table whose rows a store keeps",
-            annotation if annotation.span is not None else at,
-            "limit the rows in the store itself",
-        )
-    rows = _number(annotation, "rows", at)
-    if rows is None:
-        raise _lacks(annotation, "rows", at)
-    on_full = _on_full(annotation, at) if annotation.element("on.full") is not None else of_app.on_full
-    return RowLimitPlan(rows=rows, on_full=on_full)
+        return None
+    if of_app.table_rows is not None:
+        return RowLimitPlan(rows=of_app.table_rows, on_full=of_app.on_full, annotation=of_app.annotation)
+    if most is not None:
+        return RowLimitPlan(rows=most, on_full=of_app.on_full, annotation="SandboxPolicy")
+    return None
 
 
 def refuse_limit(definition: AnyDefinition) -> None:
@@ -177,9 +198,15 @@ def _read(
     return annotation
 
 
-def _number(annotation: Annotation, key: str, at: Node) -> int | None:
+def _number(annotation: Annotation, key: str, permissions: Permissions, at: Node) -> int | None:
     value = annotation.element(key)
-    return None if value is None else positive(annotation, key, value, at)
+    if value is None:
+        return None
+    number = positive(annotation, key, value, at)
+    field = "max_rows" if key.endswith("rows") else "max_keys"
+    place = annotation if annotation.span is not None else at
+    permissions.limit(field, number, f"'{key}' of @{annotation.name}", place)
+    return number
 
 
 def _duration(annotation: Annotation, at: Node) -> int | None:
@@ -222,13 +249,28 @@ def _natives(plan: QueryPlan) -> list[str | None]:
 
 
 def _applicable(plan: QueryPlan, of_app: AppLimits) -> KeyLimitPlan:
-    """Which of the app's limits concern a query."""
+    """Which limits of all queries concern one. A policy leaves alone what ends with the rows of a window."""
     grouped = bool(plan.selector.group_by)
     counting = any(native in _COUNTING_VALUES for native in _natives(plan))
+    ends = _ends_by_itself(plan)
+    left_alone = ends and of_app.annotation == "SandboxPolicy"
     return KeyLimitPlan(
-        keys=of_app.keys if grouped else None,
-        values=of_app.values if counting else None,
-        ttl_ms=of_app.ttl_ms if grouped and not _ends_by_itself(plan) else None,
+        keys=of_app.keys if grouped and not left_alone else None,
+        values=of_app.values if counting and not left_alone else None,
+        ttl_ms=of_app.ttl_ms if grouped and not ends else None,
+        annotation=of_app.annotation,
+    )
+
+
+def _completed(own: KeyLimitPlan, other: KeyLimitPlan, on_full: OnFull) -> KeyLimitPlan:
+    """A limit with what another one says where it says nothing; messages name who says most of it."""
+    said = own.keys is not None or own.values is not None
+    return KeyLimitPlan(
+        keys=own.keys if own.keys is not None else other.keys,
+        values=own.values if own.values is not None else other.values,
+        ttl_ms=own.ttl_ms if own.ttl_ms is not None else other.ttl_ms,
+        on_full=own.on_full if said else on_full,
+        annotation=own.annotation if said else other.annotation,
     )
 
 
@@ -256,24 +298,13 @@ def _check_kinds(plan: QueryPlan, limit: KeyLimitPlan, at: Node) -> None:
         )
 
 
-def _check_rows(plan: QueryPlan, limit: KeyLimitPlan, at: Node) -> None:
-    """Refuse a limit where a refused row could not be told apart when it leaves its window."""
-    if limit.keys is None and limit.values is None:
-        return
-    if limit.values is not None and limit.on_full is OnFull.DROP_OLDEST:
+def _check_values(values: int | None, on_full: OnFull, at: Node) -> None:
+    if values is not None and on_full is OnFull.DROP_OLDEST:
         raise creation_error(
             "E328",
             "'values' cannot be limited with on.full = 'drop_oldest': a value that comes again would be counted twice",
             at,
             "use on.full = 'error' or 'log'",
-        )
-    if not _knows_its_rows(plan):
-        raise creation_error(
-            "E328",
-            f"{limit.annotation} cannot limit query '{plan.name}': rows come back to its aggregates, and it could not tell "
-            "which of them it refused",
-            at,
-            "insert the rows into a stream, and group by in a query over that stream",
         )
 
 

@@ -57,3 +57,4 @@ class AppLimits:
     partition_keys: int | None = None
     table_rows: int | None = None
     on_full: OnFull = OnFull.ERROR
+    annotation: str = "@app:limits"

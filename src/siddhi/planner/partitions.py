@@ -48,7 +48,7 @@ def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callab
             raise duplicate_name(f"the partition gives '{key.stream}' two keys", place)
         keyed.add(key.stream)
     purge = _purge(node)
-    limit = partition_limit(node, catalog.limits)
+    limit = partition_limit(node, catalog)
     inner: dict[str, StreamPlan] = {}
     queries: list[QueryPlan] = []
     catalog.inner = inner

@@ -181,6 +181,16 @@ class Permissions:
         hint = f"the host may set SandboxPolicy({field}=...)"
         raise creation_error("E341", f"{what} {asked}; this app may have {limit}{unit} at the most", at, hint)
 
+    @property
+    def max_keys(self) -> int | None:
+        """Keys that an element may hold; None: any number."""
+        return self._policy.max_keys
+
+    @property
+    def max_rows(self) -> int | None:
+        """Rows that a table in memory may hold; None: any number."""
+        return self._policy.max_rows
+
     def _prefixes(self, metadata: ConnectorMetadata) -> tuple[str, ...] | None:
         """The prefixes allowed for a type of connector; None where the type is not allowed."""
         types: Mapping[str, Iterable[str]] = getattr(self._policy, _FIELDS.get(type(metadata), ""), {})

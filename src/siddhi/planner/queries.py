@@ -69,7 +69,7 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
         annotations=query.annotations,
         span=query.span,
     )
-    planned.append(limited(plan, catalog.limits, query))
+    planned.append(limited(plan, catalog, query))
     return planned
 
 

@@ -35,7 +35,7 @@ def plan_table(catalog: Catalog, definition: TableDefinition) -> TablePlan:
         indexes=tuple(positions[0] for positions in indexes) if store is None else (),
         store=store,
         store_indexes=() if store is None else indexes,
-        limit=table_limit(definition.annotations, catalog.limits, definition, stored=store is not None),
+        limit=table_limit(definition, catalog, stored=store is not None),
         annotations=definition.annotations,
         span=definition.span,
     )

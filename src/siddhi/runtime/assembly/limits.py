@@ -85,11 +85,13 @@ def key_limit(
         most: how many; None: any number.
         ttl_ms: how long one may be unused; None: for good.
     """
-    remedy = _IN_USE if limit.on_full is OnFull.DROP_OLDEST else _REMEDIES[option]
-    if limit.annotation == "@limit":
-        option = option.rpartition(".")[2]
-    report = LimitReport(app, where, what, most or 0, f"{limit.annotation}({option} = '{most}')", remedy)
-    return KeyLimit(most or 0, ttl_ms or 0, _POLICIES[limit.on_full], report)
+    remedy = _IN_USE if limit.on_full is OnFull.DROP_OLDEST and option != "values" else _REMEDIES[option]
+    text = f"{limit.annotation}({option if limit.annotation != '@limit' else option.rpartition('.')[2]} = '{most}')"
+    if limit.annotation == "SandboxPolicy":
+        text = f"SandboxPolicy({'max_rows' if option == 'table.rows' else 'max_keys'}={most})"
+    # Values are never dropped: they would be counted twice.
+    on_full = OnFull.ERROR if option == "values" and limit.on_full is OnFull.DROP_OLDEST else limit.on_full
+    return KeyLimit(most or 0, ttl_ms or 0, _POLICIES[on_full], LimitReport(app, where, what, most or 0, text, remedy))
 
 
 def _holds_values(aggregator: Aggregator) -> bool:
