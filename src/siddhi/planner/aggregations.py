@@ -16,6 +16,7 @@ from siddhi.planner.handlers import plan_handlers
 from siddhi.planner.nodes import SingleInputPlan, SourceKind, TablePlan
 from siddhi.planner.problems import (
     a_type,
+    check_key,
     creation_error,
     duplicate_attribute,
     duplicate_definition,
@@ -166,6 +167,7 @@ class _Stored:
         self._id = definition.id
         self.by = self._by(scope, definition)
         self.attributes = [TIMESTAMP] if self.by is None else [TIMESTAMP, _EVENT_TIMESTAMP]
+        check_key("'group by'", definition.selector.group_by, definition, others=1)
         self.group_by = tuple(self._group(scope, variable) for variable in definition.selector.group_by)
         self.first_group = len(self.attributes)
         for attr in self.group_by:

@@ -34,8 +34,10 @@ from siddhi.query_api.span import Node, Span
 from siddhi.types import AttributeType
 
 __all__ = [
+    "MOST_OF_A_KEY",
     "a_type",
     "ambiguous_attribute",
+    "check_key",
     "close_to",
     "creation_error",
     "different_schema",
@@ -51,6 +53,32 @@ __all__ = [
     "unsupported",
     "unsupported_type",
 ]
+
+
+MOST_OF_A_KEY = 64
+"""Parts of a key: engines keep their nulls in one word."""
+
+
+def check_key(what: str, parts: Sequence[Node | None], at: Node | None, others: int = 0) -> None:
+    """Refuse a key of too many attributes.
+
+    Args:
+        what: it is, for the message.
+        parts: the place of each attribute.
+        at: the place of those that have none.
+        others: parts that engines add, such as a partition or a time.
+
+    Raises:
+        SiddhiAppError: it has more than an engine takes; at the first that is too many.
+    """
+    most = MOST_OF_A_KEY - others
+    if len(parts) > most:
+        raise creation_error(
+            "E320",
+            f"{what} of more than {most} attributes ({len(parts)} here) is not supported yet",
+            parts[most] or at,
+            "leave out those that follow from others, or put several together in a query before",
+        )
 
 
 def close_to(name: str, known: Iterable[str]) -> str | None:

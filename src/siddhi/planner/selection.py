@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from siddhi.errors import AttributeNotExistError
 from siddhi.planner.expressions import Attr, TypedExpression
 from siddhi.planner.nodes import OrderPlan, OutputColumn, SelectMode, SelectorPlan
-from siddhi.planner.problems import a_type, creation_error, duplicate_attribute, unsupported_type
+from siddhi.planner.problems import a_type, check_key, creation_error, duplicate_attribute, unsupported_type
 from siddhi.planner.resolver import Resolver
 from siddhi.planner.scope import OutputScope, Scope
 from siddhi.planner.walk import has_aggregate
@@ -47,6 +47,7 @@ def plan_selector(
     """
     resolver = Resolver(catalog, scope)
     columns = _columns(resolver, node, at)
+    check_key("'group by'", node.group_by, at, others=1)
     group_by = tuple(scope.attribute(variable) for variable in node.group_by)
     having: TypedExpression | None = None
     order_by: tuple[OrderPlan, ...] = ()

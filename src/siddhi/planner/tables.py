@@ -6,7 +6,7 @@ from siddhi.planner.annotations import only
 from siddhi.planner.catalog import Catalog
 from siddhi.planner.limits import table_limit
 from siddhi.planner.nodes import TablePlan
-from siddhi.planner.problems import creation_error, duplicate_annotation, unknown_attribute
+from siddhi.planner.problems import check_key, creation_error, duplicate_annotation, unknown_attribute
 from siddhi.planner.stores import plan_store
 from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.definition import TableDefinition
@@ -49,6 +49,7 @@ def _primary_key(definition: TableDefinition) -> tuple[int, ...]:
         raise creation_error(
             "E315", "@PrimaryKey names no attribute", _place(annotation, definition), "write @PrimaryKey('attribute')"
         )
+    check_key("a primary key", [element if element.span else annotation for element in annotation.elements], definition)
     positions: list[int] = []
     for element in annotation.elements:
         position = _position(definition, element.value, element if element.span is not None else annotation)

@@ -29,6 +29,7 @@ from siddhi.planner.cron import parse_cron
 from siddhi.planner.expressions import FIRST_SLOT, LAST_SLOT, Attr, Const, TypedExpression
 from siddhi.planner.nodes import WindowPlan
 from siddhi.planner.parameters import constants_of
+from siddhi.planner.problems import MOST_OF_A_KEY
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.refusals import not_supported
@@ -233,8 +234,15 @@ def _key_cells(site: WindowSite, plan: WindowPlan) -> list[int]:
     if named:
         return named
     if site.selected is None:
-        return sorted(site.cell_of.values())
-    return [site.cell_of[position] for position in dict.fromkeys(site.selected)]
+        cells = sorted(site.cell_of.values())
+    else:
+        cells = [site.cell_of[position] for position in dict.fromkeys(site.selected)]
+    if len(cells) > MOST_OF_A_KEY:
+        what = (
+            f"counting events by more than {MOST_OF_A_KEY} attributes, as window '{plan.window.full_name}' does here,"
+        )
+        raise not_supported(f"{what} is", site.span, f"name the one to count by: {plan.window.full_name}(…, attribute)")
+    return cells
 
 
 def _expression(site: WindowSite, plan: WindowPlan) -> Window:
