@@ -277,12 +277,43 @@ def test_a_cast_of_an_object_never_converts(value: Any, type_: int) -> None:
         function("cast", type_, (OBJECT, value), (STRING, NAMES[type_]))
 
 
+@pytest.mark.parametrize("target", TYPES[:-1], ids=NAMES.get)
+@pytest.mark.parametrize("source", TYPES[:-1], ids=NAMES.get)
+def test_a_cast_to_another_type_converts(source: int, target: int) -> None:
+    for value in [*SAMPLES[source], None]:
+        converted = function("convert", target, (source, value), (STRING, NAMES[target]))
+        if source == STRING and target not in (STRING, BOOL) and value is not None and converted is None:
+            with pytest.raises(ValueError, match=re.escape(f"got {value!r}, which is no {NAMES[target]}")):
+                function("cast", target, (source, value), (STRING, NAMES[target]))
+        else:
+            found = function("cast", target, (source, value), (STRING, NAMES[target]))
+            assert repr(found) == repr(converted)
+
+
 @pytest.mark.parametrize(
-    ("source", "target"), [(INT, STRING), (INT, DOUBLE), (LONG, INT), (STRING, INT), (BOOL, INT), (STRING, OBJECT)]
+    ("text", "target", "expected"),
+    [
+        ("12", INT, 12),
+        ("-7", LONG, -7),
+        ("1.5", FLOAT, 1.5),
+        ("1e3", DOUBLE, 1000.0),
+        ("True", BOOL, True),
+        ("no", BOOL, False),
+    ],
 )
-def test_other_casts_are_refused_when_built(source: int, target: int) -> None:
-    with pytest.raises(TypeError, match="never converts"):
-        function("cast", target, (source, None), (STRING, NAMES[target]))
+def test_a_cast_reads_numbers_and_bools_in_texts(text: str, target: int, expected: Any) -> None:
+    assert function("cast", target, (STRING, text), (STRING, NAMES[target])) == expected
+
+
+@pytest.mark.parametrize(("text", "target"), [("1.5", INT), ("", DOUBLE), ("a", FLOAT), (str(LONG_MAX + 1), LONG)])
+def test_a_cast_of_a_text_that_holds_no_number_fails(text: str, target: int) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"cast(..., '{NAMES[target]}') got {text!r}")):
+        function("cast", target, (STRING, text), (STRING, NAMES[target]))
+
+
+def test_nothing_is_cast_to_an_object() -> None:
+    with pytest.raises(TypeError, match="can't make an object"):
+        function("cast", OBJECT, (STRING, None), (STRING, "object"))
 
 
 # --- sets

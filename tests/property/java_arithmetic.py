@@ -309,10 +309,8 @@ def call(node: Call, row: Sequence[Any]) -> Any:
         if not numbers:
             return None
         return max(numbers) if name == "maximum" else min(numbers)
-    if name == "convert":
+    if name in ("convert", "cast"):
         return convert(values[0], types[0], node.type)
-    if name == "cast":
-        return values[0]
     if name.startswith("instanceOf"):
         return values[0] is not None and types[0] == CLASSES[name.removeprefix("instanceOf")]
     raise AssertionError(name)

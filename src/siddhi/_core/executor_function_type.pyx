@@ -1,5 +1,8 @@
 """Functions about the type of a value: cast and instanceOf.
 
+A cast of what is known to be of another type converts, as convert() does; where convert() gives null for a text that holds
+no number, the cast fails.
+
 Where the type is known when the app is built, nothing is left to test at run time. An object attribute holds Python
 objects, which do not tell int from long or float from double: an int of 32 bits is an Integer, a wider one a Long, a
 float a Double, and numpy's scalars are what they say.
@@ -12,10 +15,18 @@ from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, 
 from siddhi._core.executor cimport (
     FALSE, NULL_VALUE, TRUE, VALUE, ExecC, Executor, FrameC, eval_fn, evaluate_condition, new_executor,
 )
+from siddhi._core.java_number cimport parse_double, parse_float, parse_int, parse_long
 
 from numbers import Integral, Real
 
-from siddhi._core.executor_math import make_widen
+from siddhi._core.executor_convert import make_convert
+from siddhi.errors import shown
+
+ctypedef fused num:
+    int32_t
+    int64_t
+    float
+    double
 
 ctypedef fused integer:
     int32_t
@@ -88,7 +99,7 @@ def make_instance_of(Executor operand not None, int type):
     return executor
 
 
-# --- cast of an object. It never converts, but a number may stand for a wider one.
+# --- cast. Of an object it never converts, but a number may stand for a wider one.
 
 cdef int refuse(const ExecC* x, object value) except -1:
     raise TypeError(f"cast(..., '{NAMES[x.slot]}') got {value!r}, which is a {type(value).__name__}")
@@ -146,13 +157,31 @@ cdef int condition(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1
     return evaluate_condition(x.left, e, f)
 
 
-def make_cast(Executor operand not None, int type):
-    """The value of an object as the type it has; int widens to long, anything else keeps its type.
+cdef int number_of_text(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    cdef void* value
+    cdef bint found
+    if x.left.fn(x.left, e, f, &value) == NULL_VALUE:
+        return NULL_VALUE
+    if num is int32_t:
+        found = parse_int(<str> value, out)
+    elif num is int64_t:
+        found = parse_long(<str> value, out)
+    elif num is float:
+        found = parse_float(<str> value, out)
+    else:
+        found = parse_double(<str> value, out)
+    if not found:
+        raise ValueError(f"cast(..., '{NAMES[x.slot]}') got {shown(<object> value)}, which is no {NAMES[x.slot]}")
+    return VALUE
 
-    Evaluation raises TypeError where the object is of another type.
+
+def make_cast(Executor operand not None, int type):
+    """The value of an object as the type it has; a value of another type converted.
+
+    Evaluation raises TypeError where the object is of another type, ValueError where a text holds no number of the type.
 
     Raises:
-        TypeError: the operand has a type which would have to be converted.
+        TypeError: nothing is cast to an object.
     """
     cdef eval_fn fn
     cdef int source = operand.type
@@ -167,10 +196,15 @@ def make_cast(Executor operand not None, int type):
         fn = <eval_fn> condition
     elif source == type:
         return operand
-    elif source == INT and type == LONG:
-        return make_widen(operand, type)
+    elif type == OBJECT:
+        raise TypeError(f"cast() can't make an object of a {NAMES[source]}")
+    elif source == STRING and type != BOOL:
+        fn = (<eval_fn> number_of_text[int32_t] if type == INT else
+              <eval_fn> number_of_text[int64_t] if type == LONG else
+              <eval_fn> number_of_text[float] if type == FLOAT else
+              <eval_fn> number_of_text[double])
     else:
-        raise TypeError(f"cast() can't make a {NAMES[type]} of a {NAMES[source]}: it never converts")
+        return make_convert(operand, type)
     cdef Executor executor = new_executor(fn, type, (operand,), f"cast({operand.description}, {NAMES[type]})")
     executor.c.slot = type
     return executor

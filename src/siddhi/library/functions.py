@@ -38,16 +38,8 @@ def _check_word(function: str, constants: Constants) -> AttributeType:
     return _BY_WORD[word]
 
 
-def _check_cast(types: Types, constants: Constants) -> None:
-    """A cast narrows an object or keeps the type; int → long widens. Anything else would need a conversion."""
-    target = _check_word("cast", constants)
-    source = types[0]
-    widens = source is AttributeType.INT and target is AttributeType.LONG
-    if source is not AttributeType.OBJECT and source is not target and not widens:
-        raise ValueError(
-            f"a value of type {source} cannot be cast to {target}: cast() never converts",
-            f"use convert(..., '{target}')",
-        )
+def _check_cast(_types: Types, constants: Constants) -> None:
+    _check_word("cast", constants)
 
 
 def _check_convert(types: Types, constants: Constants) -> None:
@@ -88,7 +80,8 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload((_VALUE, _TYPE)),),
         returns=_named,
         check=_check_cast,
-        description="The value of an object as the type it has; int widens to long. Never converts.",
+        description="The value of an object as the type it has. A value of another type is converted, as by convert(), "
+        "but a text that does not hold one fails.",
         example="from S select cast(payload, 'double') as price insert into O;",
     ),
     FunctionMetadata(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from siddhi.extension.metadata import AggregatorMetadata, FunctionMetadata
+from siddhi.planner.app_warning import AppWarning
 from siddhi.planner.expressions import Aggregate, Call, EventReference, ScriptCall, TypedExpression
 from siddhi.planner.parameters import check_arguments, return_type
 from siddhi.planner.problems import creation_error, unknown_extension
@@ -35,6 +36,8 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
     if function is not None:
         check_arguments(function, arguments, node.arguments, node)
         resolve.catalog.note_use(function)
+        if function.native == "cast":
+            _advise_to_convert(resolve, node, arguments[0].type, return_type(function, arguments))
         return Call(return_type(function, arguments), function, arguments)
     aggregator = registry.aggregator(node.namespace, node.name)
     if aggregator is not None:
@@ -52,6 +55,17 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
     known = [*resolve.catalog.functions, *registry.names(FunctionMetadata, AggregatorMetadata)]
     error = unknown_extension("function or aggregator", name, known, node)
     raise resolve.catalog.permissions.not_found(error, registry, name, FunctionMetadata, AggregatorMetadata)
+
+
+def _advise_to_convert(resolve: Resolver, node: FunctionCall, source: AttributeType, target: AttributeType) -> None:
+    """Say that a cast converts: in Siddhi it leaves the value as it was."""
+    if source is target or source is AttributeType.OBJECT:
+        return
+    if (source, target) != (AttributeType.INT, AttributeType.LONG):
+        clearer = f"write convert(..., '{target}'), which says so"
+        if source is AttributeType.STRING and target.is_numeric:
+            clearer += " and gives null where a text holds no number"
+        resolve.catalog.note(AppWarning(f"cast() converts the {source} to {target} here", node, clearer))
 
 
 def resolve_arguments(resolve: Resolver, node: FunctionCall) -> tuple[TypedExpression, ...]:

@@ -41,7 +41,8 @@ def expressions() -> list[str]:
     found += ["default(a, 3)", "default(s, 'none')", "maximum(a, b)", "minimum(l, m)", "maximum(a)"]
     found += [f"convert({p}, '{to}')" for p in "alfdsx" for to in ("int", "long", "float", "double", "string", "bool")]
     found += [f"instanceOf{kind}({p})" for kind in ("Integer", "Long", "String", "Boolean") for p in "alsx"]
-    found += ["cast(a, 'long')", "eventTimestamp()"]
+    found += [f"cast({p}, '{to}')" for p in "alfdsx" for to in ("int", "long", "float", "double", "string", "bool")]
+    found += ["eventTimestamp()"]
     return found
 
 
@@ -51,7 +52,7 @@ def native() -> list[str]:
     made = plan(parse(app(expressions())))
     columns = made.executions[0].selector.columns
     reasons = [why_not_native(column.expression) for column in columns]
-    assert sum(reason is not None for reason in reasons) == 4, reasons
+    assert sum(reason is not None for reason in reasons) == 10, reasons
     return [text for text, reason in zip(expressions(), reasons) if reason is None]
 
 

@@ -73,10 +73,8 @@ class Lowering:
     def _call(self, node: Call) -> Column:
         name = node.function.native
         arguments = node.arguments
-        if name == "convert":
+        if name in ("convert", "cast"):
             return _convert(self(arguments[0]), arguments[0].type, node.type)
-        if name == "cast":
-            return self(arguments[0]).cast(SPARK_TYPES[node.type])
         if name in _INSTANCE_TYPES:
             if arguments[0].type is not _INSTANCE_TYPES[name]:
                 return F.lit(False)

@@ -22,7 +22,7 @@ _DEEPEST = 100  # Catalyst walks trees by recursion, in threads with small stack
 _WHOLE = (AttributeType.INT, AttributeType.LONG)
 _FLOATING = (AttributeType.FLOAT, AttributeType.DOUBLE)
 _ANY_TYPE = frozenset(
-    """coalesce default ifThenElse cast instanceOfBoolean instanceOfDouble instanceOfFloat instanceOfInteger
+    """coalesce default ifThenElse instanceOfBoolean instanceOfDouble instanceOfFloat instanceOfInteger
     instanceOfLong instanceOfString eventTimestamp currentTimeMillis""".split()
 )
 
@@ -64,10 +64,12 @@ def _node_reason(node: TypedExpression) -> str | None:
 def _call_reason(call: Call) -> str | None:
     name = call.function.native
     types = [argument.type for argument in call.arguments]
-    if name == "convert":
+    if name in ("convert", "cast"):
         source, target = types[0], call.type
+        if name == "cast" and source is AttributeType.STRING and target.is_numeric:
+            return f"cast() of text to {target}, which fails where it holds none"
         if source in _FLOATING and target is AttributeType.STRING:
-            return f"convert() of a {source} to text, which Java versions spell differently"
+            return f"{name}() of a {source} to text, which Java versions spell differently"
         if source is AttributeType.STRING and target in _FLOATING:
             return f"convert() of text to {target}, whose grammar is Java's"
         return None
