@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,8 @@ import pytest
 
 from siddhi import SandboxPolicy, SiddhiManager
 from siddhi.config import InMemoryConfigManager
-from siddhi.errors import SiddhiAppError
-from siddhi.extension import Registry, shared_registry, sink
+from siddhi.errors import ExtensionError, SiddhiAppError
+from siddhi.extension import Registry, builtin_registry, shared_registry, sink
 from siddhi.extension.connectors import (
     ConnectorOption,
     SinkMapperMetadata,
@@ -21,6 +23,7 @@ from siddhi.extension.connectors import (
     StoreMetadata,
 )
 from siddhi.extension.metadata import ScriptLanguageMetadata
+from siddhi.extension.registry import ENTRY_POINT_GROUPS
 from siddhi.io import Sink
 from siddhi.planner import plan
 from siddhi.query_compiler import parse
@@ -354,3 +357,56 @@ def test_a_policy_without_limits_but_closed_is_asked_for_places(tmp_path: Path) 
     policy = SandboxPolicy(stores={"rdbms": ("sqlite:///",)}, folders=(tmp_path,), **OPEN_LIMITS)  # type: ignore[arg-type]
     plan(parse(f"@store(type='rdbms', url='sqlite:///{tmp_path}/x.db') {TABLE}"), policy=policy)
     assert refusal(f"@store(type='rdbms', url='sqlite:///{tmp_path}/../x.db') {TABLE}", policy).code == "E340"
+
+
+KINDS = {
+    "siddhi.functions": "from S select offered:f(v) as x insert into O;",
+    "siddhi.aggregators": "from S select offered:f(v) as x insert into O;",
+    "siddhi.incremental_aggregators": "define aggregation A from S select offered:f(v) as x aggregate every sec;",
+    "siddhi.stream_functions": "from S#offered:f(v) select k insert into O;",
+    "siddhi.stream_processors": "from S#offered:f(v) select k insert into O;",
+    "siddhi.windows": "from S#window.offered:f(v) select k insert into O;",
+    "siddhi.script_languages": "define function f[offered] return int { x };",
+    "siddhi.sources": "@source(type='offered:f') define stream I (a int);",
+    "siddhi.source_mappers": "@source(type='inMemory', topic='t', @map(type='offered:f')) define stream I (a int);",
+    "siddhi.sinks": "@sink(type='offered:f') define stream I (a int);",
+    "siddhi.sink_mappers": "@sink(type='inMemory', topic='t', @map(type='offered:f')) define stream I (a int);",
+    "siddhi.distribution_strategies": "@sink(type='inMemory', @distribution(strategy='offered:f', @destination(topic='t')))"
+    " define stream I (a int);",
+    "siddhi.stores": "@store(type='offered:f') " + TABLE,
+}
+
+
+@pytest.mark.parametrize("group", ENTRY_POINT_GROUPS.values())
+def test_nothing_of_an_installed_package_is_loaded(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing a module runs it."""
+    loaded: list[str] = []
+    offered = [EntryPoint("offered", "nowhere", group)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: [o for o in offered if o.group == group])
+    monkeypatch.setattr(EntryPoint, "load", lambda self: loaded.append(self.group))
+    policy = SandboxPolicy(
+        scripts={"*"},
+        sources={"*": ("*",)},
+        sinks={"*": ("*",)},
+        mappers={"*": ("*",)},
+        stores={"*": ("*",)},
+        folders=("*",),
+    )
+    with pytest.raises(SiddhiAppError) as caught:
+        plan(parse(STREAM + KINDS[group]), registry=Registry(builtin_registry(), entry_points=True), policy=policy)
+    assert loaded == []
+    assert (caught.value.code, caught.value.line) == ("E340", 2)
+    assert "extensions={'offered" in (caught.value.hint or "")
+    with pytest.raises(ExtensionError):  # what is loaded here is no extension
+        plan(parse(STREAM + KINDS[group]), registry=Registry(builtin_registry(), entry_points=True))
+    assert loaded == [group]
+
+
+def test_built_in_options_that_say_where_are_declared_as_places() -> None:
+    says_where = re.compile(r"ur[li]|topic|path|file|folder|dir|host|server|address|queue|place", re.IGNORECASE)
+    for kind in (SourceMetadata, SinkMetadata, SourceMapperMetadata, SinkMapperMetadata, StoreMetadata):
+        for metadata in builtin_registry().all(kind):
+            for option in metadata.options:
+                assert option.place is not None or not says_where.search(option.name), (
+                    f"{metadata.full_name}: {option.name}"
+                )

@@ -268,7 +268,9 @@ class _Stored:
             )
         if name not in self._catalog.functions:
             known = [*self._catalog.functions, *registry.names(FunctionMetadata, IncrementalAggregatorMetadata)]
-            raise unknown_extension("function or incremental aggregator", name, known, place)
+            error = unknown_extension("function or incremental aggregator", name, known, place)
+            kinds = (FunctionMetadata, IncrementalAggregatorMetadata)
+            raise self._catalog.permissions.not_found(error, registry, name, *kinds)
         return None
 
     def _output(self, name: str, type_: AttributeType, kind: OutputKind, position: int, count: int = 0) -> None:
