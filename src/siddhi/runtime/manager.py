@@ -104,6 +104,9 @@ class SiddhiManager:
         outside (``${variables}``, scripts, references, extensions of installed packages, the error store) is refused, and the
         limits of ``SandboxPolicy()`` hold.
 
+        Args:
+            app, replace: as :meth:`create_siddhi_app_runtime`.
+
         Raises:
             SiddhiAppError: as :meth:`create_siddhi_app_runtime`.
         """
