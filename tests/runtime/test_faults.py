@@ -180,3 +180,37 @@ def test_an_async_stream_stores_what_failed():
     with running(STORING.replace("@OnError", "@async(buffer.size = '16') @OnError"), manager=manager) as runtime:
         runtime.input_handler("S").send((13,), 1000)
     assert [event.data for entry in store.load_error_entries("A") for event in entry.events] == [(13,)]
+
+
+def test_what_each_of_many_events_fails_for_is_said_ever_more_rarely_and_handlers_hear_of_each(caplog):
+    app = """@app:name('A') @app:playback define stream S (v int);
+    @info(max.partial.matches = '10') from every a=S -> b=S[v < 0] select a.v as v insert into Out;"""
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        with running(app) as runtime:
+            for v in range(3000):
+                runtime.input_handler("S").send((v,), 1000 + v)
+            lines = [record.getMessage() for record in caplog.records]
+            assert len(lines) == 8 + len([16, 32, 64, 128, 256, 512, 1024, 2048])
+            assert "dropped: Event(1010, (v=10))" in lines[0]
+            assert lines[-1].endswith(
+                "dropped: Event(3057, (v=2057)) (2,048 like this by now, 1,023 of them not shown)"
+            )
+            heard = []
+            runtime.handle_exception_with(lambda error, origin, events: heard.extend(events))
+            runtime.input_handler("S").send((5,), 9000)
+            assert len(heard) == 1
+        (line,) = [record.getMessage() for record in caplog.records[len(lines) :]]
+    assert line == "app 'A', S: RuntimeError: 2,990 in all, of which the last 942 are not shown"
+
+
+def test_failures_of_another_kind_are_said_at_once(caplog):
+    app = """@app:name('A') define function f[python] return int { return 10 // data[0] };
+    define stream S (v int); define stream T (v int);
+    from S select f(v) as v insert into O; from T select f(v) as v insert into P;"""
+    with caplog.at_level(logging.ERROR, "siddhi"), running(app) as runtime:
+        for _ in range(20):
+            runtime.input_handler("S").send((0,))
+        n = len(caplog.records)
+        assert n == 9
+        runtime.input_handler("T").send((0,))
+        assert len(caplog.records) == n + 1

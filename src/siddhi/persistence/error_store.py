@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Literal
 
 from siddhi.event import Event
+from siddhi.repeats import Repeats
 
 __all__ = ["ErrorEntry", "ErrorOccurrence", "ErrorStore", "InMemoryErrorStore", "UnkeptValue"]
 
@@ -103,6 +104,7 @@ class ErrorStore(ABC):
         self._waiting: queue.Queue[ErrorEntry] = queue.Queue(buffer_size)
         self._writer: threading.Thread | None = None
         self._guard = threading.Lock()
+        self._repeats = Repeats()
         self.dropped = 0
 
     def refuses(self, name: str) -> str | None:  # noqa: ARG002 - for those that can't keep any name
@@ -116,7 +118,10 @@ class ErrorStore(ABC):
                 self._waiting.put_nowait(entry)
             except queue.Full:
                 self.dropped += 1
-                logger.error("the error store can't keep up: %d entries dropped; the last: %r", self.dropped, entry)
+                if (note := self._repeats.note("the error store can't keep up: entries dropped")) is not None:
+                    logger.error(
+                        "the error store can't keep up: %d entries dropped; the last: %r%s", self.dropped, entry, note
+                    )
                 return
             if self._writer is None:
                 self._writer = threading.Thread(target=self._write_all, name="siddhi-error-store", daemon=True)
@@ -137,8 +142,9 @@ class ErrorStore(ABC):
                     return
             try:
                 self.write(entry)
-            except Exception:
-                logger.exception("the error store could not write %r", entry)
+            except Exception as error:
+                if (note := self._repeats.note(f"{type(error).__name__}: entries not written")) is not None:
+                    logger.exception("the error store could not write %r%s", entry, note)
             finally:
                 self._waiting.task_done()
 

@@ -30,7 +30,7 @@ class RdbmsErrorStore(ErrorStore):
     :class:`UnkeptValue`, which tells its ``repr``.
 
     An entry is lost that the database does not take when it is written, or that finds ``buffer_size`` others waiting; the
-    log then shows all of it but the stack trace. What waits when the process is killed is lost, too; one that ends by
+    log then shows all of it but the stack trace, of many the first and then ever fewer. What waits when the process is killed is lost, too; one that ends by
     itself writes that first.
 
     Any thread, and several processes, may use it.

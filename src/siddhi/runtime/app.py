@@ -23,7 +23,7 @@ from siddhi.runtime.attachments import (
     StreamCallbackFunction,
 )
 from siddhi.runtime.clock import TimerThread
-from siddhi.runtime.faults import ExceptionHandler, log_error
+from siddhi.runtime.faults import ErrorLog, ExceptionHandler
 from siddhi.runtime.on_demand import OnDemandQueries
 from siddhi.runtime.replay import replay_entry
 from siddhi.runtime.statistics import Statistics, StatisticsLevel, StatisticsService
@@ -84,7 +84,8 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._build = build
         self._assembly = assembly
         self._context = assembly.context
-        self._context.on_error = log_error(self.name)
+        self._error_log = ErrorLog(self.name)
+        self._context.on_error = self._error_log
         self._on_shutdown = on_shutdown
         self._claim_name = claim_name
         self._attachments = Attachments(assembly)
@@ -190,6 +191,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._stop_heartbeat()
         self._timers.stop()
         self._context.close()
+        self._error_log.close()
         self._on_shutdown(self)
         self._stage = _Stage.CLOSED
 
@@ -421,7 +423,8 @@ class SiddhiAppRuntime(AppClock, AppState):
             raise ValueError(f"{function!r} is no callback of app '{self.name}'")
 
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
-        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log.
+        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log. The handler is
+        told of each; the log of the first of a kind, then ever more rarely, with their number.
 
         It is also told of those whose events go on to a fault stream or into the error store, before they do. What the
         handler raises reaches the sender; where there is none (timers, ``@async``), it is logged.

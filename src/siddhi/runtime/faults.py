@@ -11,8 +11,9 @@ from siddhi._core.context import AppContext
 from siddhi._core.junction import StreamJunction
 from siddhi._core.user_event import Event
 from siddhi.persistence.error_store import ErrorEntry, ErrorOccurrence, ErrorStore
+from siddhi.repeats import Repeats
 
-__all__ = ["ExceptionHandler", "FaultHandling", "log_error"]
+__all__ = ["ErrorLog", "ExceptionHandler", "FaultHandling"]
 
 logger = logging.getLogger("siddhi")
 
@@ -20,22 +21,38 @@ ExceptionHandler = Callable[[Exception, str, Sequence[Event]], None]
 """``fn(exception, origin, events)``: origin names the stream or callback, events are those being processed."""
 
 
-def log_error(app: str) -> ExceptionHandler:
-    """The default handler: logs the exception with the dropped events."""
+class ErrorLog:
+    """The default handler: logs the exception with the dropped events, ever more rarely where one follows the other.
 
-    def handle(error: Exception, origin: str, events: Sequence[Event]) -> None:
+    Args:
+        app: its name.
+    """
+
+    def __init__(self, app: str) -> None:
+        self._app = app
+        self._repeats = Repeats()
+
+    def __call__(self, error: Exception, origin: str, events: Sequence[Event]) -> None:
+        """Log it, unless it is one of many."""
+        note = self._repeats.note(f"app '{self._app}', {origin}: {type(error).__name__}")
+        if note is None:
+            return
         shown = ", ".join(map(repr, events[:5])) + (", ..." if len(events) > 5 else "")
         logger.error(
-            "app '%s', %s: %s: %s; dropped: %s",
-            app,
+            "app '%s', %s: %s: %s; dropped: %s%s",
+            self._app,
             origin,
             type(error).__name__,
             error,
             shown or "nothing",
+            note,
             exc_info=error,
         )
 
-    return handle
+    def close(self) -> None:
+        """Say how many were not shown: the app is shut down."""
+        for line in self._repeats.rest():
+            logger.error("%s", line)
 
 
 class FaultHandling:

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from siddhi import Event
-from siddhi.errors import ConnectionUnavailableError
+from siddhi.errors import ConnectionUnavailableError, EventError, MappingFailedError
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
 from tests.runtime.connectors.kit import Doors, heard
 from tests.runtime.running import collect, collect_events, running
@@ -178,26 +178,104 @@ def test_wait_holds_the_sender_until_it_is_published(doors):
     assert doors.time.waits == [5, 5, 5]
 
 
-def test_waiting_warns_every_minute(doors, caplog):
+def test_waiting_is_said_at_once_and_then_at_growing_intervals(doors, caplog):
+    with (
+        caplog.at_level(logging.WARNING, "siddhi"),
+        doors.running(f"@app:name('A') @sink(type='door', on.error='wait') {STREAM}") as runtime,
+    ):
+        doors.outer.down = True
+        said = []
+
+        def wait() -> None:
+            said.append(len(caplog.records))
+            doors.outer.down = len(doors.time.waits) < 40
+
+        doors.time.on_wait = wait
+        send(runtime, 1)
+    assert values_of(doors.outer) == [1]
+    assert [number for number, (one, more) in enumerate(zip([0, *said], said, strict=False)) if more > one] == [
+        0,
+        1,
+        3,
+        7,
+        15,
+        31,
+    ]
+    first, *_, last = (record.getMessage() for record in caplog.records)
+    assert first == (
+        "app 'A', sink 'door' of stream 'S': ConnectionUnavailableError: the door is shut; waiting to publish, "
+        "and the app with it; trying again every 5 s"
+    )
+    assert "still waiting to publish" in last
+    assert "(32 like this by now, 15 of them not shown)" in last
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), OSError("disk full"), RuntimeError("?"), TimeoutError("late")])
+def test_waiting_loses_nothing_whatever_the_sink_raises(doors, caplog, error):
     with (
         caplog.at_level(logging.WARNING, "siddhi"),
         doors.running(f"@sink(type='door', on.error='wait') {STREAM}") as runtime,
     ):
-        doors.outer.down = True
-        doors.time.on_wait = lambda: setattr(doors.outer, "down", len(doors.time.waits) < 25)
+        doors.outer.broken = error
+
+        def mend() -> None:
+            if len(doors.time.waits) == 3:
+                doors.outer.broken, doors.outer.down = None, True
+            if len(doors.time.waits) == 6:
+                doors.outer.down, doors.outer.broken = False, error  # what connects, raises, too
+            if len(doors.time.waits) == 8:
+                doors.outer.broken = None
+
+        doors.time.on_wait = mend
+        send(runtime, 1, 2)
+    assert values_of(doors.outer) == [1, 2]
+    assert doors.time.waits == [5] * 8
+    assert "dropped" not in caplog.text
+    assert f"{type(error).__name__}: {error}; waiting to publish" in caplog.text
+
+
+@pytest.mark.parametrize("error", [MappingFailedError("no number"), EventError("no row")])
+@pytest.mark.parametrize("waits", [0, 2])
+def test_what_is_the_events_own_fault_is_not_waited_for(doors, error, waits):
+    app = f"@OnError(action='stream') @sink(type='door', on.error='wait') {STREAM}"
+    with doors.running(app) as runtime:
+        rows = collect(runtime, "!S")
+        doors.outer.broken = error if waits == 0 else OSError("first something else")
+
+        def change() -> None:
+            doors.outer.broken = error if len(doors.time.waits) == waits else doors.outer.broken
+
+        doors.time.on_wait = change
         send(runtime, 1)
-    assert caplog.text.count("still waiting to publish") == 2
+        doors.outer.broken = None
+        send(runtime, 2)
+    assert values_of(doors.outer) == [2]
+    assert rows == [("a", 1, error)]
+    assert doors.time.waits == [5] * waits
 
 
-def test_wait_drops_what_failed_otherwise(doors, caplog):
-    with (
-        caplog.at_level(logging.ERROR, "siddhi"),
-        doors.running(f"@sink(type='door', on.error='wait') {STREAM}") as runtime,
-    ):
+@pytest.mark.parametrize("stored", [False, True])
+def test_what_a_shutdown_finds_waiting_is_stored_or_shown(doors, caplog, stored):
+    store = InMemoryErrorStore()
+    doors.manager.set_error_store(store if stored else None)
+    runtime = doors.manager.create_siddhi_app_runtime(f"@app:name('A') @sink(type='door', on.error='wait') {STREAM}")
+    runtime.start()
+    doors.outer.broken = OSError("disk full")
+    doors.time.on_wait = lambda: runtime._assembly.connectors.sinks["S"][0].release()
+    with caplog.at_level(logging.ERROR, "siddhi"):
+        send(runtime, 1)
+        runtime.shutdown()
+    kept = [entry.events for entry in store.load_error_entries("A")]
+    assert kept == ([(Event(1001, ("a", 1)),)] if stored else [])
+    assert ("disk full; the app was shut down while it waited; dropped: Event(" in caplog.text) is not stored
+
+
+def test_what_many_events_are_dropped_for_is_said_ever_more_rarely(doors, caplog):
+    with caplog.at_level(logging.ERROR, "siddhi"), doors.running(f"@sink(type='door') {STREAM}") as runtime:
         doors.outer.broken = ValueError("too long")
-        send(runtime, 1)
-    assert doors.time.waits == []
-    assert "dropped: Event(" in caplog.text
+        send(runtime, *range(100))
+        assert caplog.text.count("dropped: Event(") == 8 + 3
+    assert "ValueError, dropped: 100 in all, of which the last 36 are not shown" in caplog.text
 
 
 def test_a_shutdown_ends_the_waiting(caplog):

@@ -14,6 +14,7 @@ from siddhi._core.input import InputHandler
 from siddhi._core.junction import StreamJunction
 from siddhi._core.user_event import Event
 from siddhi.planner.nodes import AsyncSettings
+from siddhi.repeats import Repeats
 
 __all__ = ["AsyncInputHandler", "AsyncStream", "drain"]
 
@@ -40,6 +41,7 @@ class AsyncStream:
         self._context = context
         # Senders from outside have a lock of their own: a subscriber that takes its time must not hold them up.
         self._gate = AppContext(context.name)
+        self._repeats = Repeats()
         self._workers = [
             threading.Thread(target=self._work, name=f"siddhi-{context.name}-{junction.id}-{i}", daemon=True)
             for i in range(settings.workers)
@@ -91,7 +93,9 @@ class AsyncStream:
 
     def _log(self, error: BaseException) -> None:
         # The app's exception handler failed, or something that is no Exception was raised: nobody is left to tell.
-        logger.error("app '%s', @async stream '%s' goes on after:", self._context.name, self.entry.id, exc_info=error)
+        place = f"app '{self._context.name}', @async stream '{self.entry.id}'"
+        if (note := self._repeats.note(f"{place}: {type(error).__name__}")) is not None:
+            logger.error("%s goes on after:%s", place, note, exc_info=error)
 
 
 def drain(context: AppContext, streams: Sequence[AsyncStream]) -> None:

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from siddhi.errors import ConnectionUnavailableError
+from siddhi.errors import ConnectionUnavailableError, EventError, MappingFailedError
 from siddhi.event import Event
 from siddhi.io.options import DynamicOptions
 from siddhi.io.sink import Sink, SinkMapper
+from siddhi.repeats import Repeats
 from siddhi.runtime.connectors.connection import Connection
 from siddhi.runtime.connectors.retry import RetryScheduler
 
@@ -20,8 +21,10 @@ logger = logging.getLogger("siddhi")
 
 WAIT_SECONDS = 5
 """Between two attempts of a sink with ``on.error = 'WAIT'``."""
-_WARN_EVERY = 12
-"""How many of them go by between two warnings: a minute."""
+_SAID_EVERY = 720
+"""Attempts between two lines that say that it waits, at the most: an hour."""
+_OF_THE_EVENT = (MappingFailedError, EventError)
+"""What says that no other attempt can publish this one."""
 
 Fault = Callable[[Exception, Sequence[Event]], object]
 """Error handling of a stream: ``fn(exception, events)``."""
@@ -29,7 +32,12 @@ Group = Callable[[Event], object]
 
 
 class OnError(Enum):
-    """What becomes of events that could not be published."""
+    """What becomes of events that could not be published.
+
+    ``WAIT`` tries until they are, whatever the sink raises, and the sender waits meanwhile. What says that the event itself is
+    at fault (:class:`~siddhi.errors.MappingFailedError`, :class:`~siddhi.errors.EventError`) is not tried again: that goes
+    to the error handling of the stream, as what a mapper raises does.
+    """
 
     LOG = "LOG"
     WAIT = "WAIT"
@@ -75,6 +83,7 @@ class SinkRuntime:
         self._one_payload = type(mapper).map_events is not SinkMapper.map_events
         self._connection = Connection(sink, label, retries)
         self._stopping = threading.Event()
+        self._repeats = Repeats()
 
     @property
     def is_connected(self) -> bool:
@@ -97,6 +106,8 @@ class SinkRuntime:
         """Disconnect for good."""
         self.release()
         self._connection.stop()
+        for line in self._repeats.rest():
+            logger.error("%s", line)
 
     def receive(self, events: list[Event]) -> None:
         """Publish a chunk of the stream."""
@@ -173,17 +184,21 @@ class SinkRuntime:
         self.published += 1
 
     def _failed(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
-        lost = isinstance(error, ConnectionUnavailableError)
-        if self._on_error is OnError.WAIT and lost and not self._stopping.is_set():
-            if self._wait(payload, events):
+        waits, why = self._on_error is OnError.WAIT, ""
+        if waits and not isinstance(error, _OF_THE_EVENT):
+            ended = self._wait(error, payload, events)
+            if ended is None:
                 self.published += 1
                 return
-        elif lost:
+            error, why = ended, "; the app was shut down while it waited"
+        elif isinstance(error, ConnectionUnavailableError):
             self._reconnect()
-        if self._on_error is OnError.STREAM:
+        if self._on_error is OnError.STREAM or (waits and isinstance(error, _OF_THE_EVENT)):
             self._fault(error, events)
-        elif self._on_error is not OnError.STORE or not self._store(error, events, payload):
-            logger.error("%s: %s; dropped: %r", self._label, error, payload)
+        elif not (waits or self._on_error is OnError.STORE) or not self._store(error, events, payload):
+            note = self._repeats.note(f"{self._label}: {type(error).__name__}, dropped")
+            if note is not None:
+                logger.error("%s: %s%s; dropped: %r%s", self._label, error, why, payload, note)
 
     def _reconnect(self) -> None:
         try:
@@ -191,25 +206,40 @@ class SinkRuntime:
         except Exception:
             logger.exception("%s: an error while connecting, which is not tried again", self._label)
 
-    def _wait(self, payload: object, events: Sequence[Event]) -> bool:
-        """Try until it is published; False where the app is shut down first, or something else goes wrong."""
-        attempts = 0
-        while not self._retries.wait(WAIT_SECONDS, self._stopping):
-            attempts += 1
+    def _wait(self, error: Exception, payload: object, events: Sequence[Event]) -> Exception | None:
+        """Try until it is published; else the error that ended it: of the event itself, or the last one before the app was shut
+        down.
+        """
+        waited = Repeats(first=1, most=_SAID_EVERY)
+        while True:
+            note = waited.note("")
+            if note is not None:
+                logger.warning(
+                    "%s: %s: %s; %s to publish, and the app with it; trying again every %d s%s",
+                    self._label,
+                    type(error).__name__,
+                    error,
+                    "still waiting" if note else "waiting",
+                    WAIT_SECONDS,
+                    note,
+                    exc_info=None if isinstance(error, ConnectionUnavailableError) else error,
+                )
+            if self._retries.wait(WAIT_SECONDS, self._stopping):
+                return error
             try:
                 if self._connection.begin():
                     self._connection.connect_now()
                 if self._connection.connected:
                     self.sink.publish(payload, DynamicOptions(events[0]))
-                    return True
-            except ConnectionUnavailableError as error:
+                    return None
+                error = ConnectionUnavailableError(f"{self._label} is not connected")
+            except ConnectionUnavailableError as lost:
                 self._connection.lost()
-                if attempts % _WARN_EVERY == 0:
-                    logger.warning("%s: %s; still waiting to publish", self._label, error)
-            except Exception:
-                logger.exception("%s: an error while waiting to publish", self._label)
-                return False
-        return False
+                error = lost
+            except _OF_THE_EVENT as own:
+                return own
+            except Exception as other:  # noqa: BLE001 - whatever it is, nothing is lost while it waits
+                error = other
 
 
 class _Payloads:

@@ -10,6 +10,7 @@ from typing import Protocol
 from siddhi.errors import ConnectionUnavailableError, NotRunningError
 from siddhi.event import Event
 from siddhi.io.source import Source, SourceMapper
+from siddhi.repeats import Repeats
 from siddhi.runtime.connectors.connection import Connection
 from siddhi.runtime.connectors.retry import RetryScheduler
 
@@ -68,6 +69,7 @@ class SourceRuntime:
         self._now = now
         self._transport = tuple(transport)
         self._connection = Connection(source, label, retries, disconnects_first=True)
+        self._repeats = Repeats()
         source.callback = self
 
     @property
@@ -91,6 +93,8 @@ class SourceRuntime:
     def stop(self) -> None:
         """Disconnect for good."""
         self._connection.stop()
+        for line in self._repeats.rest():
+            logger.error("%s", line)
 
     def on_error(self, error: ConnectionUnavailableError) -> None:
         """The source lost its connection."""
@@ -108,10 +112,14 @@ class SourceRuntime:
         try:
             self.map(payload, given)
         except NotRunningError:
-            logger.error("%s: the app is not running; dropped: %r", self._label, payload)
+            note = self._repeats.note(f"{self._label}: payloads while the app is not running")
+            if note is not None:
+                logger.error("%s: the app is not running; dropped: %r%s", self._label, payload, note)
         except Exception as error:
             kept = "stored" if self._store(error, payload, given) else "dropped"
-            logger.error("%s: %s; %s: %r", self._label, error, kept, payload, exc_info=error)
+            note = self._repeats.note(f"{self._label}: {type(error).__name__}, {kept}")
+            if note is not None:
+                logger.error("%s: %s; %s: %r%s", self._label, error, kept, payload, note, exc_info=error)
 
     def map(self, payload: object, given: tuple[object, ...]) -> None:
         """Map a payload with its transport properties, and send.
