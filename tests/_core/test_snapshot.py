@@ -151,7 +151,7 @@ EventRow = tuple[int, int, tuple[Any, ...]]
 def events(draw: st.DrawFn) -> tuple[Layout, list[EventRow]]:
     types = draw(st.lists(st.sampled_from(list(CELLS)), max_size=8))
     cells = st.tuples(*(CELLS[each] | st.none() for each in types))
-    event = st.tuples(st.sampled_from([int(each) for each in EventType]), st.integers(-(2**63), 2**63 - 1), cells)
+    event = st.tuples(st.sampled_from([int(each) for each in EventType]), st.integers(-(2**62), 2**62), cells)
     return Layout([f"a{i}" for i in range(len(types))], types), draw(st.lists(event, max_size=40))
 
 

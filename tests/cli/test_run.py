@@ -112,6 +112,32 @@ def test_with_a_timestamp_column_the_clock_follows_the_events(command: Command, 
     ]
 
 
+@pytest.mark.parametrize(("clock", "expired"), [("", 2_000), ("@app:playback ", 9_000)])
+def test_timers_run_at_their_own_time_unless_the_app_keeps_siddhi_s_rule(
+    command: Command, write: Write, clock: str, expired: int
+) -> None:
+    query = "define stream S (v int); from S#window.time(1 sec) select v insert expired events into O;"
+    write("app.siddhi", clock + query)
+    write("in.csv", "v,at\n1,1000\n2,9000\n")
+    arguments = ["run", "app.siddhi", "--input", "S=in.csv", "--output", "O=-", "--timestamp", "at"]
+    assert json_rows(command(*arguments, "--emit-timestamp", "t").stdout) == [{"t": expired, "v": 1}]
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl"])
+def test_a_time_out_of_range_is_no_time(command: Command, write: Write, name: str, rows: int) -> None:
+    write("app.siddhi", "define stream S (v int); from S select v insert into O;")
+    times = [*range(1, rows), 2**62 + 1]
+    if name.endswith("csv"):
+        write(name, "v,at\n" + "".join(f"1,{time}\n" for time in times))
+    else:
+        write(name, "".join(json.dumps({"v": 1, "at": time}) + "\n" for time in times))
+    result = command("run", "app.siddhi", "--input", f"S={name}", "--output", "O=-", "--timestamp", "at")
+    assert result.exit_code == 3
+    assert f"{name}, line {rows + name.endswith('csv')}, column 'at': '{2**62 + 1}' is not a time" in result.stderr
+    assert command("run", "app.siddhi", "--input", f"S={name}", "--until", str(2**62 + 1)).exit_code == 2
+
+
 def test_without_playback_events_of_the_past_leave_at_once(command: Command, write: Write) -> None:
     write("app.siddhi", LAST_SECOND)
     write("in.csv", "symbol,volume,at\nA,1,1000\nB,2,1500\nC,4,2000\n")

@@ -9,6 +9,7 @@ from libc.string cimport memset
 from siddhi._core.aggregation_replay cimport roll_anew, settle
 from siddhi._core.aggregation_resume cimport decide, reconcile, take_up
 from siddhi._core.aggregation_time cimport time_of_text
+from siddhi._core.instant cimport is_instant, refuse_instant
 from siddhi._core.event cimport LONG, OBJECT, STRING, Layout, acquire, event_to_tuple, release, retain
 from siddhi._core.executor cimport now_ms
 from siddhi._core.keymap_hash cimport GOLDEN
@@ -206,6 +207,8 @@ cdef class Aggregation(Processor):
             raise ValueError(f"aggregation '{self.id}': the time of an event can't be null")
         if self.by_text:
             return time_of_text(<str> <PyObject*> event.body[self.by.c.cell])
+        if not is_instant((<CellC*> &event.body[self.by.c.cell]).l):
+            refuse_instant((<CellC*> &event.body[self.by.c.cell]).l, f"aggregation '{self.id}': the time of an event,")
         return (<CellC*> &event.body[self.by.c.cell]).l
 
     cdef inline int64_t bucket_of(self, Level level, int64_t time) except? -1:
@@ -469,7 +472,7 @@ cdef class Aggregation(Processor):
             self.undecided = False
             self.stash = None
         for level in self.levels:
-            start, end = reader.get_i64(), reader.get_i64()
+            start, end = reader.get_due(), reader.get_due()
             events = NULL
             n = reader.get_events(self.fold.pool, &events)
             try:

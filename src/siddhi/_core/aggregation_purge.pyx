@@ -155,10 +155,11 @@ cdef class AggregationPurge(Processor):
         return True
 
     cdef int write(self, SnapshotWriter writer) except -1:
-        return writer.put_i64(self.due + RESTING if self.resting else self.due)
+        # A tick behind the last time there is may as well come at that time.
+        return writer.put_i64(min(self.due, RESTING - 1) + RESTING if self.resting else min(self.due, RESTING))
 
     cdef int read(self, SnapshotReader reader) except -1:
-        cdef int64_t due = reader.get_i64()
+        cdef int64_t due = reader.get_due()
         self.due = NOT_ORDERED
         self.added = now_ms(&self.app.frame)
         self.resting = RESTING < due

@@ -6,6 +6,8 @@ from libc.stdint cimport int64_t
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
+from siddhi._core.instant cimport EARLIEST
+
 cdef enum:
     SECOND_MS = 1000
     MINUTE_MS = 60000
@@ -34,8 +36,10 @@ cdef class Calendar:
             size = (SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS)[length]
             start[0] = time - floor_mod(time, size)
             end[0] = start[0] + size
+            start[0] = max(start[0], EARLIEST)
             return 0
         month_bounds(time, length == YEAR, start, end)
+        start[0] = max(start[0], EARLIEST)
         return 0
 
     def bucket(self, int length, int64_t time):

@@ -24,6 +24,8 @@ cdef class Columns:
     cdef readonly tuple readers           # one ColumnReader per attribute, in attribute order
     cdef readonly Layout layout
     cdef const int64_t* timestamps        # [length] ms, or NULL when no timestamp column was asked for
+    cdef int64_t earliest                 # of the timestamps, if there are any
+    cdef int64_t latest
     cdef object owner                     # keeps everything alive
 
 cpdef Columns read_columns(object data, Layout layout, object timestamp)

@@ -13,6 +13,7 @@ from siddhi._core.column_fill cimport fill_cells
 from siddhi._core.column_memory cimport Memory, allocate
 from siddhi._core.column_source cimport ColumnSource, chunks_of, open_source
 from siddhi._core.event cimport BORROWED, LONG, EventC, EventPool, Layout, acquire, event_to_tuple, release
+from siddhi._core.instant cimport INT64_MAX, INT64_MIN, check_instant, is_instant
 
 cdef enum:
     BLOCK = 256
@@ -175,7 +176,7 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
     if len(reader.chunks) == 1 and (<ColumnChunk> reader.chunks[0]).kind == KIND_I64:
         columns.timestamps = <const int64_t*> (<ColumnChunk> reader.chunks[0]).values
         columns.owner = reader
-        return length
+        return check_timestamps(columns, name, length)
     memory = allocate(length * sizeof(int64_t))
     out = <int64_t*> memory.data
     for chunk in reader.chunks:
@@ -184,4 +185,19 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
         out += chunk.length
     columns.timestamps = <const int64_t*> memory.data
     columns.owner = memory
+    return check_timestamps(columns, name, length)
+
+
+cdef Py_ssize_t check_timestamps(Columns columns, str name, Py_ssize_t length) except -1:
+    """Refuse what is no time; the answer is the number of rows."""
+    cdef const int64_t* times = columns.timestamps
+    cdef int64_t earliest = INT64_MAX, latest = INT64_MIN
+    cdef Py_ssize_t i
+    for i in range(length):
+        earliest = times[i] if times[i] < earliest else earliest
+        latest = times[i] if times[i] > latest else latest
+    columns.earliest, columns.latest = earliest, latest
+    if length and not (is_instant(earliest) and is_instant(latest)):
+        for i in range(length):
+            check_instant(times[i], f"row {i}: timestamp in column '{name}':")
     return length

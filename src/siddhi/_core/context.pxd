@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from siddhi._core.event cimport EventC
 from siddhi._core.executor cimport FrameC
+from siddhi._core.instant cimport INT64_MAX, later
 from siddhi._core.lock cimport AppLock
 
 #
@@ -42,6 +43,7 @@ cdef struct TimerC:
 
 cdef struct FrontC:                # how far those timers have come that one move of the playback clock makes due
     int64_t since                  # the clock before the move
+    int64_t goal                   # the clock behind it
     unsigned long long rank        # of the step furthest behind of those that had a turn, 0: none had
     int64_t when                   # its timer furthest behind: due time and partition slot
     uint32_t partition
@@ -52,6 +54,7 @@ cdef class AppContext:
     cdef readonly str name
     cdef public object on_error            # fn(exception, origin: str, events: list[Event])
     cdef public object wake                # fn(): the earliest due time moved forward (live mode)
+    cdef public unsigned long long timer_errors    # that a thread that moves the app's time has survived
     cdef readonly bint running
     cdef TimerC* timers
     cdef Py_ssize_t n_timers
@@ -66,6 +69,9 @@ cdef class AppContext:
     cdef int deep                          # beyond it each send asks dive(); 0: the next outermost one does, too
     cdef bint overrun                      # it went too deep: every send fails until the outermost one has ended
     cdef bint closed                       # shut down: no timers any more
+    cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see next_tick_of()
+    cdef unsigned int n_fired
+    cdef int64_t told_of                   # the move of which the log knows that ticks were left out
     cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
     cdef readonly bint measuring
     cdef list retired                      # junctions that tidy up when no delivery is on its way
@@ -84,6 +90,8 @@ cdef class AppContext:
     cdef TimerC take_first(self) noexcept
     cdef int fire_by_step(self, int64_t now) except -1
     cdef int run(self, TimerC timer) except -1
+    cdef int look_at_signals(self) except -1
+    cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1
     cdef int report(self, object origin, object events) except -1   # handle the exception that is set
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:
@@ -94,6 +102,18 @@ cdef inline int advance(AppContext app, int64_t timestamp) except -1:
         return app.advance_over(timestamp)
     app.frame.clock = timestamp
     return 0
+
+cdef inline int64_t next_tick_of(AppContext app, int64_t when, int64_t period) except? -1:
+    """The tick of a periodic timer that comes behind the one of `when`.
+
+    However far the clock moves, every tick is run: the results are those of a clock that moves in small steps. But where
+    one move makes more than `most_ticks` of a timer due, only the last ones of them are run, and the log says so: that is
+    a wrong timestamp, or a computer that was switched off."""
+    cdef int64_t due = later(when, period)
+    if due < app.front.goal and period > 0 and (
+            <uint64_t> app.front.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks:
+        return app.leave_out(due, period)
+    return due
 
 cdef inline FrameC set_frame_aside(AppContext app) noexcept:
     """The frame of what is at work, for an entry from inside it (a function or callback that sends): that one starts

@@ -4,8 +4,10 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from heapq import heappop, heappush
+import logging
 
-from siddhi._core.executor cimport now_ms, system_ms
+from siddhi._core.instant cimport INT64_MIN, read_instant
+from siddhi._core.executor cimport live_ms, now_ms, system_ms
 from siddhi._core.meter import OperationMeter
 
 cdef extern from "siddhi/stack.h":
@@ -16,11 +18,17 @@ cdef int leave() except -1:
     return -1
 
 
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
+
+
 cdef enum:
     FIRST_INSTANT = 0              # due time of those who wait for time to begin
+    MOST_TICKS = 10_000_000        # half a minute for one that sends an event; every second, a hundred days
 
 
 cdef unsigned long long steps_built = 0
+cdef object logger = logging.getLogger("siddhi")
 
 
 cdef class Timed:
@@ -67,6 +75,8 @@ cdef class AppContext:
         self.retired = []
         self.meters = {}
         self.deep = SHALLOW
+        self.most_ticks = MOST_TICKS
+        self.front.goal = self.told_of = INT64_MIN
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -82,7 +92,7 @@ cdef class AppContext:
     def set_playback(self, bint playback):
         """Switch the clock's source. Timers queued so far go on under the new one."""
         with self.lock:
-            if playback and not self.frame.playback:
+            if playback != self.frame.playback:
                 self.frame.clock = 0
             self.frame.playback = playback
 
@@ -116,20 +126,31 @@ cdef class AppContext:
     @property
     def now(self):
         """The clock in ms."""
-        return self.frame.clock if self.frame.playback else system_ms()
+        return now_ms(&self.frame)
+
+    @property
+    def ahead(self):
+        """By how many ms the clock is in front of the system's, which was set back; 0 in playback."""
+        return 0 if self.frame.playback else max(0, live_ms(&self.frame) - system_ms())
 
     @property
     def next_due(self):
         """Due time in ms of the earliest timer, or None."""
         return self.timers[0].when if self.n_timers else None
 
-    def advance_clock(self, int64_t timestamp):
-        """Playback: move the clock to a time (ms) and fire every timer due by then, in time order."""
+    def advance_clock(self, timestamp):
+        """Playback: move the clock to a time (ms) and fire every timer due by then, in time order.
+
+        Raises:
+            TypeError: it is no integer.
+            ValueError: it is out of range.
+        """
         cdef FrameC frame
+        cdef int64_t time = read_instant(timestamp, "time")
         with self.lock:
             frame = set_frame_aside(self)
             try:
-                advance(self, timestamp)
+                advance(self, time)
             finally:
                 put_frame_back(self, &frame)
 
@@ -164,7 +185,7 @@ cdef class AppContext:
         """Live mode: fire every timer that is due by the system clock."""
         cdef int64_t now
         with self.lock:
-            now = self.frame.clock if self.frame.playback else system_ms()
+            now = now_ms(&self.frame)
             self.fire(now, now)
 
     def close(self):
@@ -224,8 +245,10 @@ cdef class AppContext:
         cdef int64_t due
         cdef FrontC front = self.front
         self.front.rank = 0
+        self.front.goal = timestamp
         try:
             while self.n_timers and (self.timers[0].when <= timestamp or self.timers[0].when <= self.frame.clock):
+                self.look_at_signals()
                 due = self.timers[0].when
                 if due <= FIRST_INSTANT and self.frame.clock == 0:
                     due = timestamp            # time begins with the first event
@@ -246,18 +269,25 @@ cdef class AppContext:
         cdef FrontC front = self.front
         self.front.rank = 0
         self.front.since = since
+        self.front.goal = now
         try:
             while self.n_timers and self.timers[0].when <= now:
                 if self.frame.playback and self.several_due(now):
                     self.fire_by_step(now)
                 else:
                     self.take_turn(&self.timers[0])
+                    self.look_at_signals()
                     self.run(self.take_first())
                 if self.frame.playback and self.frame.clock > now:
-                    now = self.frame.clock
+                    self.front.goal = now = self.frame.clock
         finally:
             self.front = front
         return 0
+
+    cdef inline int look_at_signals(self) except -1:
+        """Between two timers, now and then: a move of the clock may take long, and Ctrl-C is heard here only."""
+        self.n_fired += 1
+        return 0 if self.n_fired & 63 else PyErr_CheckSignals()
 
     cdef void take_turn(self, const TimerC* timer) noexcept:
         cdef FrontC* front = &self.front
@@ -306,6 +336,7 @@ cdef class AppContext:
                     heappush(due, entry)
                 if not due:
                     return 0
+                self.look_at_signals()
                 entry = heappop(due)
                 timer.target = <void*> entry[4]
                 timer.when = entry[1]
@@ -325,15 +356,26 @@ cdef class AppContext:
         self.frame.partition = timer.partition
         try:
             target.on_timer(timer.when)
-        except Exception as error:
+        except BaseException as error:
             target.abort()
-            if self.passes_on(error):
-                raise error
+            if not isinstance(error, Exception) or self.passes_on(error):
+                raise
             self.surface()
             self.handle(error, "timer", [])
         finally:
             self.frame.partition = partition
         return 0
+
+    cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1:
+        """The first tick of the last `most_ticks` by the goal; of those due now, and every period from then on."""
+        cdef uint64_t ticks = (<uint64_t> self.front.goal - <uint64_t> due) // <uint64_t> period + 1
+        ticks -= <uint64_t> self.most_ticks
+        if self.told_of != self.front.goal:
+            self.told_of = self.front.goal
+            logger.warning(
+                "app '%s': time went on from %d to %d at once, which is more than %d ticks of a timer that fires every %d "
+                "ms: the first %d were left out", self.name, due - period, self.front.goal, self.most_ticks, period, ticks)
+        return due + <int64_t> (ticks * <uint64_t> period)
 
     cdef int report(self, object origin, object events) except -1:
         try:

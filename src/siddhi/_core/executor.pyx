@@ -9,6 +9,7 @@ from siddhi._core.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING
 from siddhi._core.executor_block cimport choose_operand
 
 import operator
+from time import monotonic_ns
 
 from siddhi.errors import shown
 
@@ -31,10 +32,55 @@ MOST_TOLD = 2000  # characters of a description: each holds those of its operand
 TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
+cdef enum:
+    NOT_SET = -1
+
+cdef int64_t system_set_to = NOT_SET       # by set_system_clock()
+cdef int64_t monotonic_set_to = NOT_SET
+
+
+def set_system_clock(time_ms, monotonic_ms=None):
+    """For tests: let the clocks of the system stand at times, for all apps of the process.
+
+    Args:
+        time_ms: what the system's clock shows, ms since 1970; None: both clocks go by the system again.
+        monotonic_ms: what its monotonic clock shows, ms; None: that goes by the system.
+    """
+    global system_set_to, monotonic_set_to
+    system_set_to = NOT_SET if time_ms is None else time_ms
+    monotonic_set_to = NOT_SET if time_ms is None or monotonic_ms is None else monotonic_ms
+
+
 cdef int64_t system_ms() noexcept:
     cdef timespec ts
+    if system_set_to != NOT_SET:
+        return system_set_to
     timespec_get(&ts, TIME_UTC)
     return <int64_t> ts.tv_sec * 1000 + ts.tv_nsec // 1000000
+
+
+cdef int64_t live_ms(FrameC* f) noexcept:
+    cdef int64_t now = system_ms()
+    if now >= f.clock and f.slowed.since == 0:
+        f.clock = now
+        return now
+    return slowed_ms(f, now)
+
+
+cdef int64_t slowed_ms(FrameC* f, int64_t now) noexcept:
+    """The app's clock while the system's, which shows `now`, is behind it. Nine tenths: a period of nine seconds takes ten,
+    and an hour is made up for in ten."""
+    cdef int64_t passed = monotonic_set_to if monotonic_set_to != NOT_SET else <int64_t> (monotonic_ns() // 1_000_000)
+    cdef int64_t slow
+    if f.slowed.since == 0:
+        f.slowed.since = max(1, passed)
+        f.slowed.start = f.clock
+    slow = f.slowed.start + (passed - f.slowed.since) * 9 // 10
+    if now >= max(slow, f.clock):
+        f.slowed.since = 0
+        slow = now
+    f.clock = max(slow, f.clock)
+    return f.clock
 
 
 cdef class Executor:

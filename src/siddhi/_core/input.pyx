@@ -17,7 +17,8 @@ from siddhi._core.context cimport AppContext, advance, put_frame_back, set_frame
 from siddhi._core.event cimport (
     BORROWED, CURRENT, DOUBLE, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, cell_from_python, release,
 )
-from siddhi._core.executor cimport FrameC, system_ms
+from siddhi._core.executor cimport FrameC, live_ms, system_ms
+from siddhi._core.instant cimport is_usual
 from siddhi._core.junction cimport RowSource, StreamJunction, send
 from siddhi._core.lock cimport AppLock, lock_app, unlock_app
 from siddhi._core.processor cimport MAX_BLOCK
@@ -33,6 +34,7 @@ _log = logging.getLogger("siddhi")
 cdef extern from "Python.h":
     bint PyUnicode_CheckExact(object value)
     bint PyLong_CheckExact(object value)
+    int PyErr_CheckSignals() except -1
 
 # Python's own conversion of a time stamp, an int of two digits, costs more than a filter query: read the digits.
 cdef extern from *:
@@ -81,6 +83,7 @@ cdef class InputHandler(RowSource):
     cdef Py_ssize_t block_size
     cdef uint64_t unread
     cdef bint told_of_nan
+    cdef Py_ssize_t begun              # playback: at the earliest the one that is being sent
 
     def __init__(self, AppContext app not None, StreamJunction junction not None):
         self.bind(app, junction)
@@ -139,7 +142,7 @@ cdef class InputHandler(RowSource):
                 time = (<Event> row).timestamp
                 row = (<Event> row).load()
             else:
-                time = system_ms()
+                time = self.untimed()
                 stamped = False
         elif PyLong_CheckExact(timestamp):
             time = siddhi_int64(timestamp, &overflow)
@@ -147,6 +150,8 @@ cdef class InputHandler(RowSource):
                 self.time_of(timestamp)
         else:
             time = self.time_of(timestamp)
+        if stamped and not is_usual(self.junction.times, time):
+            self.look_at(time)
         self.enter()
         inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         if inside:
@@ -168,6 +173,17 @@ cdef class InputHandler(RowSource):
             if inside:
                 put_frame_back(self.app, &frame)
             unlock_app(self.app.lock)
+
+    cdef inline int64_t untimed(self) noexcept:
+        """The time of an event that is sent without one."""
+        return system_ms() if self.app.frame.playback else live_ms(&self.app.frame)
+
+    cdef int look_at(self, int64_t time) except -1:
+        """Refuse a timestamp that is out of range; warn of one in another unit."""
+        try:
+            return self.junction.times.look(time)
+        except ValueError as error:
+            raise EventError(f"stream '{self.junction.id}': {error}") from None
 
     cdef int64_t time_of(self, timestamp) except? -1:
         try:
@@ -266,6 +282,8 @@ cdef class InputHandler(RowSource):
                 record = self.read_row(event.load())
                 record.timestamp = event.timestamp
                 chunk_append(&chunk, record)
+                if not is_usual(self.junction.times, event.timestamp):
+                    self.look_at(event.timestamp)
             if self.app.frame.playback:
                 advance(self.app, chunk.tail.timestamp)
             send(self.junction, &chunk)
@@ -309,6 +327,11 @@ cdef class InputHandler(RowSource):
             raise EventError(f"stream '{self.junction.id}': {error}") from error
         if not self.told_of_nan:
             self.tell_of_nan(data)
+        if columns.length and columns.timestamps is not NULL:
+            if not is_usual(self.junction.times, columns.earliest):
+                self.look_at(columns.earliest)
+            if not is_usual(self.junction.times, columns.latest):
+                self.look_at(columns.latest)
         self.enter()
         inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
         outer_rows, outer_columns, outer_unread = self.junction.rows, self.columns, self.unread
@@ -332,9 +355,11 @@ cdef class InputHandler(RowSource):
                 made += 1
             while start < columns.length:
                 n = min(<Py_ssize_t> BLOCK, columns.length - start)
+                self.begun = 0
                 self.fill_block(columns, block, start, n)
                 self.columns, self.first, self.block, self.block_size = columns, start, block, n
                 self.junction.rows = self
+                PyErr_CheckSignals()
                 self.send_block(block, n)
                 for i in range(n):
                     if block[i].refs != 1 or not block[i].flags & BORROWED:
@@ -344,6 +369,11 @@ cdef class InputHandler(RowSource):
                         block[i] = fresh
                         block[i].flags = BORROWED
                 start += BLOCK
+        except KeyboardInterrupt as error:
+            if hasattr(error, "add_note"):
+                error.add_note(
+                    f"stream '{self.junction.id}' had taken the first {start + self.begun} of {columns.length} rows")
+            raise
         finally:
             self.junction.rows, self.columns, self.unread = outer_rows, outer_columns, outer_unread
             self.block, self.first, self.block_size = outer_block, outer_first, outer_size
@@ -376,6 +406,7 @@ cdef class InputHandler(RowSource):
         if not self.app.frame.playback or self.columns.timestamps is NULL:
             return self.junction.send_block(block, n)
         while i < n:
+            self.begun = i
             advance(self.app, block[i].timestamp)
             if self.junction.block_mode:
                 # What follows in order of time, up to the next timer, may come before the clock has moved there.
@@ -417,7 +448,7 @@ cdef class InputHandler(RowSource):
         cdef Py_ssize_t i
         cdef int j, word
         cdef ColumnReader reader
-        cdef int64_t now = system_ms() if columns.timestamps is NULL else 0
+        cdef int64_t now = self.untimed() if columns.timestamps is NULL else 0
         # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
         cdef uint64_t read = self.junction.reads() if self.width <= 64 and self.junction.on_error is None else ALL
         cdef uint64_t unread = 0 if self.width > 64 else ~read & (ALL >> (64 - self.width) if self.width else 0)

@@ -10,6 +10,7 @@ from siddhi._core.chunk cimport EventChunk
 from siddhi._core.context cimport AppContext, FaultSink
 from siddhi._core.dispatch cimport Dispatch
 from siddhi._core.event cimport EventC, EventPool, Layout
+from siddhi._core.instant cimport TimestampCheck
 from siddhi._core.processor cimport Receiver, receive_fn
 
 #
@@ -32,6 +33,7 @@ cdef class StreamJunction(FaultSink):
     cdef readonly Layout layout
     cdef readonly EventPool pool
     cdef readonly AppContext app
+    cdef TimestampCheck times            # of events from outside
     cdef readonly list receivers
     cdef SubscriptionC* array            # the receivers, borrowed from the list
     cdef int n

@@ -6,6 +6,7 @@ from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.context cimport SHALLOW, leave
 from siddhi._core.dispatch cimport PlacesC
 from siddhi._core.event cimport EventC, acquire, cell_from_python
+from siddhi._core.instant cimport TimestampCheck
 from siddhi._core.lock cimport lock_app, unlock_app
 from siddhi._core.lock_nested cimport is_nested
 from siddhi._core.processor cimport MAX_BLOCK
@@ -56,6 +57,7 @@ cdef class StreamJunction:
         self.id = id
         self.layout = layout
         self.pool = EventPool(layout) if pool is None else pool
+        self.times = TimestampCheck(app.name, id)
         self.receivers = []
         self.retired = []
         self.plain = True

@@ -9,7 +9,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport int64_t, uint32_t
 
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.context cimport AppContext, FaultSink, fault_alone
+from siddhi._core.context cimport AppContext, FaultSink, fault_alone, next_tick_of
 from siddhi._core.event cimport BOOL, CellC, EventC
 from siddhi._core.executor cimport NULL_VALUE, TRUE, VALUE, Executor, box, now_ms
 from siddhi._core.key_limit cimport DROP_OLDEST, KeyLimit
@@ -141,14 +141,14 @@ cdef class PartitionKeys(Processor):
             return 0
         if is_nested(self.app.lock):
             # A callback moved the clock: events of some key are at work further up, and what that holds must stay.
-            return self.order(now + self.interval)
+            return self.order(next_tick_of(self.app, now, self.interval))
         self.purging = False
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:
                 self.forget(slot)
                 self.purged += 1
         if self.keys.size:
-            self.order(now + self.interval)
+            self.order(next_tick_of(self.app, now, self.interval))
         return 0
 
     cdef bint is_idle(self, uint32_t partition) noexcept:
@@ -191,13 +191,13 @@ cdef class PartitionKeys(Processor):
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
                 self.make_state_of(slot)
-                seen = reader.get_i64()
+                seen = reader.get_time()
                 if self.interval:
                     self.see(slot)
                     if seen != NEVER:
                         self.seen[slot] = seen
         purging = reader.get_bool()
-        due = reader.get_i64()
+        due = reader.get_due()
         self.purging = False
         if self.interval and purging:
             self.order(min(restored_tick(self.app, due, self.interval), now + self.interval))

@@ -113,6 +113,7 @@ cdef class Pattern(Processor):
     cdef int advance(self, RunC* run, int number, PartialC* partial) except -1
     cdef int taken(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1
     cdef int add(self, RunC* run, int number, PartialC* partial) except -1
+    cdef int64_t behind_jump(self, State state, int64_t since) except? -1
     cdef int add_spare(self, RunC* run) except -1
     cdef int add_fresh(self, RunC* run) except -1
     cdef int add_again(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1

@@ -5,7 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
-from siddhi._core.context cimport AppContext, FaultSink
+from siddhi._core.context cimport AppContext, FaultSink, next_tick_of
 from siddhi._core.event cimport CURRENT, EXPIRED, release
 from siddhi._core.executor cimport TRUE, now_ms
 from siddhi._core.fetch cimport WORTH_FETCHING
@@ -417,7 +417,7 @@ cdef class Pattern(Processor):
         cdef int64_t first, since = partial.timestamp if partial.timestamp != NEW else self.now
         cdef int k
         if state.kind == ABSENT and number == 0:
-            run.deadline = since + (<Operand> state.operand[0]).for_ms
+            run.deadline = next_tick_of(self.app, since, (<Operand> state.operand[0]).for_ms)
             return self.arm(run, 0, run.deadline)
         if self.is_sequence and incoming.head is not NULL:
             if state.kind == COUNT and state.min == 0 and state.next >= 0 and partial.slots[state.first_slot] is NULL:
@@ -450,6 +450,8 @@ cdef class Pattern(Processor):
                 self.remove(entry)
                 raise MemoryError
             first = NO_TIME
+            if number == 0:
+                since = self.behind_jump(state, since)
             for k in range(state.n_operands):
                 operand = <Operand> state.operand[k]
                 entry.due[k] = since + operand.for_ms
@@ -457,6 +459,16 @@ cdef class Pattern(Processor):
                     first = entry.due[k]
             self.arm(run, number, first)
         return 0
+
+    cdef int64_t behind_jump(self, State state, int64_t since) except? -1:
+        """Since when the first state waits, which may begin anew each time that a wait is over."""
+        cdef int64_t for_ms, shortest = NO_TIME
+        cdef int k
+        for k in range(state.n_operands):
+            for_ms = (<Operand> state.operand[k]).for_ms
+            if for_ms > 0 and (shortest == NO_TIME or for_ms < shortest):
+                shortest = for_ms
+        return since if shortest == NO_TIME else next_tick_of(self.app, since, shortest) - shortest
 
     cdef int add_spare(self, RunC* run) except -1:
         """A sequence that may begin with no event may also begin with one that goes to a later state."""

@@ -200,7 +200,7 @@ cdef int read_run(Pattern pattern, RunC* run, SnapshotReader reader) except -1:
     cdef int slot, number
     run.begun = reader.get_bool()
     run.renew = reader.get_bool()
-    run.deadline = reader.get_i64()
+    run.deadline = reader.get_due()
     for slot in range(matches.n_slots):
         restored.n_events[slot] = reader.get_events(<EventPool> matches.slot_pools[slot], &restored.events[slot])
     n = reader.get_u32()
@@ -232,8 +232,8 @@ cdef int read_starts(StartsC* starts, Restored restored, SnapshotReader reader) 
     cdef uint32_t n = reader.get_u32()
     for _ in range(n):
         partial = restored.partial(reader)
-        start = reader.get_i64()
-        latest = reader.get_i64()
+        start = reader.get_time()
+        latest = reader.get_time()
         if partial.starts is not NULL:
             raise ValueError("snapshot is damaged: a partial match starts twice")
         start_at(starts, partial, start)
@@ -245,7 +245,7 @@ cdef int read_partial(Restored restored, PartialC* partial, Pattern pattern, Sna
     cdef int slot
     cdef State waiting
     cdef uint32_t n
-    partial.timestamp = reader.get_i64()
+    partial.timestamp = reader.get_due()
     partial.front = <int32_t> reader.get_i64()
     partial.unarmed = <int32_t> reader.get_i64()
     if not (-1 <= partial.front < pattern.n_states and REARMED <= partial.unarmed < pattern.n_states):
@@ -280,7 +280,7 @@ cdef int read_list(Pattern pattern, RunC* run, int number, ListC* places, Restor
             if entry.due is NULL:
                 raise MemoryError
             for k in range(state.n_operands):
-                entry.due[k] = reader.get_i64()
+                entry.due[k] = reader.get_due()
                 if (<Operand> state.operand[k]).for_ms >= 0 and not (entry.met >> k) & 1:
                     pattern.arm(run, number, entry.due[k])
         if state.kind == COUNT and entry.broken:

@@ -47,6 +47,7 @@ cdef class Limiter(RateLimiter):
     cdef uint32_t capacity
     cdef LimitedGroups groups      # where groups may vanish while they have something here, else None
     cdef bint judges               # having is the limiter's: events it refuses come too, marked (EventC.stamp)
+    cdef bint repeats              # it has something to say at every tick, also where nothing comes
     cdef Executor having
     cdef list pins                 # slots pinned since the last chunk came
     cdef set awaited               # partition slots whose states are to be read from a snapshot

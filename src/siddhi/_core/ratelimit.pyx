@@ -5,7 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.string cimport memset
 
 from siddhi._core.chunk cimport chunk_append, chunk_clear, chunk_pop, chunk_release
-from siddhi._core.context cimport AppContext
+from siddhi._core.context cimport AppContext, next_tick_of
 from siddhi._core.event cimport release
 from siddhi._core.executor cimport TRUE, FrameC, now_ms
 from siddhi._core.period cimport next_tick, passed_over, restored_tick
@@ -119,7 +119,7 @@ cdef class Limiter(RateLimiter):
 
     cdef int turn(self, LimiterState state, EventChunk* out) except -1:
         """A tick, with the next one ordered before it."""
-        state.due += self.period
+        state.due = next_tick_of(self.app, state.due, self.period) if self.repeats else state.due + self.period
         if state.held.head is NULL and state.first == 0:
             state.due = passed_over(state.due, now_ms(&self.app.frame), self.period)
         self.app.schedule(self, state.due, self.app.frame.partition)
@@ -345,7 +345,7 @@ cdef class Limiter(RateLimiter):
                 self.awaited.remove(partition)
                 state = LimiterState(self.pool)
                 self.states[partition] = state
-                state.due = reader.get_i64()
+                state.due = reader.get_due()
                 state.count = reader.get_i64()
                 read_chunk(&state.held, reader, self.pool, n_slots)
                 slot = reader.get_u32()

@@ -61,6 +61,7 @@ cdef class SnapshotLimiter(Limiter):
                  compared, aggregated, ChunkOrder ordering, Py_ssize_t limit, Py_ssize_t offset):
         Limiter.__init__(self, app, pool, grouped, period_ms)
         self.judges = True
+        self.repeats = True
         self.picture = picture
         self.compared = positions(compared, &self.n_compared)
         self.aggregated = positions(aggregated, &self.n_aggregated)

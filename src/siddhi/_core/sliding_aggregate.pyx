@@ -16,6 +16,7 @@ from siddhi._core.measure cimport (
     MAX_ARGUMENTS, MeasureC, add_arguments, add_row, measured, remove_arguments, take_arguments,
 )
 from siddhi._core.output cimport emit_one, is_needed
+from siddhi._core.instant cimport check_instant, is_instant, refuse_instant
 from siddhi._core.processor cimport MAX_BLOCK
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
@@ -107,6 +108,8 @@ cdef class SlidingAggregate(Selector):
                 slot = <uint32_t> ring.words[j * self.rings.stride]
                 if slot != i if self.groups is None else not self.groups.keys.is_live(slot):
                     raise ValueError(f"snapshot is damaged: an event of no group ({slot})")
+                if self.kind != BY_LENGTH:
+                    check_instant(<int64_t> ring.words[(j + 1) * self.rings.stride - 1], "snapshot is damaged:")
         return 0
 
     # --- one event comes
@@ -150,6 +153,8 @@ cdef class SlidingAggregate(Selector):
             return event.timestamp
         if event.body[self.word] & self.bit:
             raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
+        if not is_instant(<int64_t> event.body[self.cell]):
+            refuse_instant(<int64_t> event.body[self.cell], f"externalTime goes by '{self.attribute}':")
         return <int64_t> event.body[self.cell]
 
     cdef inline uint32_t roll(self, EventC* event) except? 0xfffffffe:
@@ -218,15 +223,16 @@ cdef class SlidingAggregate(Selector):
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef Py_ssize_t i
-        cdef uint64_t nulls = 0
+        cdef uint64_t refused = 0          # events that have no time, or none there is
         if at[0] == 0 and self.simple and self.measures.plain and self.output.plain:
             if self.kind == BY_ATTRIBUTE:
                 for i in range(n):
-                    nulls |= events[i].body[self.word] & self.bit
-            if not nulls and self.app.in_batch and self.output.target.sink is not None:
+                    refused |= (events[i].body[self.word] & self.bit) | (
+                        not is_instant(<int64_t> events[i].body[self.cell]))
+            if not refused and self.app.in_batch and self.output.target.sink is not None:
                 at[0] = n
                 return self.collect_block(events, n)
-            if not nulls and self.output.target.block_mode:
+            if not refused and self.output.target.block_mode:
                 at[0] = n
                 return self.pass_block(events, n)
         while at[0] < n:

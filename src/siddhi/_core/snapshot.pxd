@@ -31,6 +31,8 @@ cdef class SnapshotReader:
     cdef bint get_bool(self) except? -1
     cdef uint32_t get_u32(self) except? 0xffffffff
     cdef int64_t get_i64(self) except? -1
+    cdef int64_t get_time(self) except? -1               # ms since 1970, from EARLIEST to LATEST
+    cdef int64_t get_due(self) except? -1                # when something is due: later than LATEST it is so never
     cdef double get_f64(self) except? -1.0
     cdef object get_object(self)
     cdef EventC* get_event(self, EventPool pool) except NULL             # refs == 1, the caller owns it

@@ -14,6 +14,7 @@ import struct
 import zlib
 
 from siddhi._core.event cimport EXPIRED, event_to_tuple, release
+from siddhi._core.instant cimport EARLIEST, INT64_MIN, is_instant
 from siddhi._core.snapshot_events cimport read_events, write_events
 
 # Containers inside each other: as deep as this and no deeper, so that bytes from anywhere can't exhaust the C stack.
@@ -261,6 +262,14 @@ cdef class SnapshotReader:
         cdef int64_t value
         memcpy(&value, self.take(8), 8)
         return value
+
+    cdef int64_t get_time(self) except? -1:
+        cdef int64_t time = self.get_i64()
+        return time if is_instant(time) else damaged(f"{time} is no time")
+
+    cdef int64_t get_due(self) except? -1:
+        cdef int64_t due = self.get_i64()
+        return due if due >= EARLIEST or due <= INT64_MIN + 1 else damaged(f"{due} is no time")
 
     cdef double get_f64(self) except? -1.0:
         cdef double value

@@ -12,6 +12,8 @@ from siddhi._core.event cimport (
     BOOL, FLOAT, INT, OBJECT, RESET, STRING, acquire, cell_from_python, event_to_tuple, release,
 )
 
+from siddhi._core.instant cimport is_instant
+
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(PyObject* text)
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject* text)
@@ -311,6 +313,8 @@ cdef int read_columns(SnapshotReader reader, EventC** events, Py_ssize_t n, Layo
     place = reader.take(8 * n)
     for i in range(n):
         memcpy(&events[i].timestamp, place + 8 * i, 8)
+        if not is_instant(events[i].timestamp):
+            damaged(f"{events[i].timestamp} is no time of an event")
     for position in range(layout.width):
         cell = layout.words + position
         if reader.get_bool():

@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from siddhi._core.chunk cimport EventChunk
-from siddhi._core.context cimport AppContext
+from siddhi._core.context cimport AppContext, next_tick_of
 from siddhi._core.event cimport CellC, EventC, acquire, release
 from siddhi._core.executor cimport now_ms
 from siddhi._core.junction cimport StreamJunction, send
@@ -14,6 +14,7 @@ from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
 
 cdef enum:
     NOT_ORDERED = -1               # of Trigger.due: the app has not started, or nothing is left to come
+    CRON_MS = 1000                 # ticks of a cron text are no closer to each other
     FIRST_INSTANT = 0              # in playback, before the clock is known: time begins with the first event
 
 
@@ -84,7 +85,7 @@ cdef class Trigger(Processor):
         return 0
 
     cdef int read(self, SnapshotReader reader) except -1:
-        cdef int64_t due = self.possible(reader.get_i64()), now = now_ms(&self.app.frame)
+        cdef int64_t due = self.possible(reader.get_due()), now = now_ms(&self.app.frame)
         if due > FIRST_INSTANT and due <= now:
             due = self.catch_up(due, now)
         self.due = NOT_ORDERED
@@ -134,7 +135,7 @@ cdef class PeriodicTrigger(Trigger):
         self.period = period_ms
 
     cdef int64_t following(self, int64_t time) except? -1:
-        return time + self.period
+        return next_tick_of(self.app, time, self.period)
 
     cdef int64_t possible(self, int64_t due) except? -1:
         if due < NOT_ORDERED:
@@ -160,5 +161,5 @@ cdef class CronTrigger(Trigger):
         self.next_after = next_after
 
     cdef int64_t following(self, int64_t time) except? -1:
-        due = self.next_after(time)
+        due = self.next_after(next_tick_of(self.app, time, CRON_MS) - CRON_MS)
         return NOT_ORDERED if due is None else due

@@ -372,7 +372,7 @@ cdef class TumblingAggregate(Selector):
                 batch = &self.batches[partition]
                 batch.size = reader.get_i64()
                 batch.started = reader.get_bool()
-                batch.boundary = reader.get_i64()
+                batch.boundary = reader.get_due()
                 self.read_groups(partition, reader)
                 if self.timed and batch.started:
                     self.app.frame.partition = partition

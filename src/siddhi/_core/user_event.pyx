@@ -5,26 +5,18 @@ from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_CheckExact
 
-import operator
-
 from siddhi._core.event cimport EXPIRED, event_to_tuple, release, retain
+from siddhi._core.instant cimport read_instant
 from siddhi._core.record cimport row_values
 
-from siddhi.errors import EventError, shown
-
-cdef object index_of = operator.index
-
+from siddhi.errors import EventError
 
 cdef int64_t read_timestamp(timestamp) except? -1:
     """Any integer (numpy's, too) as ms."""
-    if not isinstance(timestamp, bool):
-        try:
-            return index_of(timestamp)
-        except TypeError:
-            pass
-        except OverflowError:
-            raise EventError(f"timestamp {shown(timestamp)} is out of range") from None
-    raise EventError(f"a timestamp is an integer (ms since the epoch), not {shown(timestamp)}")
+    try:
+        return read_instant(timestamp, "timestamp")
+    except (TypeError, ValueError) as error:
+        raise EventError(str(error)) from None
 
 
 # no_gc: made and dropped by the million. Only an object attribute that holds its own event could close a cycle.

@@ -176,7 +176,7 @@ cdef class BatchWindow(Window):
         queue_read(&batch.current, reader, self.pool)
         queue_read(&batch.previous, reader, self.pool)
         batch.started = reader.get_bool()
-        batch.boundary = reader.get_i64()
+        batch.boundary = reader.get_due()
         batch.searched = <Py_ssize_t> reader.get_i64()
         return 0
 

@@ -97,7 +97,7 @@ cdef class CronWindow(Window):
         cdef CronStateC* cron = <CronStateC*> state
         queue_read(&cron.current, reader, self.pool)
         queue_read(&cron.previous, reader, self.pool)
-        cron.due = reader.get_i64()
+        cron.due = reader.get_due()
         if cron.current.size:
             self.app.schedule(self, cron.due, self.app.frame.partition)
         return 0

@@ -73,8 +73,10 @@ cdef class DelayWindow(Window):
         if state is NULL or state.due != when:
             return 0  # of a key that was dropped, its slot perhaps used again
         state.due = 0
-        self.let_due_go(state, now_ms(&self.app.frame))
-        self.plan_release(state)
+        try:
+            self.let_due_go(state, now_ms(&self.app.frame))
+        finally:
+            self.plan_release(state)
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:

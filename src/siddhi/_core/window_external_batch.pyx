@@ -3,10 +3,11 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from siddhi._core.context cimport AppContext
+from siddhi._core.context cimport AppContext, next_tick_of
 from siddhi._core.event cimport INT, CellC, EventC, EventPool, release, retain
 from siddhi._core.event_copy cimport copy_event
 from siddhi._core.executor cimport now_ms
+from siddhi._core.instant cimport is_instant, refuse_instant
 from siddhi._core.queue cimport (
     QueueC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
 )
@@ -78,12 +79,17 @@ cdef class ExternalTimeBatchWindow(Window):
 
     cdef int64_t end_behind(self, int64_t time, int64_t start) noexcept:
         """The first border behind a time, counted from a start."""
-        return time + self.duration - (time - start) % self.duration
+        if time < start:
+            return time + self.duration - (time - start) % self.duration
+        return time + self.duration - <int64_t> ((<uint64_t> time - <uint64_t> start) % <uint64_t> self.duration)
 
     cdef int64_t time_of(self, const EventC* event) except? -1:
         if event.body[self.word] & self.bit:
             raise ValueError(f"'{self.pool.layout.names[self.cell - self.pool.layout.words]}', the time of "
                              "externalTimeBatch, is null")
+        if not is_instant(<int64_t> event.body[self.cell]):
+            refuse_instant(<int64_t> event.body[self.cell], "the time of externalTimeBatch,"
+                           f" '{self.pool.layout.names[self.cell - self.pool.layout.words]}':")
         return <int64_t> event.body[self.cell]
 
     cdef int64_t start_in(self, const EventC* event) except? -1:
@@ -92,7 +98,11 @@ cdef class ExternalTimeBatchWindow(Window):
         cdef const CellC* value = <const CellC*> &event.body[self.pool.layout.words + i]
         if event.body[i >> 6] & ((<uint64_t> 1) << (i & 63)):
             raise ValueError(f"'{self.pool.layout.names[i]}', the start of externalTimeBatch, is null")
-        return value.i if self.pool.layout.codes[i] == INT else value.l
+        if self.pool.layout.codes[i] == INT:
+            return value.i
+        if not is_instant(value.l):
+            refuse_instant(value.l, f"the start of externalTimeBatch, '{self.pool.layout.names[i]}':")
+        return value.l
 
     cdef int begin(self, ExternalBatchStateC* state, const EventC* event, int64_t time) except -1:
         if self.aligned:
@@ -107,7 +117,7 @@ cdef class ExternalTimeBatchWindow(Window):
 
     cdef int plan_timeout(self, ExternalBatchStateC* state) except -1:
         if self.timeout > 0:
-            state.due = now_ms(&self.app.frame) + self.timeout
+            state.due = next_tick_of(self.app, now_ms(&self.app.frame), self.timeout)
             return self.app.schedule(self, state.due, self.app.frame.partition)
         return 0
 
@@ -244,10 +254,10 @@ cdef class ExternalTimeBatchWindow(Window):
         queue_read(&state.released, reader, self.pool)
         state.started = reader.get_bool()
         state.early = reader.get_bool()
-        state.start = reader.get_i64()
-        state.end = reader.get_i64()
-        state.latest = reader.get_i64()
-        state.due = reader.get_i64()
+        state.start = reader.get_time()
+        state.end = reader.get_due()
+        state.latest = reader.get_time()
+        state.due = reader.get_due()
         if state.due:
             self.app.schedule(self, state.due, self.app.frame.partition)
         return 0

@@ -14,6 +14,7 @@ from siddhi._core.event cimport INT, STRING, CellC, EventC, EventPool, release, 
 from siddhi._core.executor cimport now_ms
 from siddhi._core.fetch cimport fetch_line
 from siddhi._core.keymap cimport KeyMap
+from siddhi._core.instant cimport later
 from siddhi._core.queue cimport (
     QueueC, queue_at, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
 )
@@ -258,7 +259,7 @@ cdef class SessionWindow(Window):
         cdef SessionC* session = &state.sessions[slot]
         if session.current.held.size and session.current.end <= when:
             self.end_current(session)
-        if session.previous.held.size and session.previous.end + self.latency <= when:
+        if session.previous.held.size and later(session.previous.end, self.latency) <= when:
             self.expire_span(&session.previous)
         return self.put_off(state, slot)
 
@@ -269,9 +270,9 @@ cdef class SessionWindow(Window):
         if session.current.held.size:
             due = session.current.end
             if session.previous.held.size:
-                due = min(due, session.previous.end + self.latency)
+                due = min(due, later(session.previous.end, self.latency))
         elif session.previous.held.size:
-            due = session.previous.end + self.latency
+            due = later(session.previous.end, self.latency)
         else:
             memset(session, 0, sizeof(SessionC))
             return (<KeyMap> state.keys).remove(slot)
@@ -348,15 +349,15 @@ cdef class SessionWindow(Window):
                 self.make_room(state, slot)
                 self.read_span(&state.sessions[slot].current, reader)
                 self.read_span(&state.sessions[slot].previous, reader)
-                state.sessions[slot].due = reader.get_i64()
+                state.sessions[slot].due = reader.get_due()
                 state.sessions[slot].order = <uint64_t> reader.get_i64()
                 push_wake(state, state.sessions[slot].due, state.sessions[slot].order, slot)
         return self.plan_wake(state)
 
     cdef int read_span(self, SpanC* span, SnapshotReader reader) except -1:
         queue_read(&span.held, reader, self.pool)
-        span.start = reader.get_i64()
-        span.end = reader.get_i64()
+        span.start = reader.get_time()
+        span.end = reader.get_due()
         return 0
 
 

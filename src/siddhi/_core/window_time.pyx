@@ -6,8 +6,9 @@ from libc.stdint cimport int64_t, uint64_t
 from siddhi._core.context cimport AppContext
 from siddhi._core.event cimport EventC, EventPool, retain
 from siddhi._core.executor cimport now_ms
+from siddhi._core.instant cimport check_instant, is_instant, refuse_instant
 from siddhi._core.queue cimport (
-    QueueC, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+    QueueC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
 )
 from siddhi._core.searchable cimport FoundC
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
@@ -74,8 +75,10 @@ cdef class TimeWindow(Window):
         if state is NULL or state.due != when:
             return 0  # of a key that was dropped, its slot perhaps used again
         state.due = 0
-        self.expire_due(state, now_ms(&self.app.frame))
-        self.plan_expiry(state)
+        try:
+            self.expire_due(state, now_ms(&self.app.frame))
+        finally:
+            self.plan_expiry(state)
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:
@@ -131,6 +134,8 @@ cdef class ExternalTimeWindow(Window):
         cdef int64_t now = <int64_t> event.body[self.cell]
         if event.body[self.word] & self.bit:
             raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
+        if not is_instant(now):
+            refuse_instant(now, f"externalTime goes by '{self.attribute}':")
         while state.held.size and <int64_t> queue_first(&state.held).body[self.cell] + self.duration <= now:
             self.expire(queue_pop(&state.held), now)
         retain(self.pool, event)
@@ -154,4 +159,9 @@ cdef class ExternalTimeWindow(Window):
         return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
 
     cdef int read_state(self, void* state, SnapshotReader reader) except -1:
-        return queue_read(&(<TimeStateC*> state).held, reader, self.pool)
+        cdef QueueC* held = &(<TimeStateC*> state).held
+        cdef Py_ssize_t i
+        queue_read(held, reader, self.pool)
+        for i in range(held.size):
+            check_instant(<int64_t> queue_at(held, i).body[self.cell], "snapshot is damaged:")
+        return 0

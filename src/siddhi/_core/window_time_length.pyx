@@ -149,9 +149,11 @@ cdef class TimeLengthWindow(Window):
         if state is NULL or state.due != when:
             return 0  # of a key that was dropped, its slot perhaps used again
         state.due = 0
-        self.expire_due(state, now)
-        drop_timers(state, now)
-        self.plan_expiry(state, now)
+        try:
+            self.expire_due(state, now)
+        finally:
+            drop_timers(state, now)
+            self.plan_expiry(state, now)
         return self.next.finish()
 
     cdef int content(self, void* state, FoundC* found) except -1:
@@ -179,17 +181,17 @@ cdef class TimeLengthWindow(Window):
         cdef Py_ssize_t i, n
         cdef int64_t when
         queue_read(&state.held, reader, self.pool)
-        state.due = reader.get_i64()
+        state.due = reader.get_due()
         if state.due == WITH_TIMERS:
             n = <Py_ssize_t> reader.get_i64()
             if n < state.held.size:
                 raise ValueError("snapshot is damaged: a timeLength window of more events than timers")
             for i in range(n):
-                when = reader.get_i64()
+                when = reader.get_due()
                 if i > 0 and when < timer_at(state, i - 1):
                     raise ValueError("snapshot is damaged: the timers of a timeLength window are out of order")
                 add_timer(state, when)
-            state.due = reader.get_i64()
+            state.due = reader.get_due()
         else:
             # Written before timers were.
             for i in range(state.held.size):

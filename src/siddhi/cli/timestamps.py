@@ -14,6 +14,9 @@ from .schema import TIMESTAMP_IN_WORDS
 _TEXT_FORMS = (pa.timestamp("us"), pa.timestamp("us", "UTC"), pa.timestamp("ns"), pa.timestamp("ns", "UTC"))
 
 
+_LATEST_MS = 2**62
+
+
 class UnreadableTimestampError(ValueError):
     """A column (or one of its values) is not a time."""
 
@@ -36,10 +39,18 @@ def epoch_ms(column: pa.Array) -> pa.Array:
         column = _read_text(column)
         kind = column.type
     if pa.types.is_integer(kind):
-        return column.cast(pa.int64())
+        return _in_range(column)
     if is_point_in_time(kind):
         return instants_to_ms(column)
     raise UnreadableTimestampError(f"a column of type {kind} does not hold times")
+
+
+def _in_range(column: pa.Array) -> pa.Array:
+    bounds = pc.min_max(column).as_py()
+    for time in (bounds["min"], bounds["max"]):
+        if time is not None and not -_LATEST_MS <= time <= _LATEST_MS:
+            raise UnreadableTimestampError(f"{time} is out of range: times are ms since 1970, from -2^62 to 2^62")
+    return column.cast(pa.int64())
 
 
 def is_point_in_time(kind: pa.DataType) -> bool:

@@ -17,6 +17,7 @@ __all__ = ["CronSchedule", "parse_cron"]
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
+_BEGIN_MS, _END_MS = -86_400_000, 7_258_204_800_000  # around those years in all time zones
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,9 @@ class CronSchedule:
             time_ms: milliseconds since 1970.
             tz: the time zone the text speaks of; None: the machine's.
         """
-        start = datetime.fromtimestamp(time_ms // 1000 + 1, tz)
+        if time_ms >= _END_MS:
+            return None
+        start = datetime.fromtimestamp(max(time_ms, _BEGIN_MS) // 1000 + 1, tz)
         for year in self.years[bisect_left(self.years, start.year) :]:
             for month in self.months:
                 if (year, month) < (start.year, start.month):

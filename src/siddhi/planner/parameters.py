@@ -7,12 +7,15 @@ from typing import Any
 
 from siddhi.errors import SiddhiAppError
 from siddhi.extension.docgen import signature
-from siddhi.extension.metadata import ExtensionMetadata, Overload, Parameter, Repeat
+from siddhi.extension.metadata import ExtensionMetadata, Overload, Parameter, Repeat, WindowMetadata
 from siddhi.planner.expressions import Attr, Const, EventReference, TypedExpression
 from siddhi.planner.problems import creation_error
 from siddhi.query_api.expression import Expression
 from siddhi.query_api.span import Node
+from siddhi.query_compiler.time_units import LONGEST_MS
 from siddhi.types import AttributeType
+
+_TIME = {AttributeType.INT, AttributeType.LONG}  # of a parameter: a duration, or an instant
 
 __all__ = ["check_arguments", "constants_of", "return_type"]
 
@@ -98,7 +101,15 @@ def _first_misfit(
             return creation_error("E306", f"{called} must be an attribute of the stream", place)
         if formal.plain and not isinstance(argument, (Attr, Const)):
             return creation_error("E306", f"{called} must be a literal or an attribute of the stream", place)
+        if isinstance(metadata, WindowMetadata) and formal.types == _TIME and _is_too_long(argument):
+            return creation_error(
+                "E305", f"{called} is out of range", place, f"times have at most {LONGEST_MS} ms, 146 million years"
+            )
     return None
+
+
+def _is_too_long(argument: TypedExpression) -> bool:
+    return isinstance(argument, Const) and isinstance(argument.value, int) and abs(argument.value) > LONGEST_MS
 
 
 def _run_check(metadata: ExtensionMetadata, arguments: Sequence[TypedExpression], at: Node) -> None:

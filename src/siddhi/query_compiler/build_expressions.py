@@ -27,7 +27,7 @@ from siddhi.query_api import (
 )
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.source import Source
-from siddhi.query_compiler.time_units import MILLISECONDS, WORDS
+from siddhi.query_compiler.time_units import LONGEST_MS, MILLISECONDS, WORDS
 from siddhi.types import AttributeType
 
 __all__ = ["MOST_CHAINED", "MOST_NESTED", "ExpressionBuilder"]
@@ -204,8 +204,9 @@ class ExpressionBuilder:
                 raise self.error(message, code="E103", hint=hint)
             previous = unit
             total += self.integer(digits, LONG_LIMIT) * MILLISECONDS[unit]
-        if total >= LONG_LIMIT:
-            raise self.error("the time does not fit long (64 bits of milliseconds)", code="E102")
+        if total > LONGEST_MS:
+            hint = "write 146000000 years or less"
+            raise self.error("the time is too long: at most 2^62 - 1 milliseconds", code="E102", hint=hint)
         return total
 
     def duration(self, milliseconds: int) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from siddhi.query_api.definition import Duration
 
-__all__ = ["DURATIONS", "MILLISECONDS", "WORDS"]
+__all__ = ["DURATIONS", "LONGEST_MS", "MILLISECONDS", "WORDS"]
+
+LONGEST_MS = 2**62 - 1  # added to a time, which is at most 2^62, it still fits 64 bits
 
 # Coarsest first: the order in which the pieces of a time literal must stand.
 MILLISECONDS: dict[str, int] = {

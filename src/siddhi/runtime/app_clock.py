@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from siddhi.planner.app_annotations import TIMER_RULES
 from siddhi.planner.endless import endless_parts
-from siddhi.runtime.clock import Heartbeat
+from siddhi.query_compiler.time_units import LONGEST_MS
+from siddhi.runtime.clock import LATEST_MS, Heartbeat
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.app import Assembly
@@ -41,7 +42,7 @@ class AppClock:
         *,
         idle_time: int | None = None,
         increment: int | None = None,
-        timers: str = "jump",
+        timers: str | None = None,
     ) -> None:
         """Let the timestamps of events drive the app's clock, or go back to the system's clock.
 
@@ -49,14 +50,22 @@ class AppClock:
             enabled: whether events drive the clock.
             idle_time: ms of system time without an event after which the clock moves on by itself; with ``increment``.
             increment: ms it moves then.
-            timers: ``"jump"``: timers that an event moves the clock over all run at the event's time, as Siddhi does it;
-                ``"exact"``: each runs at its own time, in time order, before the clock goes on to the event.
+            timers: ``"exact"``: each timer that an event moves the clock over runs at its own time, in time order, before
+                the clock goes on to the event, as on the live clock; ``"jump"``: they all run at the event's time, as
+                Siddhi does it. None: what the app's ``@app:playback`` says (without a word ``"jump"``), in an app without
+                ``"exact"``.
 
         Raises:
-            ValueError: only one of the two times is given, or ``timers`` is neither.
+            ValueError: only one of the two times is given, one is no duration, or ``timers`` is neither.
         """
         if (idle_time is None) != (increment is None):
             raise ValueError("idle_time and increment go together")
+        for name, value in (("idle_time", idle_time), ("increment", increment)):
+            if value is not None and not 0 <= value <= LONGEST_MS:
+                raise ValueError(f"{name} = {value} ms: it is a duration from 0 ms to {LONGEST_MS} ms")
+        if timers is None:
+            said = self._assembly.plan.playback
+            timers = "exact" if said is None or said.exact else "jump"
         if timers not in TIMER_RULES:
             raise ValueError(f"timers = {timers!r}: it is {' or '.join(map(repr, TIMER_RULES))}")
         self._context.set_playback(enabled)
@@ -73,7 +82,8 @@ class AppClock:
         """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would. It never goes back.
 
         Raises:
-            ValueError: the app is not in playback.
+            TypeError: the time is no integer.
+            ValueError: it is not between -2^62 and 2^62, or the app is not in playback.
         """
         self._require_playback()
         self._context.advance_clock(timestamp)
@@ -104,6 +114,11 @@ class AppClock:
                 raise ValueError(
                     f"app '{self._context.name}' does not come to rest: at {self.now}, after {rounds} rounds, "
                     f"{self._waiting()} still waits for time to pass"
+                )
+            if latest > LATEST_MS:
+                raise ValueError(
+                    f"app '{self._context.name}' does not come to rest: {self._waiting()} waits for {latest}, "
+                    "which is beyond the last time there is"
                 )
             rounds += 1
             self._context.advance_clock(latest)

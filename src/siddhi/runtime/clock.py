@@ -1,4 +1,17 @@
-"""Threads that move an app's time when no event does: timers in live mode, the heartbeat in playback."""
+"""Threads that move an app's time when no event does: timers in live mode, the heartbeat in playback.
+
+The live clock is the system's, as long as that goes forward; it never goes back.
+
+Set forward, the system's clock takes the app along: what is due by the new time runs at once, in order of time.
+
+Set back, it leaves the app's clock where it is. That goes on from there by the monotonic clock, at nine tenths of the pace
+of time, until the system's clock has caught up: no timer waits for the hour to come again, no event is older than the one
+before it, a period of nine seconds takes ten, and after an hour's step both clocks agree again in ten hours. An app that
+is started again begins with the system's clock. A step back of a second or more is logged.
+
+All of an app's time is this clock: timers, triggers, cron, purges, caches, ``currentTimeMillis()`` and the time of events
+that are sent without one. Reconnecting waits by the monotonic clock.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +23,26 @@ from functools import partial
 
 from siddhi._core.context import AppContext
 
-__all__ = ["Heartbeat", "TimerThread"]
+__all__ = ["LATEST_MS", "Heartbeat", "TimerThread"]
+
+LATEST_MS = 2**62  # no clock goes further
 
 logger = logging.getLogger("siddhi")
 
+_LONGEST_WAIT_S = 1.0  # the system's clock may be set meanwhile, and no platform waits for 292 years
+_STEP_MS = 1000  # a clock that is set back by less is being adjusted
+
 
 class TimerThread:
-    """Fires an app's timers by the system clock. The thread starts with the first timer and ends with :meth:`stop`."""
+    """Fires an app's timers by the live clock. The thread starts with the first timer and ends with :meth:`stop`."""
 
     def __init__(self, context: AppContext) -> None:
         self._context = context
         self._changed = threading.Condition()
         self._signalled = False
         self._stopped = False
+        self._was_ahead = False
+        self._wait: float | None = None
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
@@ -45,18 +65,47 @@ class TimerThread:
         if thread is not None and thread is not threading.current_thread() and not self._context.lock.is_mine:
             thread.join()
 
+    def fire(self) -> float | None:
+        """Fire what is due.
+
+        Returns:
+            For how many seconds to wait before the next look; None: until the earliest due time changes.
+        """
+        context = self._context
+        if context.playback:
+            return None
+        self._look_at_steps(context.ahead)
+        due = context.next_due
+        if due is not None and due <= context.now:
+            _go_on_after(context, context.fire_due)
+            due = context.next_due
+        return None if due is None else min(max(due - context.now, 0) / 1000, _LONGEST_WAIT_S)
+
     def _run(self) -> None:
         while True:
             with self._changed:
-                due = None if self._context.playback else self._context.next_due
-                delay = None if due is None else due / 1000 - time.time()
-                if not self._stopped and not self._signalled and (delay is None or delay > 0):
-                    self._changed.wait(delay)
                 self._signalled = False
+            self._wait = _LONGEST_WAIT_S
+            _go_on_after(self._context, self._fire)
+            with self._changed:
+                if not self._stopped and not self._signalled and self._wait != 0:
+                    self._changed.wait(self._wait)
                 if self._stopped:
                     return
-            if not self._context.playback:
-                _go_on_after(self._context, self._context.fire_due)
+
+    def _fire(self) -> None:
+        self._wait = self.fire()
+
+    def _look_at_steps(self, ahead: int) -> None:
+        """Log a step back of the system's clock once."""
+        if ahead >= _STEP_MS and not self._was_ahead:
+            logger.warning(
+                "app '%s': the system's clock was set back by %.1f s; the app's clock goes on from where it was, a tenth "
+                "slower, until the system's clock has caught up; start the app again to follow the system's clock at once",
+                self._context.name,
+                ahead / 1000,
+            )
+        self._was_ahead = ahead > 0 and (self._was_ahead or ahead >= _STEP_MS)
 
 
 class Heartbeat:
@@ -80,12 +129,14 @@ class Heartbeat:
         seen = self._context.now
         since = time.monotonic()
         # Looked at ten times per period: an event counts as activity at most a tenth of a period late.
-        while not self._stopped.wait(self._idle / 10):
+        while not self._stopped.wait(min(self._idle / 10, _LONGEST_WAIT_S)):
             now = self._context.now
             if now != seen:
                 seen, since = now, time.monotonic()
             elif seen and time.monotonic() - since >= self._idle:
-                _go_on_after(self._context, partial(self._context.advance_clock, seen + self._increment))
+                _go_on_after(
+                    self._context, partial(self._context.advance_clock, min(seen + self._increment, LATEST_MS))
+                )
                 seen, since = self._context.now, time.monotonic()
 
 
@@ -94,4 +145,5 @@ def _go_on_after(context: AppContext, step: Callable[[], object]) -> None:
     try:
         step()
     except BaseException:
+        context.timer_errors += 1
         logger.exception("app '%s': time goes on after:", context.name)

@@ -31,7 +31,7 @@ class PeriodicPersistence:
         pause: Callable[[float], bool] | None = None,
     ) -> None:
         self._runtimes = runtimes
-        self._interval = interval_ms / 1000
+        self._interval = min(interval_ms / 1000, threading.TIMEOUT_MAX)
         self._ended = threading.Event()
         self._pause = self._ended.wait if pause is None else pause
         self._thread = threading.Thread(target=self._run, name="siddhi-persistence", daemon=True)

@@ -79,10 +79,14 @@ class SiddhiCollector:
             "Events refused, and keys and rows dropped or purged, by limits",
             labels=["app", "kind", "name", "what", "done"],
         )
+        timers = CounterMetricFamily(
+            "siddhi_timer_errors", "Errors that the threads that move an app's time have survived", labels=["app"]
+        )
         for runtime in self._manager.runtimes:
             read = runtime.statistics
             if read.level is StatisticsLevel.OFF:
                 continue
+            timers.add_metric([read.app], read.timer_errors)
             for name, stream in read.streams.items():
                 streams.add_metric([read.app, name], stream.events)
                 if stream.buffered is not None:
@@ -126,4 +130,5 @@ class SiddhiCollector:
             held,
             limit,
             ended,
+            timers,
         )

@@ -174,6 +174,8 @@ class Statistics:
         tables: by name; those in memory that have a primary key.
         state: how much the data have filled, and what limits did, by kind, name and what is held: keys of "Partitions", rows
             of "Tables" in memory, and of "Queries" keys (groups), partialMatches and, where they are limited, values.
+        timer_errors: since the app was created: what the threads that move its time have survived, and logged. Failures of
+            events are not among them, unless the app's exception handler failed, too. Counted at every level.
     """
 
     app: str
@@ -186,13 +188,15 @@ class Statistics:
     operations: Mapping[tuple[str, str, str], OperationStatistics] = field(default_factory=dict)
     tables: Mapping[str, TableStatistics] = field(default_factory=dict)
     state: Mapping[tuple[str, str, str], StateStatistics] = field(default_factory=dict)
+    timer_errors: int = 0
 
     def metrics(self, include: str = "*.*") -> dict[str, float]:
         """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>[.<operation>].<metric>``.
 
         Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches (held, and
         droppedPartialMatches), keys, values and rows (held; with Limit, Refused, Dropped and Purged behind the word), refused
-        (by tables) and memory (bytes). What was dropped, refused or purged is shown once there is any.
+        (by tables), memory (bytes) and errors (of timers). What was dropped, refused or purged, and errors, are shown once
+        there are any.
 
         Args:
             include: comma-separated patterns with ``*`` and ``?``; a name that fits one of them is shown.
@@ -230,6 +234,8 @@ class Statistics:
             found[f"{prefix}.{kind}.{name}.throughput"] = connector.throughput
         for (kind, name), size in self.memory.items():
             found[f"{prefix}.{kind}.{name}.memory"] = size
+        if self.timer_errors:
+            found[f"{prefix}.Timers.{self.app}.errors"] = self.timer_errors
         patterns = [pattern.strip() for pattern in include.split(",")]
         return {
             name: value
@@ -296,7 +302,7 @@ class StatisticsService:
         assembly = self._assembly
         with assembly.context.lock:
             if self._level is StatisticsLevel.OFF:
-                return Statistics(assembly.plan.name, self._level)
+                return Statistics(assembly.plan.name, self._level, timer_errors=assembly.context.timer_errors)
             seconds = max(time.monotonic() - self._since, 1e-9)
             return Statistics(
                 assembly.plan.name,
@@ -309,6 +315,7 @@ class StatisticsService:
                 MappingProxyType(self._operations(seconds)),
                 MappingProxyType(self._tables()),
                 MappingProxyType(dict(held_state(assembly))),
+                assembly.context.timer_errors,
             )
 
     def start(self) -> None:
@@ -390,7 +397,7 @@ class _Reporter:
 
     def __init__(self, service: StatisticsService, seconds: float, include: str) -> None:
         self._service = service
-        self._seconds = seconds
+        self._seconds = min(seconds, threading.TIMEOUT_MAX)
         self._include = include
         self._stopped = threading.Event()
         threading.Thread(target=self._run, name="siddhi-statistics", daemon=True).start()

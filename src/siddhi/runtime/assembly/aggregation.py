@@ -77,7 +77,12 @@ def bounds_in_zone(name: str) -> Callable[[int, int], tuple[int, int]] | None:
     zone = ZoneInfo(name)
 
     def bounds(length: int, time: int) -> tuple[int, int]:
-        local = (_EPOCH + timedelta(milliseconds=time)).astimezone(zone)
+        try:
+            local = (_EPOCH + timedelta(milliseconds=time)).astimezone(zone)
+        except OverflowError:
+            raise ValueError(
+                f"time zone '{name}' has no calendar for the time {time} ms: the years are 1 to 9999"
+            ) from None
         if length == BucketLength.HOUR:
             # By the offset of the time itself: an hour that comes twice is two buckets.
             offset = local.utcoffset() or timedelta()
