@@ -73,6 +73,22 @@ def test_what_has_no_effect_is_a_warning_with_its_place(
     }
 
 
+def test_playback_without_a_word_on_timers_is_told_once(command: Command, write: Callable[[str, str], None]) -> None:
+    write("java.siddhi", "@app:name('A')\n@app:playback\n" + GOOD)
+    result = command("check", "java.siddhi")
+    assert (result.exit_code, result.stdout) == (0, "java.siddhi: OK\n")
+    assert result.stderr.startswith(
+        "java.siddhi: note: @app:playback runs all timers that an event passes at the time of that event, as Siddhi does"
+    )
+    assert "(line 2, column 0): timers = 'exact' runs each at its own time" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert command("check", "--strict", "java.siddhi").exit_code == 0
+    assert "timers = 'exact'" in json.loads(command("check", "--json", "java.siddhi").stdout)[0]["note"]
+    for timers in ("exact", "jump"):
+        write("said.siddhi", f"@app:playback(timers = '{timers}') {GOOD}")
+        assert command("check", "said.siddhi").stderr == ""
+
+
 def test_an_app_from_standard_input(command: Command) -> None:
     assert command("check", "-", stdin=GOOD).stdout == "standard input: OK\n"
     assert "standard input: [E203]" in command("check", "-", stdin=BAD).stderr

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi._core.executor import set_system_clock
 from siddhi.errors import SiddhiAppCreationError
+from siddhi.runtime.clock import TimerThread
 from tests.runtime.running import running
 
 STREAM = "define stream S (a string, v int);"
@@ -70,6 +72,69 @@ def test_exact_timers_can_be_asked_for_at_run_time() -> None:
         assert drained(runtime) == [(1_100, "A")]
         with pytest.raises(ValueError, match="'jump' or 'exact'"):
             runtime.enable_playback(timers="later")
+
+
+@pytest.mark.parametrize(
+    ("clock", "given", "expired"),
+    [
+        ("", {}, 1_100),
+        ("", {"timers": "exact"}, 1_100),
+        ("", {"timers": "jump"}, 5_000),
+        ("@app:playback", None, 5_000),
+        ("@app:playback(timers = 'exact')", None, 1_100),
+        ("@app:playback", {}, 5_000),
+        ("@app:playback(timers = 'exact')", {}, 1_100),
+        ("@app:playback", {"timers": "exact"}, 1_100),
+        ("@app:playback(timers = 'exact')", {"timers": "jump"}, 5_000),
+    ],
+)
+def test_asked_for_outside_of_the_text_timers_are_exact_and_the_text_keeps_its_rule(
+    clock: str, given: dict[str, Any] | None, expired: int
+) -> None:
+    app = f"{clock} {STREAM} from S#window.time(1 sec) select a insert expired events into O;"
+    with running(app) as runtime:
+        if given is not None:
+            runtime.enable_playback(True, **given)
+        runtime.collect("O")
+        send(runtime, (100, "A", 1), (5_000, "B", 1))
+        assert drained(runtime) == [(expired, "A")]
+
+
+def test_a_backtest_gives_what_the_live_clock_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window behind a window, and an absence: with `jump` both come out otherwise."""
+    app = (
+        f"{STREAM} from S#window.delay(1 sec) select a, v insert into M;"
+        "from M#window.time(1 sec) select a, v, currentTimeMillis() as at insert expired events into O;"
+        "from every e=S[a == 'A'] -> not S[a == 'C'] for 1500 millisec select e.a as a, e.v as v, "
+        "currentTimeMillis() as at insert into O;"
+    )
+    start = 1_700_000_000_000
+    rows = [(0, "A", 1), (900, "B", 2), (7_000, "A", 3), (7_100, "C", 4), (60_000, "B", 5)]
+    monkeypatch.setattr(TimerThread, "wake", lambda self: None)
+    try:
+        set_system_clock(start, 1)
+        with running(app) as runtime:
+            runtime.collect("O")
+            for ms in range(0, 60_001, 100):
+                set_system_clock(start + ms, 1 + ms)
+                runtime._timers.fire()
+                for time, *values in rows:
+                    if time == ms:
+                        runtime.input_handler("S").send(values)
+            live = drained(runtime)
+    finally:
+        set_system_clock(None)
+    results = {}
+    for timers in ("exact", "jump"):
+        with running(app) as runtime:
+            runtime.enable_playback(True, **({} if timers == "exact" else {"timers": timers}))
+            runtime.collect("O")
+            for time, *values in rows:
+                runtime.input_handler("S").send(values, start + time)
+            results[timers] = drained(runtime)
+    assert len(live) == 5
+    assert results["exact"] == live
+    assert results["jump"] != live
 
 
 def test_other_rules_are_refused_with_the_place() -> None:

@@ -13,6 +13,7 @@ import click
 
 from siddhi import SiddhiManager
 from siddhi.errors import SiddhiAppError, SiddhiError
+from siddhi.planner.advice import playback_advice
 from siddhi.planner.app_warning import AppWarning
 
 from .app_text import read_app, shown_name
@@ -49,6 +50,7 @@ class _Finding:
     name: str
     error: SiddhiError | None
     warnings: tuple[AppWarning, ...]
+    note: AppWarning | None = None
 
     def show(self) -> None:
         """The refusal and the warnings to standard error, else that all is well."""
@@ -59,6 +61,8 @@ class _Finding:
         else:
             count = len(self.warnings)
             click.echo(f"{self.name}: OK" + (f", {count} warning{'' if count == 1 else 's'}" if count else ""))
+        if self.note is not None:
+            click.echo(f"{self.name}: note: {self.note}", err=True)
 
     def as_data(self) -> dict[str, Any]:
         """As JSON; line is 1-based, column 0-based, as in the errors."""
@@ -84,6 +88,8 @@ class _Finding:
                 }
                 for warning in self.warnings
             ]
+        if self.note is not None:
+            found["note"] = str(self.note)
         return found
 
 
@@ -93,7 +99,7 @@ def _check(app: str, text: str) -> _Finding:
             runtime = manager.create_siddhi_app_runtime(text)  # and never starts it: a trigger at 'start' would fire
         except SiddhiError as error:
             return _Finding(shown_name(app), error, ())
-        return _Finding(shown_name(app), None, runtime.warnings)
+        return _Finding(shown_name(app), None, runtime.warnings, playback_advice(runtime.plan.app))
 
 
 @contextmanager

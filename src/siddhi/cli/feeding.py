@@ -47,7 +47,8 @@ def feeding_options(*, required: bool) -> Callable[[_F], _F]:
             "--playback/--no-playback",
             default=None,
             help="Whether the app's clock follows the events (as @app:playback says) or is the machine's. Default: it follows "
-            "them when --timestamp is given; else what the app says.",
+            "them when --timestamp is given; else what the app says. Each timer runs at its own time, as on the machine's "
+            "clock, unless the app has an @app:playback without timers = 'exact': that keeps Siddhi's rule.",
         ),
         click.option(
             "--until",

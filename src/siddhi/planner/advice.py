@@ -22,7 +22,7 @@ from siddhi.query_api import (
     WindowDefinition,
 )
 
-__all__ = ["advice"]
+__all__ = ["advice", "playback_advice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,19 @@ def advice(app: SiddhiApp) -> list[AppWarning]:
             )
         )
     return found
+
+
+def playback_advice(app: SiddhiApp) -> AppWarning | None:
+    """A note about the rule of timers, where the text leaves it to the default."""
+    for annotation in app.annotations:
+        if annotation.name.lower() == "playback" and annotation.element("timers") is None:
+            return AppWarning(
+                "@app:playback runs all timers that an event passes at the time of that event, as Siddhi does, and results can "
+                "differ from those of the live clock",
+                annotation,
+                "timers = 'exact' runs each at its own time, timers = 'jump' says that Siddhi's rule is meant",
+            )
+    return None
 
 
 def _annotations(annotations: Iterable[Annotation], place: str) -> Iterator[AppWarning]:
