@@ -64,8 +64,12 @@ cdef int hold(DistinctAggregator aggregator, uint32_t group, const CellC* value,
         aggregator.hints[near(value.bits)] = slot
     # To compare objects may have run anything: the states are found anew.
     state = <DistinctC*> aggregator.states + group
-    reserve(state, <Py_ssize_t> slot + 1)
     if is_new:
+        try:
+            reserve(state, <Py_ssize_t> slot + 1)
+        except:
+            values.remove(slot)
+            raise
         state.counts[slot] = 0
     state.counts[slot] += 1
     return 0

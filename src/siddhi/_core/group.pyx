@@ -153,7 +153,11 @@ cdef class GroupBy:
         cdef bint is_new = False
         cdef uint32_t slot = self.keys.insert(key, nulls, &is_new)
         if is_new:
-            self.begin(slot)
+            try:
+                self.begin(slot)
+            except:
+                self.keys.remove(slot)
+                raise
         if frame.type == CURRENT:
             self.held[slot] += 1
             if self.remembers:
@@ -161,6 +165,7 @@ cdef class GroupBy:
         return slot
 
     cdef int begin(self, uint32_t slot) except -1:
+        """Make the states of a new group; on failure it is in no list."""
         cdef Aggregator aggregator
         cdef uint32_t* held
         cdef PlaceC* places
@@ -178,10 +183,16 @@ cdef class GroupBy:
             self.held = held
             self.capacity = capacity
         self.held[slot] = 0
-        self.link(slot)
         for aggregator in self.aggregators:
             aggregator.create(slot)
-        return 0 if self.watcher is None else self.watcher.begun(slot)
+        self.link(slot)
+        if self.watcher is not None:
+            try:
+                self.watcher.begun(slot)
+            except:
+                self.unlink(slot)
+                raise
+        return 0
 
     cdef uint32_t partition_of(self, uint32_t slot) noexcept:
         if not self.partitioned:
@@ -311,7 +322,8 @@ cdef class GroupBy:
         for slot in range(self.keys.slots()):
             if self.keys.is_live(slot):
                 for aggregator in self.aggregators:
-                    aggregator.destroy(slot)
+                    if slot < aggregator.capacity:     # not so where memory ran out while the keys were read
+                        aggregator.destroy(slot)
         self.n_dropping = 0
         # The partition's keys were read first: those that are there are known, and no others.
         for partition in range(self.n_partitions):

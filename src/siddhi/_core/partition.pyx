@@ -75,7 +75,12 @@ cdef class PartitionKeys(Processor):
         cdef bint is_new = False
         cdef uint32_t slot = self.keys.insert(key, 0, &is_new)
         if is_new:
-            self.make_state_of(slot)
+            try:
+                self.make_state_of(slot)
+            except:
+                self.drop_state_of(slot)
+                self.keys.remove(slot)
+                raise
         if self.interval:
             self.see(slot)
         return slot

@@ -120,4 +120,6 @@ cdef class Pattern(Processor):
     cdef void remove(self, EntryC* entry) noexcept
     cdef int arm(self, RunC* run, int number, int64_t due) except -1
     cdef RunC* open_run(self) except NULL
+    cdef void empty_run(self, RunC* run) noexcept
     cdef void close_run(self, RunC* run) noexcept
+    cdef int begin_anew(self, unsigned int partition) except -1

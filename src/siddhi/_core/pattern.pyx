@@ -1,7 +1,7 @@
 """Patterns and sequences. How they run is told in the header."""
 
 cimport cython
-from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memset
 
@@ -125,8 +125,7 @@ cdef class Pattern(Processor):
 
     cdef int ensure(self, unsigned int partition) except -1:
         cdef RunC** runs
-        cdef RunC* run
-        cdef unsigned int capacity, before = self.frame.partition
+        cdef unsigned int capacity
         if partition >= self.capacity:
             capacity = max(1, 2 * self.capacity, partition + 1)
             runs = <RunC**> PyMem_Realloc(self.runs, capacity * sizeof(void*))
@@ -137,8 +136,13 @@ cdef class Pattern(Processor):
             self.capacity = capacity
         if self.runs[partition] is not NULL:
             return 0
-        run = self.open_run()
-        self.runs[partition] = run
+        self.runs[partition] = self.open_run()
+        return self.begin_anew(partition)
+
+    cdef int begin_anew(self, unsigned int partition) except -1:
+        """Begin an empty run as one of a new partition key does."""
+        cdef RunC* run = self.runs[partition]
+        cdef unsigned int before = self.frame.partition
         self.frame.partition = partition
         try:
             if not self.begins_by_clock:
@@ -160,13 +164,11 @@ cdef class Pattern(Processor):
             self.begin(run, now_ms(self.frame))
 
     cdef RunC* open_run(self) except NULL:
-        cdef int i
-        cdef RunC* run = <RunC*> PyMem_Malloc(sizeof(RunC))
+        cdef RunC* run = <RunC*> PyMem_Calloc(1, sizeof(RunC))
         if run is NULL:
             raise MemoryError
-        memset(run, 0, sizeof(RunC))
-        run.incoming = <ListC*> PyMem_Malloc(self.n_states * sizeof(ListC))
-        run.pending = <ListC*> PyMem_Malloc(self.n_states * sizeof(ListC))
+        run.incoming = <ListC*> PyMem_Calloc(self.n_states, sizeof(ListC))
+        run.pending = <ListC*> PyMem_Calloc(self.n_states, sizeof(ListC))
         run.timer = <int64_t*> PyMem_Malloc(self.n_states * sizeof(int64_t))
         run.stopped = <EntryC**> PyMem_Malloc(self.n_states * sizeof(void*))
         if run.incoming is NULL or run.pending is NULL or run.timer is NULL or run.stopped is NULL:
@@ -176,17 +178,12 @@ cdef class Pattern(Processor):
             PyMem_Free(run.stopped)
             PyMem_Free(run)
             raise MemoryError
-        memset(run.incoming, 0, self.n_states * sizeof(ListC))
-        memset(run.pending, 0, self.n_states * sizeof(ListC))
-        memset(run.stopped, 0, self.n_states * sizeof(void*))
-        for i in range(self.n_states):
-            run.timer[i] = NO_TIME
-        run.deadline = NO_TIME
-        run.starts.total = &self.n_begun
-        run.waited.total = &self.n_begun
+        self.empty_run(run)
+        run.starts.total = run.waited.total = &self.n_begun
         return run
 
-    cdef void close_run(self, RunC* run) noexcept:
+    cdef void empty_run(self, RunC* run) noexcept:
+        """Give up what a run holds; nothing of it has begun."""
         cdef int i
         for i in range(self.n_states):
             while run.incoming[i].head is not NULL:
@@ -197,6 +194,14 @@ cdef class Pattern(Processor):
             leave_starts(run.starts.oldest)
         while run.waited.oldest is not NULL:
             leave_starts(run.waited.oldest)
+        for i in range(self.n_states):
+            run.timer[i] = NO_TIME
+            run.stopped[i] = NULL
+        run.deadline = NO_TIME
+        run.begun = run.renew = False
+
+    cdef void close_run(self, RunC* run) noexcept:
+        self.empty_run(run)
         PyMem_Free(run.incoming)
         PyMem_Free(run.pending)
         PyMem_Free(run.timer)
@@ -572,7 +577,7 @@ cdef class Pattern(Processor):
         cdef unsigned int n, partition, before = self.frame.partition
         cdef set missing = {partition for partition in range(self.capacity) if self.runs[partition] is not NULL}
         for partition in missing:
-            self.drop(partition)
+            self.empty_run(self.runs[partition])    # not opened anew: that may fail
         try:
             n = reader.get_u32()
             for _ in range(n):
@@ -580,16 +585,12 @@ cdef class Pattern(Processor):
                 if partition not in missing:
                     raise ValueError(f"snapshot is damaged: partial matches of no partition key ({partition})")
                 missing.discard(partition)
-                self.ensure(partition)
-                self.close_run(self.runs[partition])
-                self.runs[partition] = NULL
-                self.runs[partition] = self.open_run()
                 self.frame.partition = partition
                 read_run(self, self.runs[partition], reader)
         finally:
             self.frame.partition = before
             for partition in missing:
-                self.ensure(partition)
+                self.begin_anew(partition)
         return 0
 
 

@@ -122,7 +122,11 @@ cdef class EventIndex:
             key[self.n_parts].i = <int> frame.partition
         slot = self.keys.insert(key, 0, &is_new)
         if slot >= self.list_capacity:
-            self.reserve_list(slot)
+            try:
+                self.reserve_list(slot)
+            except:
+                self.keys.remove(slot)
+                raise
         entry.slot = slot
         events = &self.lists[slot]
         if is_new or events.head == NO_SLOT:

@@ -76,6 +76,7 @@ cdef class ValueIndex:
             capacity = max(16, 2 * self.n_chains, <Py_ssize_t> slot + 1)
             memory = PyMem_Realloc(self.chains, capacity * sizeof(ChainC))
             if memory is NULL:
+                self.values.remove(slot)
                 raise MemoryError
             self.chains = <ChainC*> memory
             self.n_chains = capacity

@@ -138,7 +138,12 @@ cdef class CountingWindow(Window):
         cdef uint64_t nulls = self.read_key(event, key)
         cdef CountedC* entry
         slot[0] = (<KeyMap> state.keys).insert(key, nulls, is_new)
-        self.make_room(state, slot[0])
+        if is_new[0]:
+            try:
+                self.make_room(state, slot[0])
+            except:
+                (<KeyMap> state.keys).remove(slot[0])
+                raise
         entry = &state.counted[slot[0]]
         if is_new[0]:
             entry.order = state.arrivals

@@ -157,7 +157,12 @@ cdef class SessionWindow(Window):
             else:
                 key.bits = event.body[self.pool.layout.words + self.position]
         slot = (<KeyMap> state.keys).insert(&key, nulls, &is_new)
-        self.make_room(state, slot)
+        if is_new:
+            try:
+                self.make_room(state, slot)
+            except:
+                (<KeyMap> state.keys).remove(slot)
+                raise
         return slot
 
     cdef int make_room(self, SessionStateC* state, uint32_t slot) except -1:

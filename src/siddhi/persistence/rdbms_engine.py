@@ -25,6 +25,7 @@ NAME_LENGTH = 255
 """Characters of a name, in all databases."""
 _SQLITE_BROKEN = {10, 11, 26}
 """Codes of SQLite: what is on the disk can't be read, is malformed, or is no database."""
+_SQLITE_READ_ONLY = 8
 
 
 class Database:
@@ -59,7 +60,12 @@ class Database:
                     self._make()
                     self._made = True
             with self._engine.begin() as connection:
-                yield connection
+                try:
+                    yield connection
+                except DBAPIError as error:
+                    if _is_read_only(error):
+                        connection.invalidate()  # the next one may be opened for writing again
+                    raise
         except (SQLAlchemyError, UnicodeEncodeError) as error:
             # Not SQLAlchemy's text: it repeats the statement, with all of a snapshot.
             why = error.orig if isinstance(error, DBAPIError) else error
@@ -94,6 +100,12 @@ def is_damage(refused: PersistenceStoreError) -> bool:
     if code is not None:
         return code & 0xFF in _SQLITE_BROKEN
     return isinstance(error, InternalError) or type(error) is DatabaseError
+
+
+def _is_read_only(error: DBAPIError) -> bool:
+    """Whether SQLite refuses to write. It opens a file for reading where it could not open it for writing for a moment."""
+    code = getattr(error.orig, "sqlite_errorcode", None)  # told from Python 3.11 on
+    return code & 0xFF == _SQLITE_READ_ONLY if code is not None else "readonly database" in str(error.orig)
 
 
 def _engine(text: str, store: str) -> sa.Engine:
