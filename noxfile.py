@@ -110,6 +110,66 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def faults(session: nox.Session) -> None:
+    """Let calls that concern files, and allocations, fail one after the other; ``-- files --every 10``: a part of them."""
+    session.install("-q", "-e", ".[test]")
+    session.run("python", "-m", "tests.faults", *session.posargs)
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """Run tests/_core and the fuzzers on a debug build under AddressSanitizer and UndefinedBehaviorSanitizer.
+
+    Arguments are those of the fuzzers; by default all kinds together are tried for half a minute. ``-- quick`` runs few
+    examples of each test and a few cases of each fuzzer.
+    """
+    quick = session.posargs == ["quick"]
+    runtime = _sanitizer_of(session, "libasan.so")
+    env = {"SIDDHI_SANITIZE": "1", "CC": "gcc"}
+    session.install("-q", *PROJECT["dependencies"], *extra("test"), "setuptools>=77", "Cython>=3.1")
+    build = ["pip", "install", "-q", "--force-reinstall", "--no-deps", "--no-build-isolation", "."]
+    session.run(*build, env=env)
+    report = Path(session.create_tmp(), "report").resolve()
+    options = [
+        # What Python holds at its end is no leak of the engine's; its records are counted by the debug build, and tests
+        # look at the counts.
+        "detect_leaks=0",
+        # A size that no machine has is a MemoryError, as without the sanitizer.
+        "allocator_may_return_null=1",
+        "abort_on_error=1",
+        "detect_stack_use_after_return=1",
+        f"log_path={report}",  # standard error is taken by pytest, and gone with the process
+    ]
+    env = {
+        "LD_PRELOAD": runtime,
+        "PYTHONMALLOC": "malloc",  # each object in memory of its own, so that what is used after its end is seen
+        "ASAN_OPTIONS": ":".join(options),
+        "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:log_path={report}",
+        "HYPOTHESIS_PROFILE": "few" if quick else "ci",
+    }
+    cases = ["--seed", "1", "--count", "60"] if quick else session.posargs or ["--seconds", "30"]
+    try:
+        session.run("python", "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/_core", env=env)
+        session.run("python", "-m", "tests.fuzz", *cases, env=env)
+    finally:
+        for found in sorted(report.parent.glob("report.*")):
+            print(found.read_text(errors="replace")[:8000])  # noqa: T201 - in front of the failure
+            found.unlink()
+
+
+def _sanitizer_of(session: nox.Session, name: str) -> str:
+    """The path of a sanitizer's library, which Python has to be started with."""
+    if shutil.which("gcc") is None:
+        session.error("sanitize needs gcc (on Linux), and there is none")
+    found = str(session.run("gcc", f"-print-file-name={name}", external=True, silent=True)).strip()
+    if not Path(found).is_absolute():
+        session.error(
+            f"sanitize needs {name} of gcc, and there is none: install libasan (Fedora) or libgcc-<version>-dev"
+        )
+    return str(Path(found).resolve())
+
+
+@nox.session
 def wheel(session: nox.Session) -> None:
     """Build sdist and wheel, compare their contents with the allow-list, run the smoke test on the installed wheel."""
     shutil.rmtree("dist", ignore_errors=True)

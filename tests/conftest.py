@@ -21,6 +21,7 @@ settings.register_profile("any", deadline=None, suppress_health_check=[HealthChe
 settings.register_profile("dev", settings.get_profile("any"), max_examples=50)
 # The same examples in every run of CI: new ones are for `thorough`, where a person can look at what they find.
 settings.register_profile("ci", settings.get_profile("any"), max_examples=60, derandomize=True)
+settings.register_profile("few", settings.get_profile("ci"), max_examples=5)  # where each takes long: under sanitizers
 settings.register_profile("thorough", settings.get_profile("any"), max_examples=5_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
