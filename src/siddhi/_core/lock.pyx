@@ -137,7 +137,7 @@ cdef int refuse_deadlock(AppLock lock, unsigned long me) except -1:
         "waiting for threads that use the app; see docs/threads.md")
 
 
-def thread_waited_for(frame, frames):
+cdef object thread_waited_for(frame, dict frames):
     """The thread whose end is all that a thread at this frame waits for, or None.
 
     Args:
@@ -157,7 +157,7 @@ def thread_waited_for(frame, frames):
     return None
 
 
-def worker_of(frame, frames):
+cdef object worker_of(frame, dict frames):
     """The thread of a pool that computes the result which is waited for at a frame, or None."""
     futures, pools = sys.modules.get("concurrent.futures._base"), sys.modules.get("concurrent.futures.thread")
     if futures is None or pools is None or frame.f_code not in (
