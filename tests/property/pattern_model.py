@@ -77,12 +77,13 @@ class Match:
     gone: set[int] = field(default_factory=set)
     rearmed: bool = False
     due: dict[tuple[int, int], int] = field(default_factory=dict)
+    place: int = 0
 
 
 class Model:
     """Runs one pattern over events."""
 
-    def __init__(self, steps: Sequence[Step], *, is_sequence: bool, within: int | None) -> None:
+    def __init__(self, steps: Sequence[Step], *, is_sequence: bool = False, within: int | None = None) -> None:
         self.steps = list(steps)
         self.is_sequence = is_sequence
         self.within = within
@@ -105,6 +106,7 @@ class Model:
         self.deadline: int | None = None
         self.met_event = False
         self.now: int | None = None
+        self.places = 0
         # The slots in the order in which a count looks at them: it ends with the event of one of the next two.
         self.order = [operand.slot for step in steps for operand in reversed(step.operands)]
 
@@ -223,6 +225,9 @@ class Model:
     def update(self, number: int) -> None:
         for k, arrived in enumerate(self.incoming[number]):
             arrived.sort(key=lambda match: (match.time == -1, match.time))
+            for match in arrived if k == 0 else ():
+                self.places += 1
+                match.place = self.places
             self.pending[number][k] += arrived
             self.incoming[number][k] = []
 
@@ -462,9 +467,10 @@ class Model:
                 self.complete(number, match, now)
 
     def waiting(self, number: int) -> list[Match]:
-        """Those that wait in a step, each once."""
+        """Those that wait in a step, each once, as they came."""
         lists = self.pending[number] + self.passed[number]
-        return list(dict.fromkeys(match for matches in lists for match in matches))
+        found = dict.fromkeys(match for matches in lists for match in matches)
+        return sorted(found, key=lambda match: match.place)
 
     def watched(self, number: int, match: Match, arrived: Sequence[Match]) -> list[int]:
         """The absences whose time runs for a match."""

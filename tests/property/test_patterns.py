@@ -35,6 +35,13 @@ class Written:
         streams = "".join(f"define stream {stream} (x int);\n" for stream in "ABT")
         return f"@app:name('p') @app:playback {streams}from {self.text}\nselect {self.select} insert into O;"
 
+    @property
+    def partitioned_app(self) -> str:
+        streams = "".join(f"define stream {stream} (k string, x int);\n" for stream in "ABT")
+        keys = ", ".join(f"k of {stream}" for stream in "AB" if stream in Model(self.steps).streams)
+        query = f"from {self.text}\nselect {self.select} insert into O;"
+        return f"@app:name('p') @app:playback {streams}partition with ({keys}) begin {query} end;"
+
 
 def conjoined(conditions: list[tuple[str, Condition]]) -> tuple[str, Condition]:
     text = " and ".join(text for text, _ in conditions)
@@ -244,6 +251,30 @@ def test_patterns_find_what_the_twin_finds(way: str, is_sequence: bool, data: st
         engine.send(sent)
     engine.finish()
     assert engine.rows == expected(pattern, sent), pattern.text
+
+
+@pytest.mark.parametrize("is_sequence", [False, True], ids=["pattern", "sequence"])
+@given(data=st.data())
+def test_each_partition_key_has_what_a_twin_of_its_own_finds(is_sequence: bool, data: st.DataObject) -> None:
+    pattern = data.draw(written(is_sequence=is_sequence))
+    sent = [(data.draw(st.sampled_from("ab")), event) for event in data.draw(events)]
+    wanted = []
+    for own in "ab":
+        twin = Model(pattern.steps, is_sequence=is_sequence, within=pattern.within)
+        for key, (stream, time, value) in sent:
+            if key == own and stream in twin.streams:
+                twin.send(stream, time, value)
+            elif twin.now is not None:  # the time of a key begins with its first event
+                twin.send("T", time, 0)
+        wanted += [(time, tuple(row[slot] for slot in pattern.slots) or (1,)) for time, row in twin.rows]
+    rows: list[tuple[int, tuple[Value, ...]]] = []
+    runtime = SiddhiManager().create_siddhi_app_runtime(pattern.partitioned_app)
+    runtime.add_callback("O", lambda found: rows.extend((event.timestamp, event.data) for event in found))
+    runtime.start()
+    for key, (stream, time, value) in sent:
+        runtime.input_handler(stream).send((key, value), timestamp=time)
+    runtime.shutdown()
+    assert sorted(rows, key=repr) == sorted(wanted, key=repr), pattern.text
 
 
 @pytest.mark.parametrize("sent", ["AAB", "AAAB", "AAAABAB", "ABAAB"])
