@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from siddhi import Event, SiddhiManager
 from siddhi._core.record import row_values
-from siddhi.errors import EventError
+from siddhi.errors import EventError, OnDemandQueryCreationError
 from siddhi.io.broker import InMemoryBroker
 from tests.runtime.running import collect, running
+from tests.stores.kit import App, shelf_manager
 
 NAMES = ("symbol", "price", "volume")
 APP = "define stream S (symbol string, price double, volume long);"
@@ -154,3 +155,16 @@ def test_the_order_of_names_does_not_matter(order, values):
         pd.Series(shuffled, dtype=object),
     ):
         assert row_values(row, NAMES) == values
+
+
+@pytest.mark.parametrize("row", [{"k": "a", "v": 1}, {"a", 1}], ids=["dict", "set"])
+def test_a_row_of_a_store_is_values_in_order(row):
+    with shelf_manager() as (manager, shelf):
+        app = App(manager, "define stream S (v int); @store(type = 'shelf') define table T (k string, v int);")
+        shelf.rows = [("a", 1)]
+        assert app.rows() == [("a", 1)]
+        shelf.rows = [row]
+        with pytest.raises(
+            OnDemandQueryCreationError, match=f"the store gave a {type(row).__name__}, not a row of values"
+        ):
+            app.rows()
