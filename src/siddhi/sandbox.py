@@ -28,6 +28,7 @@ _LIMITS = (
     "max_rows",
     "max_duration_ms",
     "max_threads",
+    "max_record_bytes",
 )
 
 
@@ -68,6 +69,9 @@ class SandboxPolicy:
         max_rows: rows that one table in memory may hold, likewise.
         max_duration_ms: time that one window, pattern, absence or output rate may be told to span, in ms.
         max_threads: workers of all ``@async`` streams together.
+        max_record_bytes: memory of the records in which windows, tables, patterns and buffers of the app hold events, all
+            together; texts and objects, to which they point, and the state of aggregates are not counted. An event that
+            needs more fails with a MemoryError.
 
     A limit that is None does not limit.
 
@@ -96,6 +100,7 @@ class SandboxPolicy:
     max_rows: int | None = 100_000
     max_duration_ms: int | None = 31 * 86_400_000
     max_threads: int | None = 4
+    max_record_bytes: int | None = 100_000_000
 
     def __post_init__(self) -> None:
         for name in _NAMES:

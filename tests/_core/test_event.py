@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siddhi._core.event import EventPool, EventType, Layout, TypeCode, live_events, live_pools
+from siddhi import SiddhiManager
+from siddhi._core.event import EventPool, EventType, Layout, RecordBudget, TypeCode, live_events, live_pools
 from tests.runtime.running import running
 
 CODES = [int(code) for code in TypeCode]
@@ -52,6 +54,45 @@ def test_records_go_back_and_are_used_again() -> None:
     del runtime
     gc.collect()
     assert live_events() == before
+
+
+def test_pools_take_no_more_than_their_budget_and_give_it_back() -> None:
+    text = "define stream S (v int); from S#window.length(100000) select v insert into Out;"
+    failed: list[str] = []
+    with RecordBudget(20_000, "no more") as budget:
+        runtime = SiddhiManager().create_siddhi_app_runtime(text)
+    with runtime, running(text) as outside:  # which has none
+        for one in (runtime, outside):
+            one.handle_exception_with(lambda error, *_: failed.append(str(error)))
+        for v in range(2_000):
+            runtime.input_handler("S").send((v,))
+        assert set(failed) == {"no more"}
+        assert 10_000 < budget.taken <= budget.most == 20_000
+        failed.clear()
+        for v in range(2_000):
+            outside.input_handler("S").send((v,))
+        assert failed == []
+    del runtime, outside, one
+    gc.collect()
+    assert budget.taken == 0
+
+
+def test_a_budget_is_for_pools_of_its_thread() -> None:
+    """An app that is made elsewhere meanwhile has its own."""
+    failed: list[str] = []
+
+    def elsewhere() -> None:
+        with running("define stream S (v int); from S#window.length(1000) select v insert into Out;") as runtime:
+            runtime.handle_exception_with(lambda error, *_: failed.append(str(error)))
+            for v in range(2_000):
+                runtime.input_handler("S").send((v,))
+
+    with RecordBudget(0, "no more") as budget:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert failed == []
+    assert budget.taken == 0
 
 
 @pytest.mark.parametrize("width", [1, 63, 64, 65, 130])

@@ -182,3 +182,53 @@ def test_a_policy_holds_when_the_app_starts_again() -> None:
         runtime.input_handler("S").send(("a", 1))
         with pytest.raises(SiddhiAppError, match="E341"):
             runtime.query("from T select v" + " " * 200_000)
+
+
+FILLING = (
+    "from S#window.time(1 hour) select avg(v) as a insert into O;",
+    "from S#window.time(1 hour) select k, v insert into O;",
+    "from S#window.session(1 hour) select k, v insert into O;",
+    "from S#window.expression('count() > 0') select k, v insert into O;",
+    "from S select k, v insert into T;",
+    "from every e=S -> f=S[v < 0] select e.k insert into O;",
+    "partition with (k of S) begin from S#window.time(1 hour) select k, v insert into O; end;",
+    "from S#window.time(1 hour) as a join S#window.time(1 hour) as b on a.v == b.v select a.k, b.v insert into O;",
+)
+
+
+@pytest.mark.parametrize("query", FILLING)
+def test_events_that_are_held_take_no_more_memory_than_allowed(query: str) -> None:
+    text = f"@app:playback define stream S (k string, v int); define table T (k string, v int); {query}"
+    taken: list[BaseException] = []
+    with SiddhiManager(policy=SandboxPolicy(max_record_bytes=50_000)).create_siddhi_app_runtime(text) as runtime:
+        runtime.handle_exception_with(lambda error, *_: taken.append(error))
+        handler = runtime.input_handler("S")
+        for number in range(3_000):
+            try:
+                handler.send(("a", number), timestamp=1_000 + number)
+            except MemoryError as error:
+                taken.append(error)
+        assert {type(error) for error in taken} == {MemoryError}
+        assert "SandboxPolicy.max_record_bytes" in str(taken[0])
+        assert 1_000 < len(taken) < 3_000
+    taken.clear()
+    with SiddhiManager(policy=SandboxPolicy()).create_siddhi_app_runtime(text) as runtime:
+        runtime.handle_exception_with(lambda error, *_: taken.append(error))
+        for number in range(3_000):
+            runtime.input_handler("S").send(("a", number), timestamp=1_000 + number)
+    assert taken == []
+
+
+def test_memory_that_windows_give_back_is_there_again() -> None:
+    text = "@app:playback define stream S (k string, v int); from S#window.time(1 sec) select k, v insert into O;"
+    with SiddhiManager(policy=SandboxPolicy(max_record_bytes=50_000)).create_siddhi_app_runtime(text) as runtime:
+        failed: list[BaseException] = []
+        runtime.handle_exception_with(lambda error, *_: failed.append(error))
+        handler = runtime.input_handler("S")
+        for number in range(2_000):
+            handler.send(("a", number), timestamp=1_000)
+        assert failed
+        failed.clear()
+        for number in range(5_000):
+            handler.send(("a", number), timestamp=100_000 + 10 * number)
+        assert failed == []

@@ -13,6 +13,7 @@ from siddhi._core.null cimport is_null
 from siddhi._core.slab cimport give_slab, next_slab, take_zeroed_slab
 
 import operator
+from contextvars import ContextVar
 
 from siddhi.errors import shown
 
@@ -107,7 +108,47 @@ cdef class Layout:
         return position >> 6
 
 
-cdef dict _pools = {}                  # addresses of the pools there are
+cdef dict _pools = {}                  # addresses of the pools there are, and what they may take
+cdef object _budget = ContextVar("siddhi record budget", default=None)
+
+
+@cython.final
+cdef class RecordBudget:
+    """How many bytes the pools of an app may take together for their records.
+
+    The pools that are made inside ``with budget:`` share it.
+
+    Args:
+        most: bytes.
+        told: what a MemoryError says that is raised where there are no more.
+    """
+    cdef readonly Py_ssize_t most
+    cdef readonly Py_ssize_t taken
+    cdef str told
+    cdef object token
+
+    def __init__(self, most, str told not None):
+        self.most = most
+        self.told = told
+
+    def __enter__(self):
+        self.token = _budget.set(self)
+        return self
+
+    def __exit__(self, *error):
+        _budget.reset(self.token)
+        self.token = None
+
+    cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes) except -1:
+        """Take room for so many records, or for fewer."""
+        records = min(records, (self.most - self.taken) // record_bytes)
+        if records < 1:
+            raise MemoryError(self.told)
+        self.taken += records * record_bytes
+        return records
+
+    cdef void give(self, Py_ssize_t bytes_) noexcept:
+        self.taken -= bytes_
 
 
 def live_events():
@@ -134,35 +175,42 @@ cdef class EventPool:
         self.record_bytes = sizeof(EventC) + 8 * (layout.words + layout.width)
         # The struct ends in a flexible array that Cython counts as one word: the C compiler does not.
         self.slab_records = FIRST_SLAB_RECORDS
-        _pools[<size_t> <void*> self] = None
+        _pools[<size_t> <void*> self] = _budget.get()
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        _pools.pop(<size_t> <void*> self, None)
+        cdef RecordBudget budget = _pools.pop(<size_t> <void*> self, None)
         for i in range(self.n_slabs):
             give_slab(self.slabs[i])
+        if budget is not None:
+            budget.give(self.capacity * self.record_bytes)
         PyMem_Free(self.slabs)
         if siddhi_is_debug and self.alive:
             raise AssertionError(f"a pool of {self.layout.names} was dropped with {self.alive} events alive")
 
     cdef int grow(self) except -1:
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, records = self.slab_records
         cdef char* memory
         cdef EventC* event
+        cdef RecordBudget budget = _pools[<size_t> <void*> self]
         cdef void** slabs = <void**> PyMem_Realloc(self.slabs, (self.n_slabs + 1) * sizeof(void*))
         if slabs is NULL:
             raise MemoryError
         self.slabs = slabs
-        memory = <char*> take_zeroed_slab(self.slab_records * self.record_bytes)
+        if budget is not None:
+            records = budget.take(records, self.record_bytes)
+        memory = <char*> take_zeroed_slab(records * self.record_bytes)
         if memory is NULL:
+            if budget is not None:
+                budget.give(records * self.record_bytes)
             raise MemoryError
         self.slabs[self.n_slabs] = memory
         self.n_slabs += 1
-        for i in range(self.slab_records - 1, -1, -1):
+        for i in range(records - 1, -1, -1):
             event = <EventC*> (memory + i * self.record_bytes)
             event.next = self.free
             self.free = event
-        self.capacity += self.slab_records
+        self.capacity += records
         self.slab_records = next_slab(self.slab_records, self.record_bytes)
         return 0
 

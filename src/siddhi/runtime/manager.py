@@ -310,6 +310,7 @@ class SiddhiManager:
     def _assembled(self, plan: Plan) -> Assembly:
         """The operators of an app, with scripts that have not run yet."""
         from siddhi.runtime.assembly.app import Assembly
+        from siddhi.runtime.assembly.budget import record_budget
 
         scripts: dict[str, Callable[..., object]] = {}
         if plan.functions:
@@ -320,7 +321,10 @@ class SiddhiManager:
                 scripts[name] = compile_script(definition, language=language, source=plan.app.source)
         # Without leave, what a mapper refuses is not kept either.
         keeps = plan.policy is None or plan.policy.error_store
-        return Assembly(plan, scripts, self._extensions, self._retries, lambda: self._error_store if keeps else None)
+        with record_budget(plan):
+            return Assembly(
+                plan, scripts, self._extensions, self._retries, lambda: self._error_store if keeps else None
+            )
 
     def _store(self) -> tuple[PersistenceStore, bool] | None:
         """Where apps save, and whether in increments."""

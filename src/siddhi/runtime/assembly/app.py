@@ -129,7 +129,14 @@ class Assembly:
             lambda table, pool, layout: StoreTable(table, context, pool, layout, self.faults, retries, gathers=gathers),
         )
         self.aggregations: dict[str, BuiltAggregation] = {}
-        self._site = Site(context, scripts, self.tables, self.windows, aggregations=self.aggregations)
+        self._site = Site(
+            context,
+            scripts,
+            self.tables,
+            self.windows,
+            aggregations=self.aggregations,
+            counts_records=plan.policy is not None and plan.policy.max_record_bytes is not None,
+        )
         for stream in plan.streams.values():
             self._add_stream(stream, self.junctions)
         self.triggers = {

@@ -61,6 +61,7 @@ class Site:
         partitioned: it stands inside a partition.
         aggregations: of the app.
         starting: called in order when the app starts: whatever counts time from then on.
+        counts_records: memory is limited by what records take, so a window keeps records, not arguments alone.
     """
 
     context: AppContext
@@ -70,6 +71,7 @@ class Site:
     partitioned: bool = False
     aggregations: Mapping[str, BuiltAggregation] = field(default_factory=dict)
     starting: list[Callable[[], None]] = field(default_factory=list)
+    counts_records: bool = False
 
     def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:
         """Builds expressions that stand here and see these event slots."""
@@ -137,7 +139,7 @@ def build_single_query(
         aggregators, processors = add_handlers(handlers, input_.source_width, stage, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number}": step for number, step in enumerate(processors)}
-    compact = compaction(plan)
+    compact = None if site.counts_records else compaction(plan)
     if input_.window is not None and compact is None:
         stage, window_copier = stage.kept(input_)
         if copier is None:
