@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import traceback
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from siddhi import SiddhiManager
 from siddhi._core.snapshot import seal, unseal
 from siddhi.errors import CannotRestoreStateError
+from tests.forked import in_child
 from tests.runtime.running import running
 
 resource = pytest.importorskip("resource")
@@ -65,22 +64,11 @@ def try_each_number(app):
                         send(runtime, 1500)
                 runtime.restore(seal(payload))
                 assert unseal(runtime.snapshot()) == payload
+    return 0
 
 
 @pytest.mark.skipif(not STATM.exists(), reason="needs to know how much memory it has taken")
 @pytest.mark.parametrize("kind", QUERIES)
 def test_a_number_from_a_snapshot_is_checked_against_what_was_read(kind):
     # In a process of its own: what is not checked may be read or written outside of all memory.
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            try_each_number(HEAD + QUERIES[kind])
-            status = 0
-        except BaseException:  # noqa: BLE001 - whatever it is, the parent is told by the status
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    _, ended = os.waitpid(child, 0)
-    assert not os.WIFSIGNALED(ended), f"ended by signal {os.WTERMSIG(ended)}"
-    assert os.WEXITSTATUS(ended) == 0
+    assert in_child(lambda: try_each_number(HEAD + QUERIES[kind])) == 0
