@@ -59,6 +59,17 @@ def test_a_name_that_no_row_can_have_is_refused_with_its_place(tmp_path):
     assert (refused.value.line, refused.value.column) == (2, 2)
 
 
+def test_an_error_store_that_can_not_keep_the_name_of_an_app_that_is_there_is_refused(tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from siddhi.persistence import RdbmsErrorStore
+
+    manager = SiddhiManager()
+    manager.create_siddhi_app_runtime(APP.format(LONG))
+    with pytest.raises(PersistenceStoreError, match=r"can't keep events of app 'aaa.*this one needs 300"):
+        manager.set_error_store(RdbmsErrorStore(f"sqlite:///{tmp_path}/errors.db"))
+    manager.set_error_store(None)
+
+
 def test_what_a_store_keeps_under_any_name_is_created():
     manager = SiddhiManager()
     manager.set_persistence_store(InMemoryPersistenceStore())

@@ -215,7 +215,14 @@ class SiddhiManager:
             self._periodic = PeriodicPersistence(lambda: self.runtimes, interval_ms)
 
     def set_error_store(self, store: ErrorStore | None) -> None:
-        """Where apps save events that failed, as ``@OnError(action = 'store')`` and ``on.error = 'STORE'`` say."""
+        """Where apps save events that failed, as ``@OnError(action = 'store')`` and ``on.error = 'STORE'`` say.
+
+        Raises:
+            PersistenceStoreError: it can't keep anything under the name of an app that is there.
+        """
+        for name in () if store is None else self._runtimes:
+            if why := store.refuses(name):
+                raise PersistenceStoreError(f"the store can't keep events of app {name!a:.40}: {why}")
         self._error_store = store
 
     def set_config_manager(self, config: ConfigManager | None) -> None:
