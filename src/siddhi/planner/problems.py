@@ -11,7 +11,7 @@ E317 join that cannot work          E318 partition that cannot work  E319 wrong 
 E320 not supported yet              E321 wrong output                E322 wrong window condition
 E323 wrong cron text                E324 pattern that cannot be     E325 aggregation that cannot be
 E326 option of a source or sink refused
-E327 change a store can't make           E328 limit that an element cannot hold
+E328 limit that an element cannot hold
 """
 
 from __future__ import annotations
