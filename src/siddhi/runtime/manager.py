@@ -220,8 +220,8 @@ class SiddhiManager:
         Raises:
             PersistenceStoreError: it can't keep anything under the name of an app that is there.
         """
-        for name in () if store is None else self._runtimes:
-            if why := store.refuses(name):
+        for name in self._runtimes:
+            if store is not None and (why := store.refuses(name)):
                 raise PersistenceStoreError(f"the store can't keep events of app {name!a:.40}: {why}")
         self._error_store = store
 
