@@ -28,7 +28,7 @@ SDIST_MAY = [
     r"src/siddhi/(?:[a-z_0-9]+/)*(?:[a-z_0-9]+\.(?:pyi?|pyx|pxd|pxi|lark|tables\.json)|py\.typed)",
     r"src/siddhi/cli/log4j2\.properties",
     r"src/siddhi\.egg-info/[\w-]+(?:\.txt)?",
-    r"tests/.+\.(?:pyi?|json|jsonl|siddhi|siddhiql|error|plan|txt|csv|md|c|h|output)",
+    r"tests/.+\.(?:pyi?|json|jsonl|siddhi|siddhiql|error|plan|txt|csv|md|c|h|output|xz|snapshot|increment)",
     r"bench/.+\.(?:py|pyx|pxd|siddhi|json|md)",
     r"examples/.+\.(?:py|siddhi|csv|csv\.gz|jsonl|parquet|md)",
     r"docs/.+\.md",
