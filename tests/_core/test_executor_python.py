@@ -114,7 +114,7 @@ def test_numbers_of_other_kinds_are_taken(value: Any, type_: int, expected: Any)
 def test_a_result_of_another_type_is_refused(value: Any, type_: int, why: str) -> None:
     with pytest.raises(TypeError, match=why) as caught:
         returning(value, type_)
-    assert str(caught.value).startswith(f"function 'f' returned {repr(value)[:60]}")  # of a long one, no more is shown
+    assert str(caught.value).startswith(f"function 'f' returned {repr(value)[:40]}")  # of a long one, no more is shown
 
 
 def test_a_failure_names_the_function_and_keeps_its_cause() -> None:
