@@ -27,7 +27,7 @@ cdef class GroupWatcher(Processor):
         return 0
 
 
-cdef inline uint64_t read_key(GroupBy self, EventC* event, FrameC* frame, CellC* key) noexcept:
+cdef uint64_t read_key(GroupBy self, EventC* event, FrameC* frame, CellC* key) noexcept:
     """Read the cells of an event's key; returns the null bits."""
     cdef uint64_t nulls = 0
     cdef int i
@@ -48,6 +48,16 @@ cdef inline uint64_t read_key(GroupBy self, EventC* event, FrameC* frame, CellC*
         key[self.n_cells].bits = 0
         key[self.n_cells].i = <int> frame.partition
     return nulls
+
+
+cdef inline int end(GroupBy self, uint32_t slot) except -1:
+    """A group and all it holds goes."""
+    cdef Aggregator aggregator
+    for aggregator in self.aggregators:
+        aggregator.destroy(slot)
+    self.unlink(slot)
+    self.keys.remove(slot)
+    return 0 if self.watcher is None else self.watcher.ended(slot)
 
 
 cdef class GroupBy:
@@ -283,15 +293,10 @@ cdef class GroupBy:
         for aggregator in self.aggregators:
             if not aggregator.is_empty(slot):
                 return 0
-        return self.discard(slot)
+        return end(self, slot)
 
     cdef int discard(self, uint32_t slot) except -1:
-        cdef Aggregator aggregator
-        for aggregator in self.aggregators:
-            aggregator.destroy(slot)
-        self.unlink(slot)
-        self.keys.remove(slot)
-        return 0 if self.watcher is None else self.watcher.ended(slot)
+        return end(self, slot)
 
     cdef bint is_pinned(self, uint32_t slot) noexcept:
         return False
@@ -300,7 +305,7 @@ cdef class GroupBy:
         """Forget every group of a partition slot, and the slot."""
         cdef uint32_t slot = self.first_of(partition)
         while slot != NO_SLOT:
-            GroupBy.discard(self, slot)
+            end(self, slot)
             slot = self.first_of(partition)
         if self.partitioned and partition < self.n_partitions:
             self.first[partition] = NO_PARTITION

@@ -69,7 +69,7 @@ cdef class JoinSelector(Selector):
             self.done.tail = part.tail
         return 0
 
-    cdef int finish_chunk(self) except -1:
+    cdef int finish(self) except -1:
         cdef EventChunk chunk
         self.end_part()
         # Groups live on until here: one that loses its last match may get others from the next event of the chunk.

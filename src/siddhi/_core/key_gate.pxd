@@ -1,4 +1,4 @@
-# Stands in front of a selection whose group-by keys or distinct values are limited, and says which rows it takes.
+# The step in front of a selection whose group-by keys or distinct values are limited, and says which rows it takes.
 #
 # A row that is refused moves no aggregate. Where the window in front gives rows back, the record of a refused one is
 # marked (EventC.group), and it is refused again when it expires. The gate keeps the order in which keys were used; the
@@ -9,9 +9,11 @@ from libc.stdint cimport int64_t, uint32_t
 from siddhi._core.event cimport EventC
 from siddhi._core.group cimport GroupBy, GroupWatcher
 from siddhi._core.key_limit cimport KeyLimit
+from siddhi._core.selector cimport Selector
 
 cdef class KeyGate(GroupWatcher):
-    cdef GroupBy groups                    # or None
+    cdef readonly Selector selector        # the next step
+    cdef GroupBy groups                    # its, or None
     cdef readonly KeyLimit keys
     cdef readonly KeyLimit values
     cdef tuple counted                     # aggregators that hold values
@@ -21,10 +23,9 @@ cdef class KeyGate(GroupWatcher):
     cdef str query
     cdef object pending                    # error of the first row refused since somebody asked
     cdef Py_ssize_t looked                 # groups to be dropped with the chunk that were looked at for room
-    # `rows`: output rows of the chunk at hand by slot; keys that have one are not dropped.
-    cdef bint refuses(self, EventC* event, EventC** rows, Py_ssize_t n_rows) except -1
+    cdef bint refuses(self, EventC* event) except -1
     cdef int purge(self, int64_t now) except -1
-    cdef bint make_room(self, EventC** rows, Py_ssize_t n_rows) except -1
-    cdef bint is_needed(self, uint32_t slot, EventC** rows, Py_ssize_t n_rows) noexcept
+    cdef bint make_room(self) except -1
+    cdef bint is_needed(self, uint32_t slot) noexcept
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1
     cdef int fail(self, object error) except -1            # the chunk has ended in which rows were refused

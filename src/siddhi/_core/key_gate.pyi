@@ -2,11 +2,14 @@ from typing import final
 
 from siddhi._core.aggregator import Aggregator
 from siddhi._core.context import AppContext
-from siddhi._core.group import GroupBy, GroupWatcher
+from siddhi._core.group import GroupWatcher
 from siddhi._core.key_limit import KeyLimit
+from siddhi._core.selector import Selector
 
 @final
 class KeyGate(GroupWatcher):
+    @property
+    def selector(self) -> Selector: ...
     @property
     def keys(self) -> KeyLimit: ...
     @property
@@ -21,7 +24,7 @@ class KeyGate(GroupWatcher):
         self,
         app: AppContext,
         query: str,
-        groups: GroupBy | None,
+        selector: Selector,
         keys: KeyLimit,
         values: KeyLimit,
         counted: tuple[Aggregator, ...],

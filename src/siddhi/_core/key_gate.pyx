@@ -21,8 +21,8 @@ cdef class KeyGate(GroupWatcher):
     Args:
         app: the app's context.
         query: what it is called when its rows fail behind a window.
-        groups: of the selection, or None.
-        keys: their limit.
+        selector: the selection, which comes next.
+        keys: limit of its groups.
         values: limit of the distinct values of an aggregator and group.
         counted: the aggregators that hold such values.
         returns: a window gives rows back, as EXPIRED or by RESET.
@@ -30,19 +30,21 @@ cdef class KeyGate(GroupWatcher):
         holds: it passes rows on later than they come.
     """
 
-    def __init__(self, AppContext app not None, str query not None, GroupBy groups, KeyLimit keys not None,
+    def __init__(self, AppContext app not None, str query not None, Selector selector not None, KeyLimit keys not None,
                  KeyLimit values not None, tuple counted not None, bint returns, bint marks, bint holds):
         self.app = app
         self.query = query
-        self.groups = groups
+        self.selector = selector
+        self.next = selector
+        self.groups = selector.groups
         self.keys = keys
         self.values = values
         self.counted = counted
         self.returns = returns
         self.marks = marks
         self.holds = holds
-        if groups is not None:
-            groups.set_watcher(self)
+        if self.groups is not None:
+            self.groups.set_watcher(self)
 
     @property
     def held(self):
@@ -57,7 +59,7 @@ cdef class KeyGate(GroupWatcher):
         """Values of the group and aggregator that hold most."""
         return max([aggregator.most_held() for aggregator in self.counted], default=0)
 
-    cdef bint refuses(self, EventC* event, EventC** rows, Py_ssize_t n_rows) except -1:
+    cdef bint refuses(self, EventC* event) except -1:
         cdef FrameC* frame = &self.app.frame
         cdef Aggregator aggregator
         cdef uint32_t slot = frame.partition
@@ -79,7 +81,7 @@ cdef class KeyGate(GroupWatcher):
         if self.groups is None:
             return False
         if slot == NO_SLOT:
-            if self.keys.most and self.groups.keys.size >= self.keys.most and not self.make_room(rows, n_rows):
+            if self.keys.most and self.groups.keys.size >= self.keys.most and not self.make_room():
                 return self.refuse(self.keys, event)
         elif self.returns:
             self.keys.unlist(slot)
@@ -95,7 +97,7 @@ cdef class KeyGate(GroupWatcher):
             slot = self.keys.idle(now)
         return 0
 
-    cdef bint make_room(self, EventC** rows, Py_ssize_t n_rows) except -1:
+    cdef bint make_room(self) except -1:
         """Room for one key more; False where there is none."""
         cdef GroupBy groups = self.groups
         cdef uint32_t slot
@@ -103,20 +105,23 @@ cdef class KeyGate(GroupWatcher):
         while groups.keys.size >= self.keys.most and self.looked < groups.n_dropping:
             slot = groups.dropping[self.looked]
             self.looked += 1
-            if groups.keys.is_live(slot) and groups.held[slot] == 0 and not self.is_needed(slot, rows, n_rows):
+            if groups.keys.is_live(slot) and groups.held[slot] == 0 and not self.is_needed(slot):
                 groups.drop(slot)
         while groups.keys.size >= self.keys.most:
             slot = self.keys.oldest
             # What the chunk at hand has used comes last: where its row waits for the end of the chunk, all others do.
-            if self.keys.on_full != DROP_OLDEST or slot == NO_SLOT or self.is_needed(slot, rows, n_rows):
+            if self.keys.on_full != DROP_OLDEST or slot == NO_SLOT or self.is_needed(slot):
                 return False
             groups.discard(slot)
             self.keys.drop()
         return True
 
-    cdef bint is_needed(self, uint32_t slot, EventC** rows, Py_ssize_t n_rows) noexcept:
+    cdef bint is_needed(self, uint32_t slot) noexcept:
         """Whether a row of the chunk at hand is to be put out under a slot."""
-        return (<Py_ssize_t> slot < n_rows and rows[slot] is not NULL) or self.groups.is_pinned(slot)
+        cdef Selector selector = self.selector
+        if <Py_ssize_t> slot < selector.group_capacity and selector.last_of_group[slot] is not NULL:
+            return True
+        return self.groups.is_pinned(slot)
 
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1:
         if self.marks:
@@ -125,6 +130,23 @@ cdef class KeyGate(GroupWatcher):
         if error is not None and self.pending is None:
             self.pending = error
         return 1
+
+    cdef int process(self, EventC* event) except -1:
+        return 0 if self.refuses(event) else self.selector.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        if not self.refuses(event):
+            return self.selector.process_one(event)
+        return self.finish()
+
+    cdef int finish(self) except -1:
+        error, self.pending = self.pending, None
+        self.selector.finish()
+        return 0 if error is None else self.fail(error)
+
+    cdef void abort(self) noexcept:
+        self.pending = None
+        self.selector.abort()
 
     cdef int fail(self, object error) except -1:
         if self.holds:

@@ -13,7 +13,6 @@ from siddhi._core.column_op cimport ColumnC
 from siddhi._core.event cimport EventC, EventPool
 from siddhi._core.executor cimport ExecC, Executor, eval_fn
 from siddhi._core.group cimport GroupBy
-from siddhi._core.key_gate cimport KeyGate
 from siddhi._core.output cimport OutputStage
 from siddhi._core.processor cimport Processor
 
@@ -33,7 +32,6 @@ cdef class Selector(Processor):
     cdef bint wants_expired
     cdef Executor having
     cdef readonly GroupBy groups
-    cdef readonly KeyGate gate           # where keys or values are limited, else None
     cdef int mode
     cdef object ordering                 # ChunkOrder or None
     cdef Py_ssize_t limit                # -1: none
@@ -61,5 +59,4 @@ cdef class Selector(Processor):
     cdef int select_late(self) except -1
     cdef int grow(self, uint32_t slot) except -1
     cdef bint selects_by_column(self) noexcept
-    cdef int finish_chunk(self) except -1
     cdef int arrange(self, EventChunk* chunk) except -1

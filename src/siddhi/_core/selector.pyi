@@ -5,7 +5,6 @@ from siddhi._core.context import AppContext
 from siddhi._core.event import EventPool
 from siddhi._core.executor import Executor
 from siddhi._core.group import GroupBy
-from siddhi._core.key_gate import KeyGate
 from siddhi._core.order import ChunkOrder
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
@@ -18,8 +17,7 @@ class Selector(Processor):
     @property
     def groups(self) -> GroupBy | None: ...
     @property
-    def gate(self) -> KeyGate | None: ...
-    def set_gate(self, gate: KeyGate) -> None: ...
+    def aggregators(self) -> list[Aggregator]: ...
     def __init__(
         self,
         app: AppContext,

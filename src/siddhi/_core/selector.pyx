@@ -77,15 +77,13 @@ cdef class Selector(Processor):
         PyMem_Free(self.last_of_group)
         PyMem_Free(self.order)
 
-    def set_gate(self, KeyGate gate not None):
-        """Let a gate say which rows are taken. To be called before anything comes."""
-        self.gate = gate
-        self.by_column = False
+    @property
+    def aggregators(self):
+        """Those of the clause, having included."""
+        return self.states.aggregators if self.groups is None else self.groups.aggregators
 
     cdef void abort(self) noexcept:
         cdef Py_ssize_t i
-        if self.gate is not None:
-            self.gate.pending = None
         if self.last is not NULL and not self.late:
             release(self.pool, self.last)
         self.last = NULL
@@ -110,8 +108,6 @@ cdef class Selector(Processor):
         cdef uint32_t slot = 0
         cdef EventC* out
         if self.late and event.type == CURRENT:
-            if self.gate is not None and self.gate.refuses(event, self.last_of_group, self.group_capacity):
-                return 0
             slot = self.enter(event)
             if self.has_aggregates:
                 self.update(event)
@@ -131,7 +127,7 @@ cdef class Selector(Processor):
         alone = (self.out.head is NULL and self.last is NULL and self.n_order == 0 and self.ordering is None
                  and self.limit < 0 and self.offset == 0)
         if (alone and self.app.in_batch and self.output.plain and self.output.target.sink is not None
-                and self.having is None and event.type == CURRENT and self.wants_current and self.gate is None):
+                and self.having is None and event.type == CURRENT and self.wants_current):
             # Into the columns of the batch callback, without a record in between.
             slot = self.enter(event)
             self.collect_one(self.output.target.sink, event)
@@ -160,8 +156,6 @@ cdef class Selector(Processor):
     cdef inline EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL:
         """Aggregate an event; returns what it puts out, or NULL, and its group's slot."""
         cdef EventC* out = NULL
-        if self.gate is not None and self.gate.refuses(event, self.last_of_group, self.group_capacity):
-            return NULL
         slot[0] = self.enter(event)
         if (self.wants_current if event.type == CURRENT else self.wants_expired) and is_needed(self.output):
             out = self.select(event)
@@ -335,13 +329,6 @@ cdef class Selector(Processor):
         return self.states.reset_partition(self.app.frame.partition)
 
     cdef int finish(self) except -1:
-        if self.gate is None:
-            return self.finish_chunk()
-        error, self.gate.pending = self.gate.pending, None
-        self.finish_chunk()
-        return 0 if error is None else self.gate.fail(error)
-
-    cdef int finish_chunk(self) except -1:
         cdef EventChunk chunk
         cdef Py_ssize_t i
         if self.late:

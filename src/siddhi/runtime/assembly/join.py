@@ -54,6 +54,7 @@ from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import (
@@ -196,7 +197,7 @@ def build_join_query(
     if is_projection(plan):
         selector: Processor = _build_projection(plan, input_, slots, output, site)
     else:
-        selector = build_selector(
+        selecting = selector = build_selector(
             plan,
             slots,
             output,
@@ -205,6 +206,7 @@ def build_join_query(
             remembers=False,
             kind=JoinSelector,
         )
+        built.gate = build_gate(plan, selecting, site, marks=False)
         if _works_in_parts(plan) and isinstance(selector, JoinSelector):
             parts = selector
     readers = selection_expressions(plan.selector)
@@ -214,7 +216,7 @@ def build_join_query(
             continue
         step = _step(side, searches[1 - side.slot], _is_outer(input_.type, side.slot), parts)
         side.chain.add(step)
-        step.next = selector
+        step.next = selector if built.gate is None else built.gate
         # The step goes first: it lets go of a window's events before the window does.
         built.stateful[f"{side.name}/join"] = step
         built.stateful |= side.stateful

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from siddhi._core.aggregator import Aggregator
@@ -29,39 +28,30 @@ _IN_USE = "raise the limit: every key is in use, by rows in a window or by event
 _POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
 
 
-def build_gate(
-    plan: QueryPlan,
-    limit: KeyLimitPlan,
-    selector: Selector,
-    aggregators: Sequence[Aggregator],
-    site: Site,
-    *,
-    marks: bool,
-) -> None:
-    """Give a selection the gate of its limit.
+def build_gate(plan: QueryPlan, selector: Selector, site: Site, *, marks: bool) -> KeyGate | None:
+    """The step in front of a selection that holds it to its limit; None where the query has none.
 
     Args:
         plan: the query.
-        limit: what it may hold.
         selector: its selection.
-        aggregators: those of the selection.
         site: where it stands.
         marks: a window gives back the records it took.
     """
+    limit = plan.limit
+    if limit is None:
+        return None
     where = f"query '{plan.name}'"
-    counted = () if limit.values is None else tuple(filter(_holds_values, aggregators))
-    selector.set_gate(
-        KeyGate(
-            site.context,
-            where,
-            selector.groups,
-            key_limit(site.context.name, where, "group-by keys", "keys", limit, limit.keys, limit.ttl_ms),
-            key_limit(site.context.name, where, "distinct values", "values", limit, limit.values, None),
-            counted,
-            _returns(plan),
-            marks,
-            _holds_back(plan),
-        )
+    counted = () if limit.values is None else tuple(filter(_holds_values, selector.aggregators))
+    return KeyGate(
+        site.context,
+        where,
+        selector,
+        key_limit(site.context.name, where, "group-by keys", "keys", limit, limit.keys, limit.ttl_ms),
+        key_limit(site.context.name, where, "distinct values", "values", limit, limit.values, None),
+        counted,
+        _returns(plan),
+        marks,
+        _holds_back(plan),
     )
 
 

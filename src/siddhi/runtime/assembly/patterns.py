@@ -23,6 +23,7 @@ from siddhi.planner.nodes import QueryPlan, SelectorPlan
 from siddhi.planner.patterns_plan import OverflowPolicy, PatternPlan, SlotPlan, StateKind
 from siddhi.planner.walk import read_positions
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.patterns_picks import Picks
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.refusals import not_supported
@@ -159,7 +160,8 @@ def _select(
         return build_projection(plan, cells, output, site, None)
     selector = build_selector(plan, cells, output, site, removes=False, remembers=False)
     built.stateful["selector"] = selector
-    return selector
+    built.gate = build_gate(plan, selector, site, marks=False)
+    return selector if built.gate is None else built.gate
 
 
 def _check_keys(selector: SelectorPlan, slots: Sequence[_Slot], plan: QueryPlan) -> None:

@@ -13,7 +13,6 @@ from siddhi._core.key_gate import KeyGate
 from siddhi._core.output import OutputStage
 from siddhi._core.processor import Processor
 from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
-from siddhi._core.selector import Selector
 from siddhi.planner.compaction import compaction
 from siddhi.planner.dispatch import asked_for
 from siddhi.planner.expressions import Attr
@@ -29,6 +28,7 @@ from siddhi.runtime.assembly.chain import (
 )
 from siddhi.runtime.assembly.compact import build_compact
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.selector import (
     build_projection,
@@ -80,17 +80,15 @@ class Site:
 
 @dataclass(slots=True)
 class BuiltQuery:
-    """What an app keeps of a query: its output, and the steps that hold state, named within the query."""
+    """What an app keeps of a query: its output, and the steps that hold state, named within the query.
+
+    ``gate``: what holds the selection to the limit of the query, where it has one.
+    """
 
     name: str
     output: OutputStage
     stateful: dict[str, Processor] = field(default_factory=dict)
-
-    @property
-    def gate(self) -> KeyGate | None:
-        """The gate in front of its selection, where keys or values are limited."""
-        selector = self.stateful.get("selector")
-        return selector.gate if isinstance(selector, Selector) else None
+    gate: KeyGate | None = None
 
     def make_state(self, partition: int) -> None:
         """Make every step's state of a partition slot."""
@@ -179,9 +177,12 @@ def build_single_query(
         )
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
-        selector = build_selector(plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late)
-        built.stateful["selector"] = selector
-    chain.add(selector)
+        selecting = build_selector(
+            plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late
+        )
+        built.stateful["selector"] = selector = selecting
+        built.gate = build_gate(plan, selecting, site, marks=remembers)
+    chain.add(selector if built.gate is None else built.gate)
     if not site.partitioned:
         built.make_state(0)
     reads = attributes_read(

@@ -19,7 +19,6 @@ from siddhi.planner.nodes import QueryPlan, SelectMode, SelectorPlan
 from siddhi.planner.walk import calls_python, has_aggregate, walk
 from siddhi.query_api.selection import Order, OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
-from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.ratelimit import build_limiter
 
 if TYPE_CHECKING:
@@ -92,10 +91,7 @@ def build_selector(
         output,
         late and limited is None and _can_wait(plan),
     )
-    selector = kind(*arguments) if limited is None else limited.selector(kind, arguments)
-    if plan.limit is not None:
-        build_gate(plan, plan.limit, selector, builder.aggregators, site, marks=remembers)
-    return selector
+    return kind(*arguments) if limited is None else limited.selector(kind, arguments)
 
 
 def is_projection(plan: QueryPlan) -> bool:
