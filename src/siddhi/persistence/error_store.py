@@ -214,7 +214,8 @@ class InMemoryErrorStore(ErrorStore):
         self._entries: dict[int, ErrorEntry] = {}
         self._last_id = 0
         self._lock = threading.Lock()
-        self._overflowed = self._told = 0
+        self._overflowed = 0
+        self._overflows = Repeats(first=1)
         self._is_warned = False
 
     def write(self, entry: ErrorEntry) -> None:
@@ -239,8 +240,7 @@ class InMemoryErrorStore(ErrorStore):
         with self._guard:
             self.dropped += 1
         self._overflowed += 1
-        if self._overflowed >= 2 * self._told:
-            self._told = self._overflowed
+        if self._overflows.note("full") is not None:
             logger.error(
                 "the error store in memory is full: %d %s entries dropped; it keeps max_entries=%d: replay or discard "
                 "entries, or keep them in a database (RdbmsErrorStore)",

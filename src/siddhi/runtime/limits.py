@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from siddhi.errors import LimitExceededError
+from siddhi.repeats import Repeats
 
 __all__ = ["LimitReport", "nearly"]
 
@@ -35,7 +36,7 @@ class LimitReport:
         self._most = most
         self._option = option
         self._remedy = remedy
-        self._told: dict[str, int] = {}
+        self._repeats = Repeats(first=1)
 
     def nearly_full(self, held: int) -> None:
         """Warn that four fifths of a limit are used."""
@@ -51,7 +52,7 @@ class LimitReport:
 
     def left_out(self, count: int, key: tuple[object, ...] | None) -> None:
         """A row finds no room and is left out."""
-        if self._is_due("refused", count):
+        if self._repeats.note("refused") is not None:
             of = "" if key is None else f"; the last one is of key {_shown(key)}"
             logger.warning(
                 "%s: %d rows refused so far: it holds %d %s, and %s allows no more%s",
@@ -65,7 +66,7 @@ class LimitReport:
 
     def dropped(self, count: int) -> None:
         """The oldest made room."""
-        if self._is_due("dropped", count):
+        if self._repeats.note("dropped") is not None:
             logger.warning(
                 "%s: %d of its oldest %s dropped so far: %s allows %d",
                 self._place,
@@ -77,14 +78,8 @@ class LimitReport:
 
     def purged(self, count: int) -> None:
         """One was unused for its ttl."""
-        if self._is_due("purged", count):
+        if self._repeats.note("purged") is not None:
             logger.info("%s: %d %s forgotten so far that were unused for their ttl", self._place, count, self._what)
-
-    def _is_due(self, kind: str, count: int) -> bool:
-        if count < 2 * self._told.get(kind, 0):
-            return False
-        self._told[kind] = count
-        return True
 
 
 def _shown(key: tuple[object, ...]) -> str:
