@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COUNTS = {"grammar": 1000, "rows": 1000, "columns": 200, "snapshots": 500}
+COUNTS = {"grammar": 1000, "rows": 1000, "columns": 200, "snapshots": 500, "times": 200}
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in forked processes")
 

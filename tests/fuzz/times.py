@@ -57,7 +57,7 @@ PARTS = [
     "from S select k, count() as n output snapshot every {span} insert into O;",
     "from every a=S -> not S for {span} select a.k as k insert into O;",
     "from every a=S -> b=S within {span} select a.k as k insert into O;",
-    "from every not S for {span} -> b=S select b.k as k insert into O;",
+    "from not S for {span} -> b=S select b.k as k insert into O;",
     "define aggregation A from S select k, sum(v) as n group by k aggregate by at every sec...year;",
     "define aggregation A from S select k, sum(v) as n group by k aggregate every sec...year;",
     "partition with (k of S) begin from S#window.time({span}) select k, count() as n insert into O; end;",
