@@ -11,7 +11,7 @@ import time
 from tests.faults.report import EnoughError, Report
 from tests.faults.shim import restart_under_shim
 
-KINDS = ("files", "memory")
+KINDS = ("files", "memory", "clock")
 
 
 def main() -> int:

@@ -1,0 +1,75 @@
+"""The system's clock is set forth and back, a little by a time service or by hours: no timer is lost, none fires twice, and an
+app's time never goes back.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from siddhi import SiddhiManager
+from siddhi._core.executor import set_system_clock
+from siddhi.runtime.clock import TimerThread
+from tests.faults.report import Report
+from tests.runtime.test_clock_steps import HOUR, Clocks
+
+__all__ = ["run"]
+
+TRIES = 3000
+APP = """define stream S (n long);
+define trigger Ticks at every 1 hour;
+@info(name = 'time') from S#window.time(10 sec) select n insert expired events into Gone;
+@info(name = 'batch') from S#window.timeBatch(7 sec) select n insert into Batch;
+@info(name = 'delay') from S#window.delay(30 min) select n insert into Late;
+@info(name = 'absent') from every a=S -> not S[n == a.n] for 5 sec select a.n as n insert into Alone;
+@info(name = 'rate') from S select n output all every 3 sec insert into Slow;"""
+STREAMS = ("Gone", "Batch", "Late", "Alone", "Slow")
+STEPS = [1, -1, 5, -5, 120, -120, 900, -999, 1000, -1000, 60_000, -60_000, HOUR, -HOUR, 24 * HOUR, -24 * HOUR, 10**12]
+PASSING = [0, 1, 10, 500, 1000, 3000, 10_000, 60_000]
+
+
+def run(report: Report, every: int) -> None:
+    """Try ``TRIES / every`` courses of the clocks."""
+    wake = TimerThread.wake
+    TimerThread.wake = lambda self: None  # type: ignore[method-assign] - timers are fired here, by no thread
+    try:
+        for seed in range(1, max(TRIES // every, 10) + 1):
+            with report.trying(f"clock: course {seed}"):
+                _try(random.Random(seed))
+    finally:
+        TimerThread.wake = wake  # type: ignore[method-assign]
+        set_system_clock(None)
+
+
+def _try(chance: random.Random) -> None:
+    clocks = Clocks()
+    with SiddhiManager() as manager, manager.create_siddhi_app_runtime(APP) as runtime:
+        seen: dict[str, list[Any]] = {stream: [] for stream in STREAMS}
+        for stream, rows in seen.items():
+            runtime.add_callback(stream, lambda events, rows=rows: rows.extend(event.data[0] for event in events))
+        latest = runtime.now
+        sent = 0
+        for _ in range(chance.randrange(1, 25)):
+            what = chance.randrange(4)
+            if what == 0:
+                sent += 1
+                runtime.input_handler("S").send((sent,))
+            elif what == 1:
+                clocks.step(chance.choice(STEPS))
+            else:
+                clocks.pass_(chance.choice(PASSING))
+            _fire(runtime)
+            assert runtime.now >= latest, f"time went back from {latest} to {runtime.now}"
+            latest = runtime.now
+        # Whatever was set, an hour of the monotonic clock is enough for all of it.
+        for _ in range(12):
+            clocks.pass_(5 * 60_000)
+            _fire(runtime)
+        for stream, rows in seen.items():
+            assert sorted(rows) == list(range(1, sent + 1)), f"{stream} put out {rows} of {sent} events"
+        assert runtime.statistics.timer_errors == 0
+
+
+def _fire(runtime: Any) -> None:
+    wait = runtime._timers.fire()
+    assert wait is None or 0 <= wait <= 1, f"the next look is in {wait} s"
