@@ -190,6 +190,18 @@ def test_a_limit_may_come_change_and_go_between_saving_and_restoring() -> None:
         assert out == [("c", 3), ("d", 1)]
 
 
+def test_a_restored_window_knows_which_rows_were_refused() -> None:
+    text = app("keys = '1'", "#window.length(3)", "k, count() as n, maxForever(v) as most")
+    with running(text) as first, running(text) as second:
+        send(first, [(1, "a"), (2, "b")])
+        second.restore(first.snapshot())
+        out, failed = collect(second, "Out"), collect(second, "!S")
+        # The refused b leaves with the fifth row; had it been taken away, its key would have come to be.
+        send(second, [(3, "a"), (4, "a"), (5, "a"), (6, "b")])
+    assert out == [("a", 2, 1), ("a", 2, 1), ("a", 3, 1)]
+    assert [row[0] for row in failed] == ["b"]
+
+
 def test_limits_hold_inside_partitions_over_all_their_keys() -> None:
     text = (
         f"{STREAM}partition with (k of S) begin @limit(keys = '3') "

@@ -9,9 +9,7 @@ from siddhi._core.executor cimport FrameC, now_ms
 from siddhi._core.key_limit cimport DROP_OLDEST
 from siddhi._core.keymap cimport NO_SLOT
 from siddhi._core.snapshot cimport SnapshotReader, SnapshotWriter
-
-cdef enum:
-    REFUSED = 0xffffffff           # EventC.group of a row that was
+from siddhi._core.snapshot_events cimport REFUSED
 
 
 @cython.final

@@ -23,6 +23,7 @@ cdef extern from "Python.h":
     object PyUnicode_AsEncodedString(PyObject* text, const char* encoding, const char* errors)
 
 cdef enum:
+    WAS_REFUSED = 64        # in a type: a limit has refused the event
     MIXED = 255             # in place of the one type of all events: a type for each follows
     PLAIN = 0               # a string column: every string written out
     DISTINCT = 1            # the distinct ones written out, then an index for each event
@@ -78,16 +79,20 @@ cdef int write_objects(
     return 0
 
 
+cdef inline uint8_t type_of(const EventC* event) noexcept:
+    return event.type | WAS_REFUSED if event.group == REFUSED else event.type
+
+
 cdef int write_types(SnapshotWriter writer, const EventC** events, Py_ssize_t n) except -1:
     cdef Py_ssize_t i, n_same = 1
     cdef uint8_t* out
-    while n_same < n and events[n_same].type == events[0].type:
+    while n_same < n and type_of(events[n_same]) == type_of(events[0]):
         n_same += 1
-    writer.reserve(1)[0] = events[0].type if n_same == n else MIXED
+    writer.reserve(1)[0] = type_of(events[0]) if n_same == n else MIXED
     if n_same < n:
         out = writer.reserve(n)
         for i in range(n):
-            out[i] = events[i].type
+            out[i] = type_of(events[i])
     return 0
 
 
@@ -306,8 +311,12 @@ cdef int read_columns(SnapshotReader reader, EventC** events, Py_ssize_t n, Layo
     cdef object value
     cdef uint8_t type = reader.take(1)[0]
     cdef const uint8_t* place = reader.take(n) if type == MIXED else NULL
+    cdef uint8_t one
     for i in range(n):
-        events[i].type = type if place is NULL else place[i]
+        one = type if place is NULL else place[i]
+        if one & WAS_REFUSED:
+            events[i].group = REFUSED
+        events[i].type = one & ~WAS_REFUSED
         if events[i].type > RESET:
             damaged(f"{events[i].type} is no type of an event")
     place = reader.take(8 * n)
