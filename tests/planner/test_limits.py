@@ -73,6 +73,15 @@ def test_the_ttl_of_an_app_leaves_out_groups_that_end_with_their_window() -> Non
             "use on.full = 'error' or 'log'",
         ),
         (
+            "@limit(ttl = '1 sec')",
+            GROUPED.replace("from S", "from S#window.delay(1 sec)").replace(
+                "insert", "output snapshot every 1 sec insert"
+            ),
+            "E328",
+            0,
+            "'output snapshot' keeps every row that window 'delay' lets pass",
+        ),
+        (
             "@limit(keys = '1')",
             "from every a=S -> b=S[b.k == a.k] select a.k as k insert into Out;",
             "E328",

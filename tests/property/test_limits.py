@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiAppRuntime
@@ -80,6 +80,7 @@ def outputs(text: str, rows: list[Row]) -> tuple[list[Any], list[Any]]:
 def test_a_limit_that_is_not_reached_is_invisible(
     rows: list[Row], window: str, select: str, more: str, inserted: str, on_full: str
 ) -> None:
+    assume(not ("delay" in window and "snapshot" in more))  # refused
     limited = query(f"keys = '100', on.full = '{on_full}'", window, select, more, inserted)
     assert outputs(limited, rows) == outputs(query("", window, select, more, inserted), rows)
 
@@ -159,7 +160,8 @@ def apps(limit: str) -> Iterator[str]:
     """The limit over windows that may have it: a ttl does nothing where a window ends the keys."""
     for window in ("", "#window.delay(3 milliseconds)"):
         for more in MORE:
-            yield query(limit, window, "sum(v) as x", more)
+            if not (window and "snapshot" in more):  # refused: a row that was delayed stays in the picture for good
+                yield query(limit, window, "sum(v) as x", more)
     for window in ("#window.length(3)", "#window.lengthBatch(2)", "#window.timeBatch(5 milliseconds)"):
         yield query(limit, window, "maxForever(v) as x, count() as y")
 

@@ -15,7 +15,7 @@ from siddhi.planner.problems import close_to, creation_error
 from siddhi.planner.walk import walk
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.query import Partition, ValueKey
-from siddhi.query_api.selection import OutputEventType
+from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.query_api.span import Node
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
             place,
             "insert the rows into a stream, and group by in a query over that stream",
         )
+    if found.keys is not None or found.ttl_ms is not None:
+        _refuse_endless_pictures(plan, place)
     return replace(plan, limit=found)
 
 
@@ -305,6 +307,18 @@ def _check_values(values: int | None, on_full: OnFull, at: Node) -> None:
             "'values' cannot be limited with on.full = 'drop_oldest': a value that comes again would be counted twice",
             at,
             "use on.full = 'error' or 'log'",
+        )
+
+
+def _refuse_endless_pictures(plan: QueryPlan, at: Node) -> None:
+    """Refuse a snapshot of a window whose rows never leave: they are kept beside the state of their keys."""
+    window = plan.input.window if isinstance(plan.input, SingleInputPlan) else None
+    if isinstance(plan.rate, SnapshotRate) and window is not None and not window.window.expires:
+        raise creation_error(
+            "E328",
+            f"'output snapshot' keeps every row that window '{window.window.full_name}' lets pass: keys cannot be forgotten",
+            at,
+            "insert the rows into a stream, and limit a query over that stream",
         )
 
 
