@@ -191,6 +191,10 @@ cdef class TimeLengthWindow(Window):
                 if i > 0 and when < timer_at(state, i - 1):
                     raise ValueError("snapshot is damaged: the timers of a timeLength window are out of order")
                 add_timer(state, when)
+            for i in range(state.held.size):
+                # One that fires before its event is too old would be set again and again.
+                if timer_at(state, n - state.held.size + i) < queue_at(&state.held, i).timestamp + self.duration:
+                    raise ValueError("snapshot is damaged: a timer of a timeLength window is earlier than its event expires")
             state.due = reader.get_due()
         else:
             # Written before timers were.
