@@ -77,7 +77,7 @@ cdef class FinishedSelector(Selector):
                 release(self.pool, out)
         return out
 
-    cdef int finish_chunk(self) except -1:
+    cdef int finish(self) except -1:
         cdef EventC** row
         cdef Py_ssize_t i, n = 0
         if self.last is not NULL and self.last.type == TIMER:
@@ -92,7 +92,7 @@ cdef class FinishedSelector(Selector):
                 self.order[n] = self.order[i]
                 n += 1
         self.n_order = n
-        return Selector.finish_chunk(self)
+        return Selector.finish(self)
 
 
 cdef class OnDemand:
