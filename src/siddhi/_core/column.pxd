@@ -24,7 +24,7 @@ cdef class Columns:
     cdef readonly tuple readers           # one ColumnReader per attribute, in attribute order
     cdef readonly Layout layout
     cdef const int64_t* timestamps        # [length] ms, or NULL when no timestamp column was asked for
-    cdef int64_t earliest                 # of the timestamps, if there are any
+    cdef int64_t earliest                 # of the timestamps, if there are any; or bounds that are ms of our time as well
     cdef int64_t latest
     cdef object owner                     # keeps everything alive
 

@@ -13,10 +13,12 @@ from siddhi._core.column_fill cimport fill_cells
 from siddhi._core.column_memory cimport Memory, allocate
 from siddhi._core.column_source cimport ColumnSource, chunks_of, open_source
 from siddhi._core.event cimport BORROWED, LONG, EventC, EventPool, Layout, acquire, event_to_tuple, release
-from siddhi._core.instant cimport INT64_MAX, INT64_MIN, check_instant, is_instant
+from siddhi._core.instant cimport INT64_MAX, INT64_MIN, TimestampCheck, check_instant, is_instant, is_usual
 
 cdef enum:
     BLOCK = 256
+
+cdef TimestampCheck OUR_TIME = TimestampCheck("", "")      # as it is made, it expects ms of our time
 
 
 @cython.final
@@ -192,7 +194,16 @@ cdef Py_ssize_t check_timestamps(Columns columns, str name, Py_ssize_t length) e
     """Refuse what is no time; the answer is the number of rows."""
     cdef const int64_t* times = columns.timestamps
     cdef int64_t earliest = INT64_MAX, latest = INT64_MIN
+    cdef uint64_t differ = 0
     cdef Py_ssize_t i
+    # Mostly all are of our time, and so are the numbers that begin with the bits in which all agree: a loop for vectors.
+    for i in range(length):
+        differ |= <uint64_t> (times[i] ^ times[0])
+    for i in range(6):
+        differ |= differ >> (1 << i)
+    if length and is_usual(OUR_TIME, times[0] & ~<int64_t> differ) and is_usual(OUR_TIME, times[0] | <int64_t> differ):
+        columns.earliest, columns.latest = times[0] & ~<int64_t> differ, times[0] | <int64_t> differ
+        return length
     for i in range(length):
         earliest = times[i] if times[i] < earliest else earliest
         latest = times[i] if times[i] > latest else latest
