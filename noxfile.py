@@ -137,11 +137,9 @@ def sanitize(session: nox.Session) -> None:
         # A size that no machine has is a MemoryError, as without the sanitizer.
         "allocator_may_return_null=1",
         "abort_on_error=1",
-        "detect_stack_use_after_return=1",
         f"log_path={report}",  # standard error is taken by pytest, and gone with the process
     ]
     env = {
-        "LD_PRELOAD": runtime,
         "PYTHONMALLOC": "malloc",  # each object in memory of its own, so that what is used after its end is seen
         "ASAN_OPTIONS": ":".join(options),
         "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:log_path={report}",
@@ -149,8 +147,10 @@ def sanitize(session: nox.Session) -> None:
     }
     cases = ["--seed", "1", "--count", "60"] if quick else session.posargs or ["--seconds", "30"]
     try:
-        session.run("python", "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/_core", env=env)
-        session.run("python", "-m", "tests.fuzz", *cases, env=env)
+        # Frames are larger under a sanitizer, and what an event leads to may be as deep as the engine allows.
+        deep = ["bash", "-c", 'ulimit -s 262144 && exec "$@"', "sanitize"]
+        for command in (["pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/_core"], ["tests.fuzz", *cases]):
+            session.run(*deep, "env", f"LD_PRELOAD={runtime}", "python", "-m", *command, env=env, external=True)
     finally:
         for found in sorted(report.parent.glob("report.*")):
             print(found.read_text(errors="replace")[:8000])  # noqa: T201 - in front of the failure

@@ -223,6 +223,16 @@ def test_bits_at_every_offset(offset: int, length: int) -> None:
     assert [row[0] for row in read_columns(struct, Layout(("x",), (BOOL,)), None).to_rows()] == want
 
 
+@pytest.mark.parametrize("code", [INT, LONG, FLOAT, DOUBLE])
+def test_values_may_lie_at_any_address(code: int) -> None:
+    kind = {INT: "i4", LONG: "i8", FLOAT: "f4", DOUBLE: "f8"}[code]
+    shifted = np.frombuffer(b"." + np.arange(9, dtype=kind).tobytes(), dtype=np.uint8)[1:].view(kind)
+    assert not shifted.flags.aligned
+    assert read(shifted, code) == list(range(9))
+    buffer = pa.py_buffer(b"." + np.arange(9, dtype=kind).tobytes()).slice(1)
+    assert read(pa.Array.from_buffers(pa.from_numpy_dtype(kind), 9, [None, buffer]), code) == list(range(9))
+
+
 def test_a_long_dictionary_of_bools_has_room_for_each_row():
     values = [True, False, None] * 30_000  # more than what lies behind it in memory by chance
     assert read(pa.array(values).dictionary_encode(), BOOL) == values

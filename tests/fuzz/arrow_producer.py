@@ -233,4 +233,7 @@ class Producer:
         return self._buffer(bytes(packed))
 
     def _buffer(self, data: bytes) -> int:
-        return ctypes.addressof(self.keep(ctypes.create_string_buffer(data, max(len(data), 1))))
+        before = self._chance.choice([0, 0, 0, 1, 4])  # alignment is recommended, and no more
+        return before + ctypes.addressof(
+            self.keep(ctypes.create_string_buffer(bytes(before) + data, before + len(data) + 1))
+        )

@@ -4,7 +4,7 @@ cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport INFINITY, NAN, ldexp
 from libc.stdint cimport uint8_t, uint16_t
-from libc.string cimport strerror
+from libc.string cimport memcpy, strerror
 
 from siddhi._core.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
 from siddhi._core.column_chunk cimport (
@@ -118,6 +118,7 @@ cdef ColumnChunk read_array(const ArrowSchema* schema, const ArrowArray* array, 
     """One array as a chunk: ``length`` rows from ``offset`` of its buffers."""
     cdef ColumnChunk chunk = describe(schema, name)
     cdef const char* values
+    cdef Py_ssize_t width
     cdef int kind = chunk.kind
     cdef bint with_offsets = kind == KIND_TEXT32 or kind == KIND_TEXT64
     if offset < 0 or length < 0 or array.offset + array.length < offset + length:
@@ -141,7 +142,10 @@ cdef ColumnChunk read_array(const ArrowSchema* schema, const ArrowArray* array, 
         chunk.values = values
         chunk.bit = offset
         return chunk
-    chunk.values = values + offset * <Py_ssize_t> parse_format(schema.format.decode(), name)[2]
+    width = parse_format(schema.format.decode(), name)[2]
+    chunk.values = values + offset * width
+    if <size_t> chunk.values % <size_t> min(width, 8):
+        align(chunk, (length + with_offsets) * width)
     if with_offsets:
         chunk.text = <const char*> array.buffers[2]
     elif kind == KIND_VIEWS:
@@ -151,6 +155,15 @@ cdef ColumnChunk read_array(const ArrowSchema* schema, const ArrowArray* array, 
     elif schema.format[0] == b"e":
         widen_halves(chunk)
     return chunk
+
+
+cdef int align(ColumnChunk chunk, Py_ssize_t n_bytes) except -1:
+    """Copy values that lie where numbers must not: Arrow recommends to align buffers and does not ask for it."""
+    cdef Memory memory = allocate(n_bytes)
+    memcpy(memory.data, chunk.values, n_bytes)
+    chunk.values = memory.data
+    chunk.owner = (chunk.owner, memory)
+    return 0
 
 
 cdef tuple parse_format(str form, str name):

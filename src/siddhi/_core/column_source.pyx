@@ -196,7 +196,7 @@ cdef ColumnChunk chunk_of_array(object array, str name):
     kind = NUMPY_KINDS.get(array.dtype.str[1:])
     if kind is None:
         raise ValueError(f"column '{name}' is an array of {type_name}, which no attribute can take")
-    array = numpy.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
+    array = numpy.require(array, dtype=array.dtype.newbyteorder("="), requirements="CA")
     return new_chunk(kind, type_name, array.shape[0], address(array), array)
 
 
