@@ -297,7 +297,7 @@ SELECTIONS = [
     ("select s, v * 10 as w having w > 10 order by w desc", [("a", 30), ("b", 20)]),
     ("select s, sum(v) as t, count() as n group by s order by n desc, s limit 2", [("a", 4, 2), ("b", 2, 1)]),
     ("select s, sum(v) + count() as t group by s order by s offset 1", [("b", 3), ("n", None)]),
-    ("select s, max(v) as t group by s having t < 3 order by s", [("a", 1), ("b", 2)]),
+    ("select s, max(v) as t group by s having t < 3 order by s", [("b", 2)]),
     ("select s, sum(v) as t", [("n", 6)]),
     ("on v is null select sum(v) as t, avg(v) as a, min(v) as m, count() as n", [(None, None, None, 1)]),
     ("select count() as n limit 1", [(4,)]),
