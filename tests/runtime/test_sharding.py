@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from siddhi import SiddhiManager
+from siddhi._core.executor_function import seed_uuids
 
 APP = """@app:name('Spread')
 define stream S (k string, v int);
@@ -49,8 +50,11 @@ def test_a_seed_gives_the_same_uuids_again() -> None:
     runtime = SiddhiManager().create_siddhi_app_runtime(app)
     found: list[object] = []
     runtime.add_callback("Out", lambda events: found.extend(event.data[0] for event in events))
-    with runtime:
-        for seed in (b"one", b"two", b"one"):
-            runtime.sharding.seed_uuids(seed)
-            runtime.input_handler("S").send((1,))
+    try:
+        with runtime:
+            for seed in (b"one", b"two", b"one"):
+                runtime.sharding.seed_uuids(seed)
+                runtime.input_handler("S").send((1,))
+    finally:
+        seed_uuids(None)  # the seed is that of the process, which other tests share
     assert found[0] == found[2] != found[1]
