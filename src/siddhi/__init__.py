@@ -53,7 +53,7 @@ def run(app: str) -> SiddhiAppRuntime:
 
     Raises:
         SiddhiAppError: the app was refused.
-        TypeError: it is no text; the text of a file is ``Path("app.siddhi").read_text(encoding="utf-8")``.
+        TypeError: it is not a text; the text of a file is ``Path("app.siddhi").read_text(encoding="utf-8")``.
     """
     runtime = SiddhiManager().create_siddhi_app_runtime(app)
     runtime.start()

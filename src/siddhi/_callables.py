@@ -49,7 +49,7 @@ def require_function(function: object, what: str, arguments: str) -> None:
         arguments: names of those it is called with, by position.
 
     Raises:
-        TypeError: it is no function, takes other arguments, or is asynchronous or a generator.
+        TypeError: it isn't callable, takes other arguments, or is asynchronous or a generator.
     """
     import inspect
 

@@ -106,7 +106,7 @@ def test_a_key_with_rows_in_a_window_is_never_dropped() -> None:
         for row in ROWS[:3]:
             runtime.input_handler("S").send(row)
     assert str(errors[0][-1]).endswith(
-        "raise the limit: every key is in use, by rows in a window or by events at work, so that none can be dropped"
+        "raise the limit: every key is in use, by rows in a window or by events being processed, so that none can be dropped"
     )
 
 

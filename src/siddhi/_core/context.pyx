@@ -142,7 +142,7 @@ cdef class AppContext:
         """Playback: move the clock to a time (ms) and fire every timer due by then, in time order.
 
         Raises:
-            TypeError: it is no integer.
+            TypeError: it is not an integer.
             ValueError: it is out of range.
         """
         cdef FrameC frame

@@ -212,7 +212,7 @@ cdef class PythonStep:
                 if type(item) is Event:
                     records[i] = self.record(item)
                 elif item is None or item is not self.reset:
-                    raise TypeError(f"{self.what} gave {shown(item)}, which is no event")
+                    raise TypeError(f"{self.what} gave {shown(item)}, which is not an event")
             for i in range(n):
                 if records[i] is NULL:
                     next.reset(now_ms(&self.app.frame))
@@ -232,7 +232,7 @@ cdef class PythonStep:
             if key.instance is not None:
                 for item in self.answer(key, "events", ()):
                     if type(item) is not Event:
-                        raise TypeError(f"{self.what} gave {shown(item)} in events(), which is no event")
+                        raise TypeError(f"{self.what} gave {shown(item)} in events(), which is not an event")
                     queue_push(&fresh, self.record(item))
         except BaseException:
             queue_clear(&fresh, self.pool)

@@ -27,7 +27,7 @@ class InMemoryBroker:
         A subscriber that is there already is not added again.
 
         Raises:
-            TypeError: it is no function of a message, or an asynchronous one.
+            TypeError: it can't be called with a message, or is asynchronous.
         """
         require_function(subscriber, "a subscriber", "message")
         with cls._lock:

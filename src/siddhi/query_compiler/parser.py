@@ -37,7 +37,7 @@ def parse(text: str, variables: Mapping[str, str] | None = None, *, environment:
     Raises:
         SiddhiParserError: the text is not SiddhiQL; only the first mistake is reported.
         SiddhiAppValidationError: names that must differ do not (and its subclasses).
-        TypeError: it is no text, here as in the other functions.
+        TypeError: it is not a text, here as in the other functions.
     """
     return cast("SiddhiApp", _run("app", substitute(_required_text(text), variables, environment)))
 

@@ -337,7 +337,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            TypeError: it is no function of events, or an asynchronous one; nothing is attached.
+            TypeError: it can't be called with events, or is asynchronous; nothing is attached.
         """
         require_function(function, "a stream callback", "events")
         self._junction(stream)
@@ -354,7 +354,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            TypeError: it is no function of batch, or an asynchronous one; nothing is attached.
+            TypeError: it can't be called with a batch, or is asynchronous; nothing is attached.
         """
         require_function(function, "a batch callback", "batch")
         self._junction(stream)
@@ -370,7 +370,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such query.
-            TypeError: it is no function of these, or an asynchronous one; nothing is attached.
+            TypeError: it can't be called with these, or is asynchronous; nothing is attached.
         """
         require_function(function, "a query callback", "timestamp, current, expired")
         if query not in self._assembly.queries:
@@ -430,7 +430,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         handler raises reaches the sender; where there is none (timers, ``@async``), it is logged.
 
         Raises:
-            TypeError: it is no function of these, or an asynchronous one; the handler stays what it was.
+            TypeError: it can't be called with these, or is asynchronous; the handler stays what it was.
         """
         require_function(handler, "an exception handler", "exception, origin, events")
         self._context.on_error = handler

@@ -82,7 +82,7 @@ class AppClock:
         """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would. It never goes back.
 
         Raises:
-            TypeError: the time is no integer.
+            TypeError: the time is not an integer.
             ValueError: it is not between -2^62 and 2^62, or the app is not in playback.
         """
         self._require_playback()

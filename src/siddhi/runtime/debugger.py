@@ -105,7 +105,7 @@ class SiddhiDebugger:
         What it raises goes to the app's exception handler, and the thread waits as if it had returned.
 
         Raises:
-            TypeError: it is no function of these, or an asynchronous one.
+            TypeError: it can't be called with these, or is asynchronous.
         """
         if callback is not None:
             require_function(callback, "a debugger callback", "events, query, terminal, debugger")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from siddhi.errors import LimitExceededError
+from siddhi.errors import LimitExceededError, shown
 from siddhi.repeats import Repeats
 
 __all__ = ["LimitReport", "nearly"]
@@ -44,7 +44,7 @@ class LimitReport:
 
     def refused(self, key: tuple[object, ...] | None) -> LimitExceededError:
         """The error of a row that finds no room."""
-        of = "" if key is None else f" of key {_shown(key)}"
+        of = "" if key is None else f" of key {_listed(key)}"
         return LimitExceededError(
             f"{self._where} holds {self._most} {self._what}, and {self._option} allows no more: the row{of} was refused; "
             f"{self._remedy}"
@@ -53,7 +53,7 @@ class LimitReport:
     def left_out(self, count: int, key: tuple[object, ...] | None) -> None:
         """A row finds no room and is left out."""
         if self._repeats.note("refused") is not None:
-            of = "" if key is None else f"; the last one is of key {_shown(key)}"
+            of = "" if key is None else f"; the last one is of key {_listed(key)}"
             logger.warning(
                 "%s: %d rows refused so far: it holds %d %s, and %s allows no more%s",
                 self._place,
@@ -82,6 +82,5 @@ class LimitReport:
             logger.info("%s: %d %s forgotten so far that were unused for their ttl", self._place, count, self._what)
 
 
-def _shown(key: tuple[object, ...]) -> str:
-    text = ", ".join(map(repr, key))
-    return text if len(text) <= 100 else f"{text[:97]}..."
+def _listed(key: tuple[object, ...]) -> str:
+    return ", ".join(map(shown, key))

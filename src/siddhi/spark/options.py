@@ -24,7 +24,7 @@ def check_options(
 
     Raises:
         ValueError: an option has no such value.
-        TypeError: shards or tasks is no whole number.
+        TypeError: shards or tasks is not an integer.
     """
     if type(shards) is not int:
         raise TypeError(f"shards is a whole number, not {shards!r}")

@@ -66,7 +66,7 @@ class SparkRuntime:
     Raises:
         SiddhiAppError: the app is refused; as SparkLoweringError where it is Spark that can't run it.
         ValueError: an option has no such value.
-        TypeError: shards or tasks is no whole number, or app no text.
+        TypeError: shards or tasks is not an integer, or app no text.
         SparkSetupError: the session has been stopped.
     """
 

@@ -24,7 +24,7 @@ _REMEDIES = {
     "table.rows": "raise the limit, delete rows, or let old ones go with on.full = 'drop_oldest'",
     "values": "raise the limit, or count within a window",
 }
-_IN_USE = "raise the limit: every key is in use, by rows in a window or by events at work, so that none can be dropped"
+_IN_USE = "raise the limit: every key is in use, by rows in a window or by events being processed, so that none can be dropped"
 _POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
 
 
