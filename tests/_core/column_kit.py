@@ -61,9 +61,8 @@ def batch(columns: dict[str, list[Any]]) -> Any:
 
 
 def nullable_frame(columns: dict[str, list[object]]) -> pd.DataFrame:
-    """Of pandas' nullable types; pandas 2 tries whether each double is a whole number, also the largest."""
-    with np.errstate(invalid="ignore"):
-        return pd.DataFrame(columns).convert_dtypes()
+    """Of pandas' nullable types. ``convert_dtypes`` would round integers above 2^53 beside a null."""
+    return pd.DataFrame({name: pd.array(values) for name, values in columns.items()})
 
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
