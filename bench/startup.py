@@ -58,7 +58,7 @@ def thousand_queries() -> str:
 def _plan() -> None:
     import time
 
-    from siddhi.planner import plan
+    from siddhi.planner.app import plan
     from siddhi.query_compiler import parse
 
     text = hundred_lines()

@@ -122,8 +122,8 @@ def test_reading_import_lines(line: str, layers: set[str], cython: bool) -> None
 
 
 def test_reading_cimport_lines() -> None:
-    assert imported_layers("    from siddhi._core.event cimport StreamEvent", cython=True) == {"_core"}
-    assert imported_layers("cimport siddhi._core.event as ev", cython=True) == {"_core"}
+    assert imported_layers("    from siddhi._core.record.event cimport StreamEvent", cython=True) == {"_core"}
+    assert imported_layers("cimport siddhi._core.record.event as ev", cython=True) == {"_core"}
 
 
 def test_what_only_looks_like_an_import_is_left_out() -> None:

@@ -17,8 +17,8 @@ WHEEL_MAY = [
     PACKAGE + r"py\.typed",
     r"siddhi/query_compiler/[a-z_0-9]+\.(?:lark|tables\.json)",
     r"siddhi/cli/log4j2\.properties",
-    r"siddhi/_core/[a-z_0-9]+\.px[di]",
-    r"siddhi/_core/[a-z_0-9]+\.(?:cpython-|cp)[\w-]+\.(?:so|pyd)",
+    r"siddhi/_core/[a-z_]+/[a-z_0-9]+\.px[di]",
+    r"siddhi/_core/[a-z_]+/[a-z_0-9]+\.(?:cpython-|cp)[\w-]+\.(?:so|pyd)",
     r"siddhi/include/siddhi/[a-z_0-9]+\.h",
     r"siddhi-[\d.]+\.dist-info/(?:METADATA|WHEEL|RECORD|entry_points\.txt|top_level\.txt|licenses/LICENSE)",
 ]

@@ -27,9 +27,10 @@ def main() -> None:
     package = Path(siddhi.__file__).resolve().parent
     assert checkout / "src" not in package.parents, f"{package} is the checkout, not the installed package"
 
-    modules = [module.name for module in pkgutil.iter_modules(siddhi._core.__path__)]
+    found = pkgutil.walk_packages(siddhi._core.__path__, "siddhi._core.")
+    modules = [module.name for module in found if not module.ispkg]
     for name in modules:
-        importlib.import_module(f"siddhi._core.{name}")
+        importlib.import_module(name)
     headers = sorted(path.name for path in (Path(siddhi.get_include()) / "siddhi").glob("*.h"))
     assert headers, f"no headers in {siddhi.get_include()}"
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from siddhi._core.batch import EventBatch
-from siddhi._core.input import InputHandler
-from siddhi._core.user_event import Event
+from siddhi._core.columnar.batch import EventBatch
+from siddhi._core.record.user_event import Event
+from siddhi._core.stream.input import InputHandler
 from siddhi._version import __version__
 from siddhi.errors import SiddhiError
 from siddhi.runtime.app import SiddhiAppRuntime

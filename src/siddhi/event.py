@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from siddhi._core.record import row_values
-from siddhi._core.user_event import Event
+from siddhi._core.record.user_event import Event, row_values
 
 __all__ = ["Event", "row_values"]

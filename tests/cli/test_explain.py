@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from siddhi.planner import explain, plan
+from siddhi.planner.app import plan
+from siddhi.planner.explain.app import explain
 from siddhi.query_compiler import parse
 from tests.cli.conftest import Command
 

@@ -12,7 +12,7 @@ from siddhi import SiddhiManager, extension
 from siddhi.config import ConfigManager, InMemoryConfigManager, YAMLConfigManager
 from siddhi.errors import ConfigError, SiddhiAppCreationError
 from siddhi.io import InMemoryBroker, Sink, Source
-from tests.stores.kit import App, Shelf, shelf_manager
+from tests.kit.stores import App, Shelf, shelf_manager
 
 TEXT = """
 properties: {shardId: node1, aggTimeZone: Asia/Colombo, enabled: true, none: null}

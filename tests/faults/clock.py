@@ -8,10 +8,10 @@ import random
 from typing import Any
 
 from siddhi import SiddhiManager
-from siddhi._core.executor import set_system_clock
+from siddhi._core.record.frame import set_system_clock
 from siddhi.runtime.clock import TimerThread
 from tests.faults.report import Report
-from tests.runtime.test_clock_steps import HOUR, Clocks
+from tests.runtime.clock.test_steps import HOUR, Clocks
 
 __all__ = ["run"]
 

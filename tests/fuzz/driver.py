@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from siddhi._core.event import live_events
+from siddhi._core.record.event import live_events
 
 __all__ = ["Finding", "Outcome", "run"]
 

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import SiddhiAppError, SiddhiError
-from siddhi.planner.explain import explain
+from siddhi.planner.explain.app import explain
 from siddhi.query_compiler import parse, to_siddhiql
 from tests.fuzz.texts import mutated
 from tests.fuzz.values import rows_for

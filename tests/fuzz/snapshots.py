@@ -11,11 +11,11 @@ import struct
 import zlib
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi._core.snapshot import seal, unseal
+from siddhi._core.snapshot.format import seal, unseal
 from siddhi.errors import CannotRestoreStateError, SiddhiError
 from siddhi.persistence.envelope import open_envelope, put_into_envelope
-from siddhi.runtime.increments import Increments, assemble
-from siddhi.runtime.pieces import SnapshotPieces, put_together
+from siddhi.runtime.state.blocks import SnapshotPieces, put_together
+from siddhi.runtime.state.increments import Increments, assemble
 from tests.fuzz.grammar import LEAPS, START, send_some
 from tests.fuzz.texts import apps
 

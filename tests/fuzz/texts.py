@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from siddhi.query_compiler.shapes import shape_at
+from siddhi.query_compiler.tokens import shape_at
 
 __all__ = ["apps", "mutated", "tokens_of"]
 

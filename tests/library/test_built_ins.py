@@ -16,7 +16,7 @@ from siddhi.extension import (
     builtin_registry,
 )
 from siddhi.library import built_in
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 
 NAMES = {

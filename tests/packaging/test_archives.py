@@ -27,30 +27,30 @@ def test_names_of_a_wheel(tmp_path: Path) -> None:
 
 def test_generated_c_and_foreign_files_are_surplus() -> None:
     found = [
-        "siddhi/_core/event.c",
-        "siddhi/_core/event.cpython-311-x86_64-linux-gnu.so",
-        "siddhi/_core/event.cp311-win_amd64.pyd",
-        "siddhi/_core/event.pxd",
+        "siddhi/_core/record/event.c",
+        "siddhi/_core/record/event.cpython-311-x86_64-linux-gnu.so",
+        "siddhi/_core/record/event.cp311-win_amd64.pyd",
+        "siddhi/_core/record/event.pxd",
         "siddhi/include/siddhi/event.h",
-        "siddhi/planner/nodes.py",
+        "siddhi/planner/plan/nodes.py",
         "siddhi/planner/core.so",
         "siddhi-0.1.0.dist-info/licenses/LICENSE",
         "tests/test_layers.py",
     ]
     assert contents.surplus(found, contents.WHEEL_MAY) == [
-        "siddhi/_core/event.c",
+        "siddhi/_core/record/event.c",
         "siddhi/planner/core.so",
         "tests/test_layers.py",
     ]
-    assert contents.surplus(["venv/bin/python", "src/siddhi/_core/event.pyx"], contents.SDIST_MAY) == [
+    assert contents.surplus(["venv/bin/python", "src/siddhi/_core/record/event.pyx"], contents.SDIST_MAY) == [
         "venv/bin/python"
     ]
 
 
 def checkout(root: Path) -> Path:
     for name in (
-        "src/siddhi/_core/event.pyx",
-        "src/siddhi/_core/event.pxd",
+        "src/siddhi/_core/record/event.pyx",
+        "src/siddhi/_core/record/event.pxd",
         "src/siddhi/errors.py",
         "include/siddhi/e.h",
     ):
@@ -61,27 +61,30 @@ def checkout(root: Path) -> Path:
 
 def test_a_wheel_needs_a_library_for_every_pyx(tmp_path: Path) -> None:
     must = [f"siddhi/{name}" for name in contents.MUST]
-    found = [*must, "siddhi/_core/event.pxd", "siddhi/errors.py", "siddhi/include/siddhi/e.h"]
-    library = "siddhi/_core/event.cpython-311-x86_64-linux-gnu.so"
-    assert contents.missing(found, "siddhi", checkout(tmp_path), compiled=True) == ["siddhi/_core/event.pyx"]
+    found = [*must, "siddhi/_core/record/event.pxd", "siddhi/errors.py", "siddhi/include/siddhi/e.h"]
+    library = "siddhi/_core/record/event.cpython-311-x86_64-linux-gnu.so"
+    assert contents.missing(found, "siddhi", checkout(tmp_path), compiled=True) == ["siddhi/_core/record/event.pyx"]
     assert contents.missing([*found, library], "siddhi", tmp_path, compiled=True) == []
 
 
 def test_an_sdist_needs_every_source(tmp_path: Path) -> None:
     must = [f"src/siddhi/{name}" for name in contents.MUST]
-    found = [*must, "src/siddhi/_core/event.pyx", "src/siddhi/errors.py"]
+    found = [*must, "src/siddhi/_core/record/event.pyx", "src/siddhi/errors.py"]
     assert contents.missing(found, "src/siddhi", checkout(tmp_path), compiled=False) == [
         "include/siddhi/e.h",
-        "src/siddhi/_core/event.pxd",
+        "src/siddhi/_core/record/event.pxd",
     ]
 
 
 def test_hints_are_found_with_the_indent_of_pip(tmp_path: Path) -> None:
     log = tmp_path / "build.log"
-    log.write_text("  [1/1] Cythonizing src/siddhi/_core/event.pyx\n  copying x\n")
+    log.write_text("  [1/1] Cythonizing src/siddhi/_core/record/event.pyx\n  copying x\n")
     assert hints.main(str(log)) == 0
-    for line in ("performance hint: src/siddhi/_core/event.pyx:3:1: x", "warning: src/siddhi/_core/event.pxd:1:2: y"):
-        log.write_text(f"  [1/1] Cythonizing src/siddhi/_core/event.pyx\n  {line}\n")
+    for line in (
+        "performance hint: src/siddhi/_core/record/event.pyx:3:1: x",
+        "warning: src/siddhi/_core/record/event.pxd:1:2: y",
+    ):
+        log.write_text(f"  [1/1] Cythonizing src/siddhi/_core/record/event.pyx\n  {line}\n")
         assert hints.main(str(log)) == 1
 
 

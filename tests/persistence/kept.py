@@ -24,7 +24,7 @@ from typing import Any
 
 from siddhi import SiddhiAppRuntime, SiddhiManager, __version__
 from siddhi.persistence import FileSystemPersistenceStore
-from tests.property.new_process import Step, play
+from tests.kit.new_process import Step, play
 from tests.property.test_restored_in_a_new_process import apps
 
 __all__ = ["RELEASES", "answer", "cases_of", "plain", "revised", "steps_of"]

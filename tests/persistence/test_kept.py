@@ -14,8 +14,8 @@ from siddhi import __version__
 from siddhi.library.aggregators import AGGREGATORS
 from siddhi.library.windows import WINDOWS
 from siddhi.persistence import FileSystemPersistenceStore
+from tests.kit.new_process import play
 from tests.persistence.kept import RELEASES, answer, cases_of, plain, revised
-from tests.property.new_process import play
 
 FOLDERS = sorted(folder for folder in RELEASES.iterdir() if folder.is_dir())
 

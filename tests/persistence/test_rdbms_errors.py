@@ -16,7 +16,7 @@ import pytest
 from siddhi import Event, SiddhiManager
 from siddhi.errors import DamagedEntryError, PersistenceStoreError
 from siddhi.persistence import ErrorEntry, ErrorOccurrence, UnkeptValue
-from tests.stores import postgres
+from tests.kit import postgres
 
 sqlalchemy = pytest.importorskip("sqlalchemy")
 

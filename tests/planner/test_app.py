@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from siddhi.errors import SiddhiAppError
-from siddhi.planner import plan
-from siddhi.planner.nodes import Playback
+from siddhi.planner.app import plan
+from siddhi.planner.plan.nodes import Playback
 from siddhi.query_api import SiddhiApp, StreamDefinition
 from siddhi.query_compiler import parse
-from tests.planner.planning import STREAM, planned, query, refused
+from tests.kit.planning import STREAM, planned, query, refused
 
 
 def test_the_name_is_given_or_random() -> None:

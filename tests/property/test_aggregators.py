@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siddhi._core.event import TypeCode
-from tests._core.aggregator_kit import NUMBERS, WHOLE, Bench
+from siddhi._core.record.event import TypeCode
+from tests.kit.aggregators import NUMBERS, WHOLE, Bench
 
 
 class Twin:

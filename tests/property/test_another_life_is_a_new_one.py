@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
-from tests.property.app_kit import Outputs, apps, run_batches, run_rows, send_rows, table_of, timelines
+from tests.kit.apps import Outputs, apps, run_batches, run_rows, send_rows, table_of, timelines
 
 
 @given(app=apps(rates=True), before=timelines(), events=timelines(), ways=st.data())

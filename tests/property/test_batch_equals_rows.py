@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.property.app_kit import apps, pieces_of, run_batches, run_rows, timelines
+from tests.kit.apps import apps, pieces_of, run_batches, run_rows, timelines
 
 
 @given(app=apps(), events=timelines(), data=st.data())

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
-from siddhi.planner import plan
-from siddhi.planner.compaction import compaction
-from siddhi.planner.nodes import PartitionPlan, QueryPlan
+from siddhi.planner.app import plan
+from siddhi.planner.plan.nodes import PartitionPlan, QueryPlan
+from siddhi.planner.rules.fuse_window_aggregate import compaction
 from siddhi.query_compiler import parse
-from tests.property.app_kit import CONDITIONS, DEFINITION, Sent, pieces_of, table_of, timelines
+from tests.kit.apps import CONDITIONS, DEFINITION, Sent, pieces_of, table_of, timelines
 
 SLIDING = ["length(1)", "length(3)", "length(40)", "time(300)", "time(1 sec)", "externalTime(l, 400)"]
 TUMBLING = ["lengthBatch(1)", "lengthBatch(3)", "lengthBatch(40)", "timeBatch(500)", "timeBatch(700, 100)"]

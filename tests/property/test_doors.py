@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from siddhi import Event, SiddhiManager
 from siddhi.cli.endpoints import Endpoint, Format
-from siddhi.cli.source import BadLines, open_source
-from tests.runtime.running import collect
+from siddhi.cli.inputs.source import BadLines, open_source
+from tests.kit.running import collect
 
 NAMES = ("t", "l", "d", "f", "b")
 KINDS = ("string", "long", "double", "float", "bool")

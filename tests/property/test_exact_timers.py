@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
-from tests.property.app_kit import (
+from tests.kit.apps import (
     DEFINITION,
     Outputs,
     Query,

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siddhi._core.evaluate import evaluate
-from siddhi._core.event import Layout
-from siddhi._core.executor import make_constant, make_variable
-from siddhi._core.executor_compare import make_comparison
-from siddhi._core.executor_function import make_function
-from siddhi._core.executor_logic import make_and, make_is_null, make_not, make_or
-from siddhi._core.executor_math import make_arithmetic, make_widen
-from tests._core.expression_kit import BOOL, DOUBLE, FLOAT, INT, INT_MAX, INT_MIN, LONG, LONG_MAX, LONG_MIN, STRING
-from tests.property import java_arithmetic as slow
-from tests.property.java_arithmetic import Attribute, Call, Compare, Literal, Logic, Math, Node
+from siddhi._core.expression.arithmetic import make_arithmetic, make_widen
+from siddhi._core.expression.compare import make_comparison
+from siddhi._core.expression.evaluate import evaluate
+from siddhi._core.expression.executor import make_constant, make_variable
+from siddhi._core.expression.function import make_function
+from siddhi._core.expression.logic import make_and, make_is_null, make_not, make_or
+from siddhi._core.record.event import Layout
+from tests.kit.expressions import BOOL, DOUBLE, FLOAT, INT, INT_MAX, INT_MIN, LONG, LONG_MAX, LONG_MIN, STRING
+from tests.oracles import java_arithmetic as slow
+from tests.oracles.java_arithmetic import Attribute, Call, Compare, Literal, Logic, Math, Node
 
 CODES = {"string": STRING, "int": INT, "long": LONG, "float": FLOAT, "double": DOUBLE, "bool": BOOL}
 TYPES = tuple(CODES)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiAppRuntime
-from tests.extension.incremental_kit import manager
+from tests.kit.incremental import manager
 
 MANAGER = manager()
 HOUR = 3_600_000

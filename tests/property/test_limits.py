@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiAppRuntime
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 Row = tuple[int, str, int]
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
-from tests.property.app_kit import DEFINITION, Outputs, Query, Sent, queries, run_rows, send_rows, timelines
+from tests.kit.apps import DEFINITION, Outputs, Query, Sent, queries, run_rows, send_rows, timelines
 
 KEYS = ["A", "B", "C"]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
 from siddhi.runtime.app import SiddhiAppRuntime
-from tests.property.pattern_model import Condition, Model, Operand, Step, Value
+from tests.oracles.patterns import Condition, Model, Operand, Step, Value
 
 STREAMS = "AAB"
 WITHIN = (None, None, 5, 12)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from siddhi.library.aggregators import AGGREGATORS
 from siddhi.library.windows import WINDOWS
-from tests.property.new_process import Step, other_process, play
+from tests.kit.new_process import Step, other_process, play
 
 STREAMS = """define stream S (k string, v int, d double, at long, b bool);
 define stream R (k string, v int);

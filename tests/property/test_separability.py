@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
 from siddhi.planner.app import plan
-from siddhi.planner.separability import separability
+from siddhi.planner.distribution.distribution import separability
 from siddhi.query_compiler.parser import parse
-from tests.property.app_kit import CONDITIONS, DEFINITION, Query, Sent, queries, timelines
+from tests.kit.apps import CONDITIONS, DEFINITION, Query, Sent, queries, timelines
 
 EXACT = "@app:playback(timers = 'exact')"
 MORE = [

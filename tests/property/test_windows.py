@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import Event, SiddhiManager
-from tests.property.window_twins import CURRENT, EXPIRED, RESET, TWINS, Batch, Item, Twin
+from tests.oracles.windows import CURRENT, EXPIRED, RESET, TWINS, Batch, Item, Twin
 
 SECOND = 1_000
 

@@ -11,10 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from siddhi.extension import WindowMetadata, builtin_registry
-from tests.property import window_twins, window_twins_more
+from tests.oracles import windows as window_twins
+from tests.oracles.windows import Batch, Item, Twin, current
+from tests.property import window_twins_more
 from tests.property.test_windows import CLAUSES, told_by_twin
 from tests.property.test_windows_more import History, app_with, told_by_engine
-from tests.property.window_twins import Batch, Item, Twin, current
 from tests.property.window_twins_more import Condition, Expression, ExpressionBatch, at_most, sum_below
 
 CONDITIONS: dict[str, Condition] = {

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
-from siddhi._core.event import live_events, live_pools
+from siddhi._core.record.event import live_events, live_pools
+from tests.oracles.windows import Item
 from tests.property.test_windows import CLAUSES, told_by_twin
-from tests.property.window_twins import Item
 from tests.property.window_twins_more import TWINS
 
 History = list[list[Item] | int]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.property.window_twins import CURRENT, EXPIRED, RESET, Batch, Item, Out, Twin, current, expired
+from tests.oracles.windows import CURRENT, EXPIRED, RESET, Batch, Item, Out, Twin, current, expired
 
 __all__ = ["TWINS"]
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from siddhi.errors import SiddhiAppError, SiddhiParserError
 from siddhi.query_compiler import parse, parse_expression, parse_on_demand_query, parse_query, parse_time, to_siddhiql
-from siddhi.query_compiler.build_expressions import MOST_CHAINED
-from siddhi.query_compiler.shapes import shape_at
+from siddhi.query_compiler.build.expressions import MOST_CHAINED
+from siddhi.query_compiler.keywords import KEYWORDS
 from siddhi.query_compiler.tables import load
-from siddhi.query_compiler.words import KEYWORDS
+from siddhi.query_compiler.tokens import shape_at
 
 WORDS = (
     sorted(KEYWORDS)

@@ -34,7 +34,7 @@ def test_every_expected_error_has_its_text():
 
 def test_every_code_of_the_compiler_has_a_golden_error():
     sources = Path(__file__).parents[2] / "src" / "siddhi" / "query_compiler"
-    used = {code for path in sources.glob("*.py") for code in _codes(path.read_text(encoding="utf-8"))}
+    used = {code for path in sources.rglob("*.py") for code in _codes(path.read_text(encoding="utf-8"))}
     shown = {code for path in GOLDEN.glob("parse*/*.error") for code in _codes(path.read_text(encoding="utf-8"))}
     assert used <= shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from siddhi.query_compiler import parse_on_demand_query, parse_query
-from siddhi.query_compiler.words import KEYWORDS
+from siddhi.query_compiler.keywords import KEYWORDS
 
 VALUES = {"true", "false"}  # bare, they are values wherever a value makes sense
 

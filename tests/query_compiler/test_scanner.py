@@ -20,8 +20,8 @@ from siddhi.query_api import (
     WindowHandler,
 )
 from siddhi.query_compiler import parse, parse_expression, parse_on_demand_query, parse_query, to_siddhiql
-from siddhi.query_compiler.shapes import shape_at
-from siddhi.query_compiler.words import KEYWORDS
+from siddhi.query_compiler.keywords import KEYWORDS
+from siddhi.query_compiler.tokens import shape_at
 from siddhi.types import AttributeType
 
 

@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 from siddhi.query_compiler import tables
-from siddhi.query_compiler.builder import Builder
+from siddhi.query_compiler.build.app import Builder
 from siddhi.query_compiler.compile_grammar import compile_grammar
-from siddhi.query_compiler.words import AMBIGUOUS, KEYWORDS
+from siddhi.query_compiler.keywords import AMBIGUOUS, KEYWORDS
 
 
 def compiled():

@@ -6,7 +6,7 @@ import pytest
 
 from siddhi import SiddhiManager
 from siddhi.errors import DefinitionNotExistError, NotRunningError
-from tests.runtime.running import TRADES, collect, running
+from tests.kit.running import TRADES, collect, running
 
 APP = (
     f"@app:name('A') @app:playback {TRADES}"

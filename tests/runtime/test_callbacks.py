@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from siddhi import Event, SiddhiManager
-from tests.runtime.running import TRADES, collect, collect_events, running
+from tests.kit.running import TRADES, collect, collect_events, running
 
 PASS = f"{TRADES} @info(name = 'q') from Trades select symbol, volume insert into Out;"
 ROW = ("IBM", 1.0, 7)

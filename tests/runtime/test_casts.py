@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 APP = """
     @OnError(action = 'stream') define stream S (text string, n double, b bool);

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from siddhi import SiddhiAppRuntime, SiddhiManager
-from siddhi._core.column_memory import drop_kept_blocks
+from siddhi._core.columnar.buffer import drop_kept_blocks
 from siddhi.errors import DefinitionNotExistError
-from tests._core.no_memory import each_allocation_failing
-from tests.runtime.running import running
+from tests.kit.no_memory import each_allocation_failing
+from tests.kit.running import running
 
 APP = (
     "@app:playback define stream S (a string, v int);"

@@ -9,7 +9,7 @@ import pytest
 from siddhi import Event, SiddhiManager
 from siddhi.errors import DefinitionNotExistError
 from siddhi.runtime.debugger import QueryTerminal
-from tests.runtime.running import collect
+from tests.kit.running import collect
 
 IN, OUT = QueryTerminal.IN, QueryTerminal.OUT
 APP = """@app:name('A') @app:playback

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager, extension
-from siddhi._core.event import live_events
+from siddhi._core.record.event import live_events
 from siddhi.extension import Registry
 from siddhi.types import AttributeType
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 CYCLE = """define stream A (v int); define stream B (v int); define stream C (v int);
     from A select v + 1 as v insert into B; from B select v insert into A; from C select v insert into Out;"""

@@ -8,7 +8,7 @@ from siddhi import AttributeType, SiddhiManager
 from siddhi.errors import ExtensionError, SiddhiAppCreationError
 from siddhi.extension import decorators as extension
 from siddhi.extension.registry import Registry
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 DOUBLE, INT, LONG, STRING = AttributeType.DOUBLE, AttributeType.INT, AttributeType.LONG, AttributeType.STRING
 OWN = Registry()  # declared here, known only to the managers that are given them

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from siddhi import Event, SiddhiAppRuntime
-from siddhi._core.event import live_events, live_pools
+from siddhi._core.record.event import live_events, live_pools
 from siddhi.errors import SiddhiAppCreationError
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 STREAMS = "@app:playback define stream L (s string, a int); define stream R (s string, b int);"
 Rows = list[tuple[Any, ...]]

@@ -9,8 +9,8 @@ import weakref
 import pytest
 
 from siddhi import Event, SiddhiManager
-from siddhi._core.event import live_events, live_pools
-from tests.runtime.running import running
+from siddhi._core.record.event import live_events, live_pools
+from tests.kit.running import running
 
 STREAM = "define stream S (k string, v int, o object);"
 APPS = {

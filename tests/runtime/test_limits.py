@@ -9,7 +9,7 @@ import pytest
 
 from siddhi import Event, SandboxPolicy, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import LimitExceededError
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 STREAM = "@app:name('A') @app:playback @OnError(action = 'stream') define stream S (k string, v int);\n"
 

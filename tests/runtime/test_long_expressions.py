@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from siddhi.errors import SiddhiParserError
-from siddhi.planner import explain, plan
+from siddhi.planner.app import plan
+from siddhi.planner.explain.app import explain
 from siddhi.query_compiler import parse, to_siddhiql
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 MANY = 5_000
 DEEP = 99  # levels, below the limit of 100

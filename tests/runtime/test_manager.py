@@ -20,7 +20,7 @@ from siddhi.errors import (
 from siddhi.io import InMemoryBroker
 from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.query_compiler import parse, parse_on_demand_query, parse_query
-from tests.runtime.running import TRADES, collect
+from tests.kit.running import TRADES, collect
 
 APP = f"@app:name('A') {TRADES} from Trades select symbol insert into Out;"
 

@@ -8,7 +8,7 @@ import pytest
 
 from siddhi import Event, SiddhiAppRuntime
 from siddhi.errors import DefinitionNotExistError
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 S = "@app:playback define stream S (k string, v int); define stream P (k string, n int);"
 Published = list[tuple[int, bool]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.runtime.running import collect_events, running
+from tests.kit.running import collect_events, running
 
 ROWS = [([1], 1), ((1, 2), 2), ((1, 2), 3), ("x", 4), ([1], 5), ({"k": [1]}, 6), ({"k": [1]}, 7), (bytearray(b"z"), 8)]
 

@@ -12,7 +12,7 @@ import pytest
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import NotRunningError, OnDemandQueryCreationError, SiddhiParserError
 from siddhi.runtime import on_demand
-from tests.runtime.running import running
+from tests.kit.running import running
 
 ROWS = [("a", 1, 1.5), ("b", 2, 2.5), ("a", 3, 3.5), ("c", 4, None)]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from siddhi import Event
 from siddhi.errors import LimitExceededError
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 STREAM = "@app:name('A') @app:playback @OnError(action = 'stream') define stream S (k string, v int);\n"
 INSIDE = "begin from S select k, sum(v) as total insert into Out; end;"

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from siddhi import AttributeType, Event, SiddhiManager, extension
-from siddhi._core.event import live_events, live_pools
+from siddhi._core.record.event import live_events, live_pools
 from siddhi.errors import ExtensionError, SiddhiAppCreationError, SiddhiAppError
 from siddhi.extension import RESET, Parameter, Registry
-from tests.runtime.running import collect, collect_events, running
+from tests.kit.running import collect, collect_events, running
 
 INT, LONG, STRING = AttributeType.INT, AttributeType.LONG, AttributeType.STRING
 OWN = Registry()

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager, extension
-from siddhi._core.event import live_events, live_pools
+from siddhi._core.record.event import live_events, live_pools
 from siddhi.errors import CannotRestoreStateError, CannotSaveStateError, EventError, NotRunningError
 from siddhi.extension import Registry
 from siddhi.persistence import InMemoryPersistenceStore
 from siddhi.types import AttributeType
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 STREAM = "define stream S (k string, v int);"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from siddhi import Event, SiddhiAppRuntime
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 from tests.runtime.test_joins import chunks_of
 
 STREAM = "@app:playback define stream A (price int);"

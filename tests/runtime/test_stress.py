@@ -14,7 +14,7 @@ import pytest
 from siddhi import Event, SiddhiManager
 from siddhi.errors import NotRunningError
 from siddhi.persistence import InMemoryPersistenceStore
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 SECONDS = 60.0
 """After this, a thread that has not ended is taken for one that waits for ever."""

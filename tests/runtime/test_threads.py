@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from siddhi.errors import NotRunningError
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 THREADS = 6
 EVENTS = 2_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from siddhi import SiddhiManager
-from siddhi._core.group import GroupBy
-from siddhi._core.keymap import KeyMap
+from siddhi._core.aggregate.group import GroupBy
+from siddhi._core.index.hash_index import KeyMap
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.planner.problems import MOST_OF_A_KEY
-from tests.runtime.running import collect, running
+from tests.kit.running import collect, running
 
 WIDTHS = [63, 64, 65, 200]
 LONG = {"group by": 63, "group by in partitions": 63, "group by of rates": 63, "aggregations": 63, "primary keys": 64}

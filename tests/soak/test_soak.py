@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from siddhi._core.event import live_events
-from tests.runtime.running import running
+from siddhi._core.record.event import live_events
+from tests.kit.running import running
 
 ROWS = 50_000
 BATCHES = 40

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from siddhi.errors import SiddhiAppError
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.layout.islands import cut
-from siddhi.spark.layout.refusals import refuse
+from siddhi.spark.plan.fragments import cut
+from siddhi.spark.plan.unsupported import refuse
 from siddhi.spark.testing import Row, oracle
 from tests.conformance.play import CASES, Case, load_cases
 

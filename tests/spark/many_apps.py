@@ -21,20 +21,21 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from siddhi.planner import Plan, plan
+from siddhi.planner.app import plan
+from siddhi.planner.plan.nodes import Plan
 from siddhi.query_api.definition import Attribute
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.bindings import Binding, bound
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.fragment_rows import TICK
 from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch
-from siddhi.spark.catalyst.island_rows import TICK
-from siddhi.spark.layout.islands import cut
-from siddhi.spark.streams.query import new_run
-from siddhi.spark.streams.streaming import Streaming, StreamingPlan, plan_streaming, watermarked
+from siddhi.spark.plan.fragments import cut
+from siddhi.spark.streaming.plan import Streaming, StreamingPlan, plan_streaming, watermarked
+from siddhi.spark.streaming.query import new_run
 from siddhi.spark.testing import Row
 from siddhi.spark.workers.batch import EndOfInput, sorted_rows
-from siddhi.spark.workers.pack import RowLayout, packed, unpack_output, unpacked
 from siddhi.spark.workers.program import IslandProgram, slots_of
+from siddhi.spark.workers.record_batch import RowLayout, packed, unpack_output, unpacked
 from siddhi.spark.workers.shard import ARROW_TYPES
 from siddhi.spark.workers.shard_range import ShardRange
 from siddhi.spark.workers.stateful import LATE

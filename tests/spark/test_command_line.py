@@ -16,12 +16,12 @@ from click.testing import CliRunner
 from siddhi.cli.command import siddhi
 from siddhi.cli.endpoints import read_inputs, read_outputs
 from siddhi.cli.failures import BadInput, OutputFailed
-from siddhi.cli.spark_binds import Bind, bind_all, read_binds
-from siddhi.cli.spark_checks import check_command, read_master, read_trigger
-from siddhi.cli.spark_run import _tell
-from siddhi.planner import plan
+from siddhi.cli.spark.binds import Bind, bind_all, read_binds
+from siddhi.cli.spark.checks import check_command, read_master, read_trigger
+from siddhi.cli.spark.run import _tell
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.connectors.annotated import without_connectors
+from siddhi.spark.sources.annotations import without_connectors
 
 APP = """define stream Trades (symbol string, price double);
 from Trades[price > 2.0] select symbol, price insert into Dear;"""

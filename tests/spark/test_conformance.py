@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark._compat import spark_version
 from siddhi.spark.testing import assert_parity, differences, oracle

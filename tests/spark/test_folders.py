@@ -1,4 +1,4 @@
-"""Inside of ``siddhi.spark`` imports point one way, too: from the layout to the workers to DataFrames to queries."""
+"""Inside of ``siddhi.spark`` imports point one way, too: from the plan to the workers to DataFrames to queries."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ LEAVES = {"_compat", "failures", "file_systems", "files", "query_settings", "spa
 
 # A folder and what of siddhi.spark it may import besides itself.
 ALLOWED = {
-    "layout": set(),
-    "workers": {"layout"},
-    "catalyst": LEAVES | {"layout", "workers"},
-    "connectors": LEAVES | {"layout", "catalyst"},
-    "checkpoints": LEAVES | {"layout", "workers", "catalyst"},
-    "streams": LEAVES | {"layout", "workers", "catalyst", "connectors", "checkpoints"},
+    "plan": set(),
+    "workers": {"plan"},
+    "catalyst": LEAVES | {"plan", "workers"},
+    "sources": LEAVES | {"plan", "catalyst"},
+    "sinks": LEAVES | {"plan", "catalyst", "sources"},
+    "checkpoint": LEAVES | {"plan", "workers", "catalyst"},
+    "streaming": LEAVES | {"plan", "workers", "catalyst", "sources", "sinks", "checkpoint"},
 }
 
 
@@ -41,7 +42,7 @@ def test_imports_of_folders_point_one_way(path):
     assert folders_of_imports(path.read_text(encoding="utf-8")) - ALLOWED[folder] - {folder} == set()
 
 
-@pytest.mark.parametrize("path", sorted((SPARK / "layout").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((SPARK / "plan").glob("*.py")), ids=lambda path: path.name)
 def test_planning_needs_no_pyspark(path):
     modules = {module for module, _ in python_imports(ast.parse(path.read_text(encoding="utf-8")))}
     assert not [module for module in modules if module.split(".")[0] in ("pyspark", "py4j")]

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import functions as F
 
-from siddhi.spark.layout.key_hash import shard_of_key
+from siddhi.spark.plan.key_hash import shard_of_key
 from siddhi.spark.testing import Row, assert_parity
 
 pytestmark = pytest.mark.spark

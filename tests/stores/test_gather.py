@@ -10,9 +10,9 @@ import pytest
 
 from siddhi import SiddhiManager
 from siddhi.persistence import InMemoryErrorStore
-from tests.runtime.connectors.kit import StoppedTime
-from tests.stores import postgres
-from tests.stores.kit import App, shelf_manager
+from tests.kit import postgres
+from tests.kit.connectors import StoppedTime
+from tests.kit.stores import App, shelf_manager
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 

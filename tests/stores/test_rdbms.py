@@ -11,9 +11,9 @@ import pytest
 
 from siddhi import SiddhiManager
 from siddhi.errors import SiddhiAppCreationError
-from tests.runtime.connectors.kit import StoppedTime
-from tests.stores import postgres
-from tests.stores.kit import App
+from tests.kit import postgres
+from tests.kit.connectors import StoppedTime
+from tests.kit.stores import App
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 

@@ -11,8 +11,8 @@ from siddhi import SiddhiManager
 from siddhi.stores import UnsupportedExpressionError
 from siddhi.stores.rdbms_numbers import Numbers, numbers_of
 from siddhi.types import AttributeType
-from tests.stores.kit import App
-from tests.stores.places import PLACES
+from tests.kit.store_places import PLACES
+from tests.kit.stores import App
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 

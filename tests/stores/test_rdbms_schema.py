@@ -10,8 +10,8 @@ import pytest
 
 from siddhi import SiddhiManager
 from siddhi.errors import SiddhiAppCreationError
-from tests.stores import postgres
-from tests.stores.kit import App
+from tests.kit import postgres
+from tests.kit.stores import App
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 

@@ -12,9 +12,9 @@ from siddhi import SiddhiManager
 from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
 from siddhi.stores.rdbms_engine import driver_limits
 from siddhi.stores.rdbms_silence import SilenceLimit, seconds_of
-from tests.runtime.connectors.kit import StoppedTime
-from tests.stores import postgres
-from tests.stores.kit import App
+from tests.kit import postgres
+from tests.kit.connectors import StoppedTime
+from tests.kit.stores import App
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 

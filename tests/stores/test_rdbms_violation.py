@@ -12,8 +12,8 @@ import pytest
 
 from siddhi import SiddhiManager
 from siddhi.persistence import InMemoryErrorStore
-from tests.stores import postgres
-from tests.stores.kit import App
+from tests.kit import postgres
+from tests.kit.stores import App
 
 sa = pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.stores.kit import App, shelf_manager
-from tests.stores.places import PLACES, Place
+from tests.kit.store_places import PLACES, Place
+from tests.kit.stores import App, shelf_manager
 
 STREAMS = """
 define stream I (s string, v int);

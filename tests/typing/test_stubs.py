@@ -12,10 +12,14 @@ import pytest
 import siddhi._core
 
 CORE = Path(siddhi._core.__file__).parent
-STUBS = sorted(CORE.glob("*.pyi"))
+STUBS = sorted(CORE.rglob("*.pyi"))
 SOURCES = Path(__file__).parents[2] / "src" / "siddhi"
 # Python gives these to every object, or Cython to every class.
 GIVEN = {"__init__", "__new__", "__reduce__", "__reduce_cython__", "__setstate_cython__", "__pyx_vtable__", "__doc__"}
+
+
+def module_of(path: Path) -> str:
+    return ".".join(("siddhi", "_core", *path.relative_to(CORE).with_suffix("").parts))
 
 
 def imported_from_core(tree: ast.Module) -> set[str]:
@@ -41,12 +45,12 @@ def test_every_core_module_that_python_imports_has_a_stub() -> None:
     for path in SOURCES.rglob("*.py"):
         used |= imported_from_core(ast.parse(path.read_text(encoding="utf-8")))
     assert used
-    assert {name.rpartition(".")[2] for name in used} <= {path.stem for path in STUBS}
+    assert used <= {module_of(path) for path in STUBS}
 
 
-@pytest.mark.parametrize("path", STUBS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", STUBS, ids=lambda path: path.relative_to(CORE).as_posix())
 def test_what_a_stub_says_is_there(path: Path) -> None:
-    module = importlib.import_module(f"siddhi._core.{path.stem}")
+    module = importlib.import_module(module_of(path))
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):

@@ -22,8 +22,8 @@ def main() -> None:
             raise
         sys.stderr.write(f"siddhi: the command line needs '{error.name}'; install it with: pip install 'siddhi[cli]'\n")
         sys.exit(2)
-    from .command import siddhi
-    from .failures import OutputFailed, reason
+    from siddhi.cli.command import siddhi
+    from siddhi.cli.failures import OutputFailed, reason
 
     _open_missing_streams()
     code: int | str | None = None

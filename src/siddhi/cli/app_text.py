@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from .endpoints import STANDARD
-from .failures import reason
+from siddhi.cli.endpoints import STANDARD
+from siddhi.cli.failures import reason
 
 
 def read_app(path: str) -> str:

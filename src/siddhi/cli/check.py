@@ -12,12 +12,11 @@ from typing import Any
 import click
 
 from siddhi import SiddhiManager
+from siddhi.cli.app_text import read_app, shown_name
+from siddhi.cli.failures import AppRefused
 from siddhi.errors import SiddhiAppError, SiddhiError
-from siddhi.planner.advice import playback_advice
-from siddhi.planner.app_warning import AppWarning
-
-from .app_text import read_app, shown_name
-from .failures import AppRefused
+from siddhi.planner.plan.warning import AppWarning
+from siddhi.planner.warnings import playback_advice
 
 
 @click.command()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import click
 
 from siddhi._version import __version__
-
-from .check import check
-from .explain import explain
-from .query import query
-from .run import run
+from siddhi.cli.check import check
+from siddhi.cli.explain import explain
+from siddhi.cli.query import query
+from siddhi.cli.run import run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from .source import Source
+from siddhi.cli.inputs.source import Source
 
 _AFTER_SECONDS = 1.0  # a run that is over sooner needs no bar
 _EVERY_SECONDS = 0.1

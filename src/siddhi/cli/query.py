@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from .endpoints import STANDARD, Endpoint, read_output_file
-from .failures import interruptible
-from .feeding import Feeding, feeding_options
-from .question import Question
-from .session import Session, log_to_stderr
+from siddhi.cli.endpoints import STANDARD, Endpoint, read_output_file
+from siddhi.cli.failures import interruptible
+from siddhi.cli.inputs.options import Feeding, feeding_options
+from siddhi.cli.outputs.on_demand import Question
+from siddhi.cli.session import Session, log_to_stderr
 
 _EPILOG = """\b
 Example:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from .endpoints import Endpoint, read_outputs
-from .failures import interruptible
-from .feeding import Feeding, attributes_of, feeding_options
-from .outlet import Outlet
-from .session import Session, log_to_stderr
-from .spark_binds import Bind, read_binds
-from .spark_checks import read_master, read_trigger
+from siddhi.cli.endpoints import Endpoint, read_outputs
+from siddhi.cli.failures import interruptible
+from siddhi.cli.inputs.options import Feeding, attributes_of, feeding_options
+from siddhi.cli.outputs.output import Outlet
+from siddhi.cli.session import Session, log_to_stderr
+from siddhi.cli.spark.binds import Bind, read_binds
+from siddhi.cli.spark.checks import read_master, read_trigger
 
 if TYPE_CHECKING:
     from siddhi.spark.workers.late import LatePolicy
@@ -150,7 +150,7 @@ def run(
         _refuse_clashes(inputs, outputs)
         if tasks is not None and tasks > shards:
             raise click.UsageError(f"--tasks is at the most the number of --shards, {shards}")
-        from .spark_run import SparkRun, run_on_spark
+        from siddhi.cli.spark.run import SparkRun, run_on_spark
 
         wanted = SparkRun(
             app,

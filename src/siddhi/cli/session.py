@@ -13,16 +13,15 @@ from contextlib import ExitStack, closing, contextmanager
 import click
 
 from siddhi import Event, SiddhiAppRuntime
+from siddhi.cli.failures import INTERRUPTED, BadInput, ProcessingFailed
+from siddhi.cli.inputs.merge import in_time_order, one_after_another
+from siddhi.cli.inputs.sender import Feed
+from siddhi.cli.inputs.source import BadLines, Source
+from siddhi.cli.interrupt import Interrupt
+from siddhi.cli.outputs.on_demand import Question
+from siddhi.cli.outputs.output import Outlet, ReaderGone
+from siddhi.cli.progress import ProgressBar
 from siddhi.errors import EventError
-
-from .failures import INTERRUPTED, BadInput, ProcessingFailed
-from .feed import Feed
-from .interrupt import Interrupt
-from .merge import in_time_order, one_after_another
-from .outlet import Outlet, ReaderGone
-from .progress import ProgressBar
-from .question import Question
-from .source import BadLines, Source
 
 _DISTINCT_ERRORS = 100  # messages may hold values of events; what is kept of them must not grow with the input
 

@@ -7,22 +7,22 @@ from collections.abc import Mapping
 
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry, shared_registry
-from siddhi.planner.advice import advice
-from siddhi.planner.aggregations_zone import app_zone
-from siddhi.planner.annotations import only
-from siddhi.planner.app_annotations import plan_app_annotations
-from siddhi.planner.app_warning import AppWarning
-from siddhi.planner.batches import plan_batches
-from siddhi.planner.catalog import Catalog, Configuration
-from siddhi.planner.definitions import plan_definitions
-from siddhi.planner.holding import refuse_excess
-from siddhi.planner.limits import app_limits
-from siddhi.planner.nodes import PartitionPlan, Plan, QueryPlan
-from siddhi.planner.outputs import target_label
-from siddhi.planner.partitions import plan_partition
-from siddhi.planner.patterns_limit import app_limit
+from siddhi.planner.bind.aggregations.zone import app_zone
+from siddhi.planner.bind.annotations import only
+from siddhi.planner.bind.app_annotations import plan_app_annotations
+from siddhi.planner.bind.catalog import Catalog, Configuration
+from siddhi.planner.bind.definitions import plan_definitions
+from siddhi.planner.bind.limits import app_limits
+from siddhi.planner.bind.outputs import target_label
+from siddhi.planner.bind.partitions import plan_partition
+from siddhi.planner.bind.patterns.limit import app_limit
+from siddhi.planner.bind.queries import plan_query
+from siddhi.planner.bind.sandbox_limits import refuse_excess
+from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
+from siddhi.planner.plan.warning import AppWarning
 from siddhi.planner.problems import duplicate_name
-from siddhi.planner.queries import plan_query
+from siddhi.planner.rules.batch_safety import plan_batches
+from siddhi.planner.warnings import advice
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.query import Partition, Query
 from siddhi.query_api.selection import InsertInto

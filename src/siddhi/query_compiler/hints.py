@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from siddhi.query_compiler.keywords import KEYWORDS
 from siddhi.query_compiler.scanner import Scanner
-from siddhi.query_compiler.shapes import shape_at
 from siddhi.query_compiler.tables import END, Tables
 from siddhi.query_compiler.time_units import WORDS
-from siddhi.query_compiler.words import KEYWORDS
+from siddhi.query_compiler.tokens import shape_at
 
 if TYPE_CHECKING:
     from siddhi.errors import SiddhiParserError

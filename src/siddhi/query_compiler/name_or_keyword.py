@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from siddhi.query_compiler.shapes import shape_at
+from siddhi.query_compiler.tokens import shape_at
 
 __all__ = ["BEHIND_EXPRESSION", "OPERAND_STARTS", "is_name"]
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from siddhi.errors import SiddhiAppError
-from siddhi.query_compiler.builder import Builder
+from siddhi.query_compiler.build.app import Builder
 from siddhi.query_compiler.hints import syntax_error
 from siddhi.query_compiler.scanner import Scanner
 from siddhi.query_compiler.source import Source

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from siddhi.query_compiler.lexer_errors import stray_character
 from siddhi.query_compiler.name_or_keyword import BEHIND_EXPRESSION, OPERAND_STARTS, is_name
 from siddhi.query_compiler.script import script_end, script_language
-from siddhi.query_compiler.shapes import TOKEN, shape_at
-from siddhi.query_compiler.stray import stray_character
 from siddhi.query_compiler.tables import END
+from siddhi.query_compiler.tokens import TOKEN, shape_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

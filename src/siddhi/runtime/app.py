@@ -9,13 +9,12 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from siddhi._callables import require_function
-from siddhi._core.event import Layout
-from siddhi._core.junction import StreamJunction
-from siddhi._core.user_event import Event
+from siddhi._core.record.event import Layout
+from siddhi._core.record.user_event import Event
+from siddhi._core.stream.junction import StreamJunction
 from siddhi.errors import DefinitionNotExistError, NotRunningError, SiddhiAppError, did_you_mean
 from siddhi.query_api.definition import AggregationDefinition, WindowDefinition
 from siddhi.runtime.app_clock import AppClock
-from siddhi.runtime.app_state import AppState
 from siddhi.runtime.attachments import (
     Attachments,
     BatchCallbackFunction,
@@ -23,18 +22,19 @@ from siddhi.runtime.attachments import (
     StreamCallbackFunction,
 )
 from siddhi.runtime.clock import TimerThread
-from siddhi.runtime.faults import ErrorLog, ExceptionHandler
+from siddhi.runtime.errors.faults import ErrorLog, ExceptionHandler
+from siddhi.runtime.errors.replay import replay_entry
+from siddhi.runtime.metrics.statistics import Statistics, StatisticsLevel, StatisticsService
 from siddhi.runtime.on_demand import OnDemandQueries
-from siddhi.runtime.replay import replay_entry
-from siddhi.runtime.statistics import Statistics, StatisticsLevel, StatisticsService
+from siddhi.runtime.state.app_state import AppState
 
 if TYPE_CHECKING:
-    from siddhi._core.batch import EventBatch
-    from siddhi._core.input import InputHandler
+    from siddhi._core.columnar.batch import EventBatch
+    from siddhi._core.stream.input import InputHandler
     from siddhi.io.sink import Sink
     from siddhi.io.source import Source
     from siddhi.persistence import ErrorEntry, PersistenceStore
-    from siddhi.planner.app_warning import AppWarning
+    from siddhi.planner.plan.warning import AppWarning
     from siddhi.query_api.definition import StreamDefinition, TableDefinition
     from siddhi.runtime.assembly.app import Assembly, Plan
     from siddhi.runtime.assembly.async_stream import AsyncInputHandler

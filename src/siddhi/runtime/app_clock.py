@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from siddhi.planner.app_annotations import TIMER_RULES
-from siddhi.planner.endless import endless_parts
+from siddhi.planner.bind.app_annotations import TIMER_RULES
+from siddhi.planner.plan.endless import endless_parts
 from siddhi.query_compiler.time_units import LONGEST_MS
 from siddhi.runtime.clock import LATEST_MS, Heartbeat
 

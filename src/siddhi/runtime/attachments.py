@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from siddhi._core.batch import BatchBuilder
-from siddhi._core.callback import BatchCallback, StreamCallback
-from siddhi._core.collector import Collector
-from siddhi._core.context import AppContext
-from siddhi._core.input import InputHandler
-from siddhi._core.junction import StreamJunction
-from siddhi._core.processor import Receiver
-from siddhi._core.user_event import Event
+from siddhi._core.columnar.batch import BatchBuilder
+from siddhi._core.record.user_event import Event
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.operator import Receiver
+from siddhi._core.stream.callback import BatchCallback, Collector, StreamCallback
+from siddhi._core.stream.input import InputHandler
+from siddhi._core.stream.junction import StreamJunction
 
 if TYPE_CHECKING:
-    from siddhi._core.batch import EventBatch
+    from siddhi._core.columnar.batch import EventBatch
     from siddhi.runtime.assembly.app import Assembly
     from siddhi.runtime.assembly.async_stream import AsyncInputHandler
 

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from siddhi._core.context import AppContext
+from siddhi._core.runtime.context import AppContext
 
 __all__ = ["LATEST_MS", "Heartbeat", "TimerThread"]
 

@@ -8,14 +8,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from siddhi._callables import require_function
-from siddhi._core.breakpoint import Breakpoint
-from siddhi._core.junction import StreamJunction
-from siddhi._core.user_event import Event
+from siddhi._core.record.user_event import Event
+from siddhi._core.stream.junction import StreamJunction
+from siddhi._core.stream.probes import Breakpoint
 from siddhi.errors import DefinitionNotExistError, did_you_mean
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.app import Assembly
-    from siddhi.runtime.state import SnapshotService
+    from siddhi.runtime.state.snapshot import SnapshotService
 
 __all__ = ["QueryTerminal", "SiddhiDebugger"]
 

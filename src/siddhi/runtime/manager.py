@@ -19,7 +19,7 @@ from siddhi.errors import (
     SiddhiAppError,
 )
 from siddhi.runtime.app import SiddhiAppRuntime
-from siddhi.runtime.kept_names import refuse_names
+from siddhi.runtime.state.names import refuse_names
 from siddhi.sandbox import SandboxPolicy
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from siddhi.query_api.app import SiddhiApp
     from siddhi.runtime.assembly.app import Assembly, Plan
     from siddhi.runtime.connectors.retry import RetryScheduler
-    from siddhi.runtime.periodic import PeriodicPersistence
+    from siddhi.runtime.state.periodic import PeriodicPersistence
 
 __all__ = ["SiddhiManager"]
 
@@ -210,7 +210,7 @@ class SiddhiManager:
             self._periodic.stop()
             self._periodic = None
         if interval_ms is not None:
-            from siddhi.runtime.periodic import PeriodicPersistence
+            from siddhi.runtime.state.periodic import PeriodicPersistence
 
             self._periodic = PeriodicPersistence(lambda: self.runtimes, interval_ms)
 
@@ -394,7 +394,7 @@ def _located(model: SiddhiApp) -> Iterator[None]:
 
 def _parsed(app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiApp:
     """The object model of an app whose text may be no longer, and read no more of the environment, than its policy says."""
-    from siddhi.planner.holding import limit_text
+    from siddhi.planner.bind.sandbox_limits import limit_text
     from siddhi.query_api.app import SiddhiApp
     from siddhi.query_compiler.parser import parse
 

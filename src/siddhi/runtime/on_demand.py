@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError, SiddhiParserError
 
 if TYPE_CHECKING:
-    from siddhi._core.store import CachedAnswer, StoreAnswer
-    from siddhi._core.table_query import OnDemand
-    from siddhi._core.user_event import Event
+    from siddhi._core.record.user_event import Event
+    from siddhi._core.table.query import OnDemand
+    from siddhi._core.table.store import CachedAnswer, StoreAnswer
     from siddhi.runtime.assembly.app import Assembly
 
 __all__ = ["OnDemandQueries"]
@@ -60,7 +60,7 @@ class OnDemandQueries:
             SiddhiParserError: the text is no on-demand query.
             OnDemandQueryCreationError: it can't be run.
         """
-        from siddhi.planner.selection import output_attributes
+        from siddhi.planner.bind.selection import output_attributes
 
         plan = self._assembly.plan_on_demand(text)
         columns = () if plan.output is not None else plan.selector.columns

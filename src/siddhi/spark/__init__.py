@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from siddhi.errors import SparkLoweringError, SparkRunError, SparkSetupError
 
 if TYPE_CHECKING:
-    from siddhi.spark.checkpoints.inspection import CheckpointState
-    from siddhi.spark.connectors.sinks import FileSink, KafkaSink, MemorySink
+    from siddhi.spark.checkpoint.inspection import CheckpointState
     from siddhi.spark.failures import run_errors
     from siddhi.spark.runtime import SparkRuntime
     from siddhi.spark.session import local_session
-    from siddhi.spark.streams.query import SparkQuery
+    from siddhi.spark.sinks.declared import FileSink, KafkaSink, MemorySink
+    from siddhi.spark.streaming.query import SparkQuery
 
 __all__ = [
     "CheckpointState",
@@ -37,11 +37,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "CheckpointState": "checkpoints.inspection",
-    "FileSink": "connectors.sinks",
-    "KafkaSink": "connectors.sinks",
-    "MemorySink": "connectors.sinks",
-    "SparkQuery": "streams.query",
+    "CheckpointState": "checkpoint.inspection",
+    "FileSink": "sinks.declared",
+    "KafkaSink": "sinks.declared",
+    "MemorySink": "sinks.declared",
+    "SparkQuery": "streaming.query",
     "SparkRuntime": "runtime",
     "local_session": "session",
     "run_errors": "failures",

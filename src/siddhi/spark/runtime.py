@@ -9,7 +9,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from siddhi.errors import DefinitionNotExistError, did_you_mean
-from siddhi.planner import Plan, plan
+from siddhi.planner.app import plan
+from siddhi.planner.plan.nodes import Plan
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.aggregation_reading import island_of, read_from_island
 from siddhi.spark.catalyst.aggregations import aggregated, duration_of
@@ -18,23 +19,23 @@ from siddhi.spark.catalyst.bound_tables import BoundTables
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.frames import frame_of
 from siddhi.spark.catalyst.lowering import BatchLowering, Settings, release_all
-from siddhi.spark.checkpoints.inspection import CheckpointState
-from siddhi.spark.checkpoints.resharding import migrate
-from siddhi.spark.connectors.annotated import connectors_of, foreign_of, refuse_foreign, without_connectors
-from siddhi.spark.connectors.apart import refuse_sinks_in_sources
-from siddhi.spark.connectors.bound_streams import BoundStreams
-from siddhi.spark.connectors.sinks import DeclaredSinks, declared_sinks, require_callable, require_replaceable
+from siddhi.spark.checkpoint.inspection import CheckpointState
+from siddhi.spark.checkpoint.resharding import migrate
 from siddhi.spark.failures import run_errors
-from siddhi.spark.layout.added_columns import require_no_timestamp
-from siddhi.spark.layout.explain import explain_layout
-from siddhi.spark.layout.feeding import is_fed, require_fed, tables_above, unfed, unread
-from siddhi.spark.layout.islands import Layout, cut
-from siddhi.spark.layout.leaving import refuse_objects
-from siddhi.spark.layout.naming import app_called
-from siddhi.spark.layout.refusals import refuse, require_batches, require_jvm, require_running, warnings_of
 from siddhi.spark.options import check_options
-from siddhi.spark.streams.query import Sink, SparkQuery
-from siddhi.spark.streams.starting import Starter
+from siddhi.spark.plan.added_columns import require_no_timestamp
+from siddhi.spark.plan.explain import explain_layout
+from siddhi.spark.plan.fragments import Layout, cut
+from siddhi.spark.plan.naming import app_called
+from siddhi.spark.plan.output_types import refuse_objects
+from siddhi.spark.plan.unsupported import refuse, require_batches, require_jvm, require_running, warnings_of
+from siddhi.spark.plan.upstream import is_fed, require_fed, tables_above, unfed, unread
+from siddhi.spark.sinks.declared import DeclaredSinks, declared_sinks, require_callable, require_replaceable
+from siddhi.spark.sinks.path_overlap import refuse_sinks_in_sources
+from siddhi.spark.sources.annotations import connectors_of, foreign_of, refuse_foreign, without_connectors
+from siddhi.spark.sources.bound_streams import BoundStreams
+from siddhi.spark.streaming.query import Sink, SparkQuery
+from siddhi.spark.streaming.starting import Starter
 from siddhi.spark.workers.late import LatePolicy
 
 __all__ = ["SparkRuntime"]

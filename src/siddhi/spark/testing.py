@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from siddhi import Event, SiddhiManager
-from siddhi.planner import plan
-from siddhi.planner.nodes import OnErrorAction, PartitionPlan
+from siddhi.planner.app import plan
+from siddhi.planner.plan.nodes import OnErrorAction, PartitionPlan
 from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.types import AttributeType

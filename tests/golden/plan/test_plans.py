@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from siddhi.planner import explain, plan
+from siddhi.planner.app import plan
+from siddhi.planner.explain.app import explain
 from siddhi.query_compiler import parse
 from tests.conftest import Golden
 

@@ -5,8 +5,8 @@ import pytest
 from siddhi import Event, SiddhiManager, extension
 from siddhi.errors import ConnectionUnavailableError
 from siddhi.io import Sink
-from tests.runtime.connectors.kit import Doors, StoppedTime, heard
-from tests.runtime.running import collect_events, running
+from tests.kit.connectors import Doors, StoppedTime, heard
+from tests.kit.running import collect_events, running
 
 STREAM = "define stream S (k string, v int);"
 

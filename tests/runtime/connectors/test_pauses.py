@@ -9,7 +9,7 @@ import pytest
 from siddhi import SiddhiManager
 from siddhi.errors import CannotSaveStateError
 from siddhi.runtime.connectors.pauses import SourcePauses
-from tests.runtime.connectors.kit import Doors
+from tests.kit.connectors import Doors
 
 APP = "@app:playback @source(type='door') define stream S (k string, v int);"
 LONG = 30  # seconds; nothing takes as long

@@ -8,8 +8,8 @@ import pytest
 from siddhi import Event
 from siddhi.errors import ConnectionUnavailableError, EventError, MappingFailedError
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
-from tests.runtime.connectors.kit import Doors, heard
-from tests.runtime.running import collect, collect_events, running
+from tests.kit.connectors import Doors, heard
+from tests.kit.running import collect, collect_events, running
 
 STREAM = "define stream S (k string, v int);"
 

@@ -9,8 +9,8 @@ from siddhi import Event, SiddhiManager
 from siddhi.errors import CannotRestoreStateError, ConnectionUnavailableError, NotRunningError, SiddhiAppCreationError
 from siddhi.io import InMemoryBroker
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore, InMemoryPersistenceStore
-from tests.runtime.connectors.kit import Doors
-from tests.runtime.running import collect, collect_events, running
+from tests.kit.connectors import Doors
+from tests.kit.running import collect, collect_events, running
 
 APP = "@app:playback @source(type='door') define stream S (k string, v int);"
 
@@ -154,7 +154,7 @@ def test_an_app_whose_source_can_not_be_made_again_stays_shut_down(doors, monkey
         raise ValueError("no such door")
 
     with monkeypatch.context() as broken:
-        broken.setattr("tests.runtime.connectors.kit.DoorSource.init", fail)
+        broken.setattr("tests.kit.connectors.DoorSource.init", fail)
         for again in (runtime.start, runtime.debug, lambda: runtime.restore(state)):
             with pytest.raises(SiddhiAppCreationError, match="no such door"):
                 again()

@@ -19,8 +19,8 @@ from siddhi.errors import (
 )
 from siddhi.persistence import ErrorOccurrence, InMemoryErrorStore
 from siddhi.stores import RecordTable
-from tests.runtime.connectors.kit import StoppedTime
-from tests.stores.kit import App, shelf_manager
+from tests.kit.connectors import StoppedTime
+from tests.kit.stores import App, shelf_manager
 
 APP = """
 @app:name('Shelves')

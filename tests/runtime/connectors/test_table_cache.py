@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from siddhi import Event
 from siddhi.errors import SiddhiAppError
 from siddhi.runtime.connectors.table_cache import CachePolicy, RowCache
-from tests.runtime.connectors.kit import StoppedTime
-from tests.stores.kit import App, shelf_manager
+from tests.kit.connectors import StoppedTime
+from tests.kit.stores import App, shelf_manager
 
 
 def cache(policy: str, size: int = 2, **times: int | None) -> tuple[RowCache, list[int]]:

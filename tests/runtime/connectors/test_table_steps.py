@@ -7,8 +7,8 @@ import pytest
 from siddhi.errors import ConnectionUnavailableError
 from siddhi.persistence import InMemoryErrorStore
 from siddhi.runtime.connectors.table_steps import UpdateOrAddSteps
-from tests.runtime.connectors.kit import StoppedTime
-from tests.stores.kit import App, shelf_manager
+from tests.kit.connectors import StoppedTime
+from tests.kit.stores import App, shelf_manager
 
 APP = """
 @app:name('Shelves')

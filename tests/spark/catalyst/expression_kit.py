@@ -8,7 +8,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from siddhi import SiddhiManager
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 
 if TYPE_CHECKING:

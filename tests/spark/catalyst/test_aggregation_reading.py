@@ -9,11 +9,11 @@ import pytest
 pytest.importorskip("pyspark")
 
 from siddhi import SiddhiManager
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_api.definition import Duration
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.aggregation_reading import asking, island_of
-from siddhi.spark.layout.islands import cut
+from siddhi.spark.plan.fragments import cut
 from siddhi.spark.testing import bind_rows, differences
 from siddhi.spark.workers.program import write_program
 

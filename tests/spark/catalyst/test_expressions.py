@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.layout.nativeness import why_not_native
+from siddhi.spark.plan.catalyst_expressions import why_not_native
 from tests.spark.catalyst.expression_kit import app, by_engine, by_spark, first_difference
 
 pytestmark = pytest.mark.spark

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 pytest.importorskip("pyspark")
 
 from siddhi.errors import SiddhiAppError
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.layout.nativeness import why_not_native
+from siddhi.spark.plan.catalyst_expressions import why_not_native
 from tests.spark.catalyst.expression_kit import app, by_engine, by_spark, first_difference
 
 pytestmark = pytest.mark.spark

@@ -8,13 +8,13 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from siddhi.spark.catalyst.bindings import Binding
 from siddhi.spark.catalyst.lowering import Settings
-from siddhi.spark.layout.islands import NativeStep, cut
-from siddhi.spark.streams.starting import Starter
-from siddhi.spark.streams.streaming import plan_streaming
+from siddhi.spark.plan.fragments import NativeStep, cut
+from siddhi.spark.streaming.plan import plan_streaming
+from siddhi.spark.streaming.starting import Starter
 
 STREAMS = "define stream S (a int); define stream M (a int);"
 

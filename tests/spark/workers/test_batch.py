@@ -10,10 +10,10 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
-import tests.planner.separability_kit  # noqa: F401 - declares the extensions
-from siddhi.planner import plan
+import tests.kit.distribution  # noqa: F401 - declares the extensions
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.layout.islands import cut
+from siddhi.spark.plan.fragments import cut
 from siddhi.spark.workers.batch import CarriedOrder, EndOfInput, sorted_rows, unsorted_rows
 from siddhi.spark.workers.program import OutputShape, query_is_timed, write_program
 

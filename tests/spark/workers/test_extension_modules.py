@@ -8,9 +8,9 @@ pytest.importorskip("pyspark")
 
 from siddhi import extension
 from siddhi.errors import SparkRunError, SparkSetupError
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.layout.islands import cut
+from siddhi.spark.plan.fragments import cut
 from siddhi.spark.workers.extension_modules import import_modules, modules_of
 from siddhi.spark.workers.program import write_program
 from siddhi.types import AttributeType

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from tests.spark.streams.without_jvm import FakeStream
+from tests.spark.streaming.without_jvm import FakeStream
 
 APP = """define stream S (k string, v int, text string);
 partition with (k of S) begin

@@ -11,9 +11,9 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
-from siddhi.planner import plan
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
-from siddhi.spark.layout.islands import cut
+from siddhi.spark.plan.fragments import cut
 from siddhi.spark.workers.program import TableFeed, write_program
 from siddhi.spark.workers.shard import Shard
 

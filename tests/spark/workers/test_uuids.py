@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from tests.spark.streams.without_jvm import FakeStream
+from tests.spark.streaming.without_jvm import FakeStream
 
 APP = """define stream S (k string, v int);
 partition with (k of S) begin

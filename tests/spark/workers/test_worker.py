@@ -11,11 +11,11 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 
-from siddhi.spark.workers.doors import Door
+from siddhi.spark.workers.input_schema import Door
 from siddhi.spark.workers.kept_state import KeptState
-from siddhi.spark.workers.pack import RowLayout, pack_rows, unpacked
+from siddhi.spark.workers.record_batch import RowLayout, pack_rows, unpacked
 from siddhi.spark.workers.worker import Kept
-from tests.spark.streams.without_jvm import FakeStream, Mapped
+from tests.spark.streaming.without_jvm import FakeStream, Mapped
 
 APP = """define stream S (k string, v int);
 partition with (k of S) begin

@@ -7,19 +7,20 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool, Layout, TypeCode
-from siddhi._core.input import InputHandler
-from siddhi._core.junction import StreamJunction
-from siddhi._core.output import OutputStage
-from siddhi._core.partition import PartitionReceiver
-from siddhi._core.processor import Processor, Receiver
-from siddhi._core.store import CachedAnswer, StoreAnswer
-from siddhi._core.table_query import OnDemand
+from siddhi._core.query.output import OutputStage
+from siddhi._core.query.partition import PartitionReceiver
+from siddhi._core.record.event import EventPool, Layout, TypeCode
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.operator import Processor, Receiver
+from siddhi._core.stream.input import InputHandler
+from siddhi._core.stream.junction import StreamJunction
+from siddhi._core.table.query import OnDemand
+from siddhi._core.table.store import CachedAnswer, StoreAnswer
 from siddhi.extension.registry import Registry
 from siddhi.persistence.error_store import ErrorStore
-from siddhi.planner.holding import limit_text
-from siddhi.planner.nodes import (
+from siddhi.planner.bind.on_demand import OnDemandPlan, plan_on_demand
+from siddhi.planner.bind.sandbox_limits import limit_text
+from siddhi.planner.plan.nodes import (
     Action,
     JoinPlan,
     OnErrorAction,
@@ -32,12 +33,11 @@ from siddhi.planner.nodes import (
     StreamOrigin,
     StreamPlan,
 )
-from siddhi.planner.on_demand import OnDemandPlan, plan_on_demand
-from siddhi.planner.patterns_plan import PatternPlan
+from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefinition
 from siddhi.query_api.span import Span
 from siddhi.query_compiler.parser import parse_on_demand_query
-from siddhi.runtime.assembly.aggregation import AggregationContent, BuiltAggregation
+from siddhi.runtime.assembly.aggregation.aggregation import AggregationContent, BuiltAggregation
 from siddhi.runtime.assembly.async_stream import AsyncInputHandler, AsyncStream, drain
 from siddhi.runtime.assembly.broker_lock import share_broker_lock
 from siddhi.runtime.assembly.join import JoinSource, TableContent, build_join_query
@@ -46,16 +46,16 @@ from siddhi.runtime.assembly.on_demand import build_on_demand
 from siddhi.runtime.assembly.partition import BuiltPartition
 from siddhi.runtime.assembly.patterns import build_pattern_query
 from siddhi.runtime.assembly.query import BuiltQuery, Site, build_single_query
-from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import has_side_effects
-from siddhi.runtime.assembly.stores import StoreTable
-from siddhi.runtime.assembly.table_output import build_table_output
-from siddhi.runtime.assembly.tables import Tables
+from siddhi.runtime.assembly.stores.stores import StoreTable
+from siddhi.runtime.assembly.tables.output import build_table_output
+from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.trigger import build_trigger
 from siddhi.runtime.assembly.types import layout_of
+from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.connectors.retry import RetryScheduler, ThreadedRetries
 from siddhi.runtime.connectors.service import Connectors
-from siddhi.runtime.faults import FaultHandling
+from siddhi.runtime.errors.faults import FaultHandling
 
 if TYPE_CHECKING:
     from siddhi.runtime.connectors.sink import SinkRuntime

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from siddhi._core.async_buffer import AsyncBuffer, AsyncEntry
-from siddhi._core.context import AppContext
-from siddhi._core.input import InputHandler
-from siddhi._core.junction import StreamJunction
-from siddhi._core.user_event import Event
-from siddhi.planner.nodes import AsyncSettings
+from siddhi._core.record.user_event import Event
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.stream.async_buffer import AsyncBuffer, AsyncEntry
+from siddhi._core.stream.input import InputHandler
+from siddhi._core.stream.junction import StreamJunction
+from siddhi.planner.plan.nodes import AsyncSettings
 from siddhi.repeats import Repeats
 
 __all__ = ["AsyncInputHandler", "AsyncStream", "drain"]

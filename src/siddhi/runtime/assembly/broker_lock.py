@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from siddhi._core.context import AppContext
-from siddhi._core.lock import AppLock
-from siddhi.planner.nodes import Plan
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.lock import AppLock
+from siddhi.planner.plan.nodes import Plan
 
 __all__ = ["share_broker_lock"]
 

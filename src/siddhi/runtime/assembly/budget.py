@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from siddhi._core.event import RecordBudget
+from siddhi._core.record.event import RecordBudget
 
 if TYPE_CHECKING:
-    from siddhi.planner.nodes import Plan
+    from siddhi.planner.plan.nodes import Plan
 
 __all__ = ["record_budget"]
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from siddhi._core.aggregator import Aggregator
-from siddhi._core.event import EventPool
-from siddhi._core.processor import FilterProcessor, Processor
-from siddhi._core.processor_python import PythonStreamProcessor
-from siddhi.planner.expressions import Call, ScriptCall, TypedExpression
-from siddhi.planner.nodes import FilterPlan, HandlerPlan, SingleInputPlan
-from siddhi.planner.walk import read_positions, walk
-from siddhi.runtime.assembly.stage import Stage
+from siddhi._core.aggregate.aggregator import Aggregator
+from siddhi._core.expression.filter import FilterProcessor
+from siddhi._core.python.operators import PythonStreamProcessor
+from siddhi._core.record.event import EventPool
+from siddhi._core.runtime.operator import Processor
+from siddhi.planner.plan.expressions import Call, ScriptCall, TypedExpression
+from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, SingleInputPlan
+from siddhi.planner.plan.walk import read_positions, walk
+from siddhi.runtime.assembly.record_layout import Stage
 from siddhi.runtime.assembly.stream_functions import build_stream_function
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from siddhi._core.callback import StreamCallback
-from siddhi._core.context import AppContext
-from siddhi._core.java_text import text_of
-from siddhi._core.junction import StreamJunction
+from siddhi._core.record.java import text_of
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.stream.callback import StreamCallback
+from siddhi._core.stream.junction import StreamJunction
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.event import Event
 from siddhi.io.built_in import class_of
@@ -20,14 +20,14 @@ from siddhi.io.options import DynamicOptions, Option, OptionHolder, Template
 from siddhi.io.sink import Sink
 from siddhi.io.source import AttributeMapping
 from siddhi.persistence.error_store import ErrorOccurrence
-from siddhi.planner.connectors_plan import DistributionPlan, OptionPlan, SinkErrorAction, SinkPlan, SourcePlan
-from siddhi.planner.nodes import StreamPlan
+from siddhi.planner.plan.connectors import DistributionPlan, OptionPlan, SinkErrorAction, SinkPlan, SourcePlan
+from siddhi.planner.plan.nodes import StreamPlan
 from siddhi.runtime.assembly.types import type_code
 from siddhi.runtime.connectors.distributed import DistributedSink
 from siddhi.runtime.connectors.retry import RetryScheduler
 from siddhi.runtime.connectors.sink import OnError, SinkRuntime
 from siddhi.runtime.connectors.source import EventInput, SourceRuntime, TransportMapping
-from siddhi.runtime.faults import FaultHandling
+from siddhi.runtime.errors.faults import FaultHandling
 from siddhi.types import AttributeType
 
 if TYPE_CHECKING:

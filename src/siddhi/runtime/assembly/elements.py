@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from siddhi.planner.statements import Statements, executions_by_name
+from siddhi.planner.distribution.statements import Statements, executions_by_name
 from siddhi.query_api.query import Partition, Query
 from siddhi.query_api.span import Node
-from siddhi.runtime.state import Element, Stateful
+from siddhi.runtime.state.snapshot import Element, Stateful
 
 if TYPE_CHECKING:
-    from siddhi._core.key_gate import KeyGate
-    from siddhi._core.partition import PartitionUses
+    from siddhi._core.query.key_gate import KeyGate
+    from siddhi._core.query.partition import PartitionUses
     from siddhi.runtime.assembly.app import Assembly
     from siddhi.runtime.assembly.partition import BuiltPartition
     from siddhi.runtime.assembly.query import BuiltQuery

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from siddhi._core.aggregator import Aggregator, make_aggregator
-from siddhi._core.aggregator_python import make_python_aggregator
-from siddhi._core.event import Layout
-from siddhi._core.executor import (
+from siddhi._core.aggregate.aggregator import Aggregator
+from siddhi._core.aggregate.builtin import make_aggregator
+from siddhi._core.aggregate.python import make_python_aggregator
+from siddhi._core.expression.arithmetic import make_arithmetic, make_widen
+from siddhi._core.expression.compare import make_comparison
+from siddhi._core.expression.executor import (
     Executor,
     make_constant,
     make_event_timestamp,
     make_slot_is_null,
     make_variable,
 )
-from siddhi._core.executor_compare import make_comparison
-from siddhi._core.executor_function import make_function
-from siddhi._core.executor_logic import make_and, make_is_null, make_not, make_or
-from siddhi._core.executor_math import make_arithmetic, make_widen
-from siddhi._core.executor_python import make_python_function
-from siddhi.planner.expressions import (
+from siddhi._core.expression.function import make_function
+from siddhi._core.expression.logic import make_and, make_is_null, make_not, make_or
+from siddhi._core.expression.python import make_python_function
+from siddhi._core.record.event import Layout
+from siddhi.planner.plan.expressions import (
     Aggregate,
     And,
     Arithmetic,
@@ -38,10 +39,10 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
-from siddhi.planner.walk import conjuncts, disjuncts
+from siddhi.planner.plan.walk import conjuncts, disjuncts
 from siddhi.query_api.definition import FunctionDefinition
-from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.types import type_code
+from siddhi.runtime.assembly.unsupported import not_supported
 
 __all__ = ["Cells", "ExpressionBuilder"]
 

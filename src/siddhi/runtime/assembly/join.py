@@ -6,26 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from siddhi._core.aggregation_search import AggregationJoin, AggregationSearch
-from siddhi._core.aggregator import Aggregator
-from siddhi._core.aggregator_states import AggregatorStates
-from siddhi._core.event import Layout
-from siddhi._core.executor import Executor
-from siddhi._core.join import JoinStep, PassingWindow
-from siddhi._core.join_selector import JoinSelector
-from siddhi._core.junction import StreamJunction
-from siddhi._core.output import OutputStage
-from siddhi._core.processor import Processor, Receiver
-from siddhi._core.projection import Projection
-from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
-from siddhi._core.searchable import NothingHeld, Searchable
-from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
-from siddhi._core.searchable_range import RangeProbe
-from siddhi._core.searchable_window import WindowScan
-from siddhi._core.self_join import SelfJoinEntry
-from siddhi._core.window import Window
-from siddhi._core.window_batch import BatchWindow
-from siddhi.planner.expressions import (
+from siddhi._core.aggregate.aggregator import Aggregator, AggregatorStates
+from siddhi._core.expression.executor import Executor
+from siddhi._core.join.join import JoinSelector, JoinStep, PassingWindow
+from siddhi._core.join.self_join import SelfJoinEntry
+from siddhi._core.query.entry import QueryEntry, StageCopier, StageProcessor
+from siddhi._core.query.output import OutputStage
+from siddhi._core.query.projection import Projection
+from siddhi._core.record.event import Layout
+from siddhi._core.rollup.aggregation import AggregationJoin, AggregationSearch
+from siddhi._core.runtime.lookup import NothingHeld, Searchable
+from siddhi._core.runtime.operator import Processor, Receiver
+from siddhi._core.stream.junction import StreamJunction
+from siddhi._core.window.base import Window
+from siddhi._core.window.batch import BatchWindow
+from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, RangeProbe, WindowScan
+from siddhi.planner.plan.expressions import (
     OUTPUT_SLOT,
     And,
     Attr,
@@ -38,8 +34,7 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
-from siddhi.planner.join_access import EqualityLookup, plan_lookup, triggers
-from siddhi.planner.nodes import (
+from siddhi.planner.plan.nodes import (
     FilterPlan,
     HandlerPlan,
     JoinPlan,
@@ -49,14 +44,15 @@ from siddhi.planner.nodes import (
     SingleInputPlan,
     SourceKind,
 )
-from siddhi.planner.walk import calls_python, has_aggregate, walk
+from siddhi.planner.plan.walk import calls_python, has_aggregate, walk
+from siddhi.planner.rules.choose_join_access import EqualityLookup, plan_lookup, triggers
 from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.query import BuiltQuery, Site
-from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.record_layout import Stage
 from siddhi.runtime.assembly.selector import (
     build_projection,
     build_selector,
@@ -64,8 +60,8 @@ from siddhi.runtime.assembly.selector import (
     is_projection,
     selection_expressions,
 )
-from siddhi.runtime.assembly.stage import Stage
-from siddhi.runtime.assembly.tables import Tables
+from siddhi.runtime.assembly.tables.tables import Tables
+from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 _CANNOT_FAIL = (Attr, Const, Widen, Comparison, And, Or, Not, IsNull, IsNullEvent)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from siddhi._core.aggregator import Aggregator
-from siddhi._core.aggregator_distinct import DistinctAggregator, UnionAggregator
-from siddhi._core.key_gate import KeyGate
-from siddhi._core.key_limit import KeyLimit
-from siddhi._core.selector import Selector
-from siddhi.planner.limits_plan import KeyLimitPlan, OnFull, RowLimitPlan
-from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
-from siddhi.runtime.limits import LimitReport
+from siddhi._core.aggregate.aggregator import Aggregator
+from siddhi._core.aggregate.distinct import DistinctAggregator, UnionAggregator
+from siddhi._core.query.key_gate import KeyGate
+from siddhi._core.query.selector import Selector
+from siddhi._core.runtime.key_limit import KeyLimit
+from siddhi.planner.plan.limits import KeyLimitPlan, OnFull, RowLimitPlan
+from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.runtime.metrics.limits import LimitReport
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site

@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
-from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool, Layout
-from siddhi._core.executor_logic import make_and
-from siddhi._core.junction import StreamJunction
-from siddhi._core.named_window import WindowPublisher
-from siddhi._core.processor import Processor
-from siddhi._core.query import QueryEntry, StageCopier
-from siddhi._core.searchable import Searchable
-from siddhi._core.searchable_index import EventIndex, HeldEvents, IndexProbe
-from siddhi._core.searchable_range import RangeProbe
-from siddhi._core.searchable_window import WindowScan
-from siddhi._core.window_batch import BatchWindow
-from siddhi.planner.expressions import TypedExpression
-from siddhi.planner.join_access import EqualityLookup, attribute_of, plan_lookup
-from siddhi.planner.nodes import NamedWindowPlan
-from siddhi.planner.walk import calls_python
+from siddhi._core.expression.logic import make_and
+from siddhi._core.query.entry import QueryEntry, StageCopier
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.lookup import Searchable
+from siddhi._core.runtime.operator import Processor
+from siddhi._core.stream.junction import StreamJunction
+from siddhi._core.window.batch import BatchWindow
+from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, RangeProbe, WindowScan
+from siddhi._core.window.named import WindowPublisher
+from siddhi.planner.plan.expressions import TypedExpression
+from siddhi.planner.plan.nodes import NamedWindowPlan
+from siddhi.planner.plan.walk import calls_python
+from siddhi.planner.rules.choose_join_access import EqualityLookup, attribute_of, plan_lookup
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
-from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.types import layout_of
+from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 __all__ = ["BuiltNamedWindow"]

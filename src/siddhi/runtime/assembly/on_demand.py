@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from siddhi._core.event import EventPool, Layout
-from siddhi._core.output import OutputStage
-from siddhi._core.processor import Processor
-from siddhi._core.searchable import Searchable
-from siddhi._core.selector import Selector
-from siddhi._core.store import CachedAnswer, StoreAnswer
-from siddhi._core.table_query import CollectStage, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
-from siddhi.planner.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
-from siddhi.planner.nodes import (
+from siddhi._core.query.output import OutputStage
+from siddhi._core.query.selector import Selector
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.runtime.lookup import Searchable
+from siddhi._core.runtime.operator import Processor
+from siddhi._core.table.query import CollectStage, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
+from siddhi._core.table.store import CachedAnswer, StoreAnswer
+from siddhi.planner.bind.on_demand import OnDemandPlan
+from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
+from siddhi.planner.plan.nodes import (
     Action,
     OrderPlan,
     OutputColumn,
@@ -24,14 +25,13 @@ from siddhi.planner.nodes import (
     SingleInputPlan,
     SourceKind,
 )
-from siddhi.planner.on_demand import OnDemandPlan
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
-from siddhi.runtime.assembly.store_selection import build_store_answer
-from siddhi.runtime.assembly.table_output import build_table_output
+from siddhi.runtime.assembly.stores.selection import build_store_answer
+from siddhi.runtime.assembly.tables.output import build_table_output
 from siddhi.runtime.assembly.types import layout_of
 
 __all__ = ["build_on_demand"]

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from siddhi._core.event import TypeCode
-from siddhi._core.executor import Executor
-from siddhi._core.executor_convert import make_convert
-from siddhi._core.junction import StreamJunction
-from siddhi._core.key_limit import KeyLimit
-from siddhi._core.partition import (
+from siddhi._core.expression.cast import make_convert
+from siddhi._core.expression.executor import Executor
+from siddhi._core.query.partition import (
     BroadcastReceiver,
     PartitionKeys,
     PartitionReceiver,
@@ -18,7 +15,10 @@ from siddhi._core.partition import (
     RangePartitionReceiver,
     ValuePartitionReceiver,
 )
-from siddhi.planner.nodes import PartitionPlan, RangeKeyPlan, ValueKeyPlan
+from siddhi._core.record.event import TypeCode
+from siddhi._core.runtime.key_limit import KeyLimit
+from siddhi._core.stream.junction import StreamJunction
+from siddhi.planner.plan.nodes import PartitionPlan, RangeKeyPlan, ValueKeyPlan
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.limits import key_limit
 from siddhi.runtime.assembly.query import BuiltQuery, Site

@@ -6,30 +6,25 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from siddhi._core.event import EventPool
-from siddhi._core.executor import Executor
-from siddhi._core.junction import StreamJunction
-from siddhi._core.output import OutputStage
-from siddhi._core.pattern import Pattern
-from siddhi._core.pattern_entry import PatternEntry
-from siddhi._core.pattern_index import PatternIndex
-from siddhi._core.pattern_match import Matches
-from siddhi._core.pattern_state import Operand, State
-from siddhi._core.pattern_view import make_collected
-from siddhi._core.processor import Processor
-from siddhi._core.query import StageCopier
-from siddhi.planner.expressions import Attr, TypedExpression, Widen
-from siddhi.planner.nodes import QueryPlan, SelectorPlan
-from siddhi.planner.patterns_plan import OverflowPolicy, PatternPlan, SlotPlan, StateKind
-from siddhi.planner.walk import read_positions
+from siddhi._core.expression.executor import Executor
+from siddhi._core.pattern.automaton import Matches, Operand, Pattern, PatternEntry, PatternIndex, State, make_collected
+from siddhi._core.query.entry import StageCopier
+from siddhi._core.query.output import OutputStage
+from siddhi._core.record.event import EventPool
+from siddhi._core.runtime.operator import Processor
+from siddhi._core.stream.junction import StreamJunction
+from siddhi.planner.plan.expressions import Attr, TypedExpression, Widen
+from siddhi.planner.plan.nodes import QueryPlan, SelectorPlan
+from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan, SlotPlan, StateKind
+from siddhi.planner.plan.walk import read_positions
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.indexed_events import Picks
 from siddhi.runtime.assembly.limits import build_gate
-from siddhi.runtime.assembly.patterns_picks import Picks
 from siddhi.runtime.assembly.query import BuiltQuery, Site
-from siddhi.runtime.assembly.refusals import not_supported
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.types import layout_of
-from siddhi.runtime.limits import LimitReport, nearly
+from siddhi.runtime.assembly.unsupported import not_supported
+from siddhi.runtime.metrics.limits import LimitReport, nearly
 
 __all__ = ["build_pattern_query"]
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from siddhi._core.aggregator_states import AggregatorStates
-from siddhi._core.context import AppContext
-from siddhi._core.junction import StreamJunction
-from siddhi._core.key_gate import KeyGate
-from siddhi._core.output import OutputStage
-from siddhi._core.processor import Processor
-from siddhi._core.query import QueryEntry, StageCopier, StageProcessor
-from siddhi.planner.compaction import compaction
-from siddhi.planner.dispatch import asked_for
-from siddhi.planner.expressions import Attr
-from siddhi.planner.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi._core.aggregate.aggregator import AggregatorStates
+from siddhi._core.query.entry import QueryEntry, StageCopier, StageProcessor
+from siddhi._core.query.key_gate import KeyGate
+from siddhi._core.query.output import OutputStage
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.operator import Processor
+from siddhi._core.stream.junction import StreamJunction
+from siddhi.planner.plan.expressions import Attr
+from siddhi.planner.plan.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.rules.fuse_window_aggregate import compaction
+from siddhi.planner.rules.route_by_equality import asked_for
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import (
     Chain,
@@ -26,22 +26,22 @@ from siddhi.runtime.assembly.chain import (
     own_pool,
     reads_time,
 )
-from siddhi.runtime.assembly.compact import build_compact
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.fused import build_compact
 from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
+from siddhi.runtime.assembly.record_layout import Stage
 from siddhi.runtime.assembly.selector import (
     build_projection,
     build_selector,
     is_projection,
     selection_expressions,
 )
-from siddhi.runtime.assembly.stage import Stage
-from siddhi.runtime.assembly.tables import Tables
+from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
 if TYPE_CHECKING:
-    from siddhi.runtime.assembly.aggregation import BuiltAggregation
+    from siddhi.runtime.assembly.aggregation.aggregation import BuiltAggregation
 
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from siddhi._core.group import GroupBy
-from siddhi._core.join_selector import JoinSelector
-from siddhi._core.order import ChunkOrder
-from siddhi._core.output import OutputStage
-from siddhi._core.ratelimit import LimitedGroups, LimitedSelector, Limiter
-from siddhi._core.ratelimit_events import AllEveryEvents, FirstEveryEvents, LastEveryEvents
-from siddhi._core.ratelimit_join import LimitedJoinSelector
-from siddhi._core.ratelimit_snapshot import Picture, SnapshotLimiter
-from siddhi._core.ratelimit_time import AllEveryTime, FirstEveryTime, LastEveryTime
-from siddhi._core.selector import Selector
-from siddhi.planner.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
-from siddhi.planner.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
-from siddhi.planner.walk import has_aggregate, walk
+from siddhi._core.aggregate.group import GroupBy
+from siddhi._core.join.join import JoinSelector, LimitedJoinSelector
+from siddhi._core.query.order import ChunkOrder
+from siddhi._core.query.output import OutputStage
+from siddhi._core.query.ratelimit import (
+    AllEveryEvents,
+    AllEveryTime,
+    FirstEveryEvents,
+    FirstEveryTime,
+    LastEveryEvents,
+    LastEveryTime,
+    LimitedGroups,
+    LimitedSelector,
+    Limiter,
+)
+from siddhi._core.query.ratelimit_snapshot import Picture, SnapshotLimiter
+from siddhi._core.query.selector import Selector
+from siddhi.planner.plan.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
+from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.plan.walk import has_aggregate, walk
 from siddhi.query_api.selection import EventRate, OutputRate, RateKind, SnapshotRate, TimeRate
 
 if TYPE_CHECKING:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from siddhi._core.aggregator_sum import SumAggregator
-from siddhi._core.event import EventPool
-from siddhi._core.group import GroupBy
-from siddhi._core.join_selector import JoinSelector
-from siddhi._core.order import ChunkOrder
-from siddhi._core.output import OutputStage
-from siddhi._core.projection import Projection
-from siddhi._core.selector import Selector
-from siddhi.planner.expressions import OUTPUT_SLOT, Aggregate
-from siddhi.planner.liveness import selection_expressions
-from siddhi.planner.nodes import QueryPlan, SelectMode, SelectorPlan
-from siddhi.planner.walk import calls_python, has_aggregate, walk
+from siddhi._core.aggregate.group import GroupBy
+from siddhi._core.aggregate.sum import SumAggregator
+from siddhi._core.join.join import JoinSelector
+from siddhi._core.query.order import ChunkOrder
+from siddhi._core.query.output import OutputStage
+from siddhi._core.query.projection import Projection
+from siddhi._core.query.selector import Selector
+from siddhi._core.record.event import EventPool
+from siddhi.planner.plan.expressions import OUTPUT_SLOT, Aggregate
+from siddhi.planner.plan.nodes import QueryPlan, SelectMode, SelectorPlan
+from siddhi.planner.plan.walk import calls_python, has_aggregate, walk
+from siddhi.planner.rules.column_pruning import selection_expressions
 from siddhi.query_api.selection import Order, OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.ratelimit import build_limiter

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool, Layout
-from siddhi._core.executor import Executor
-from siddhi._core.processor import Processor
-from siddhi._core.processor_python import PythonStreamProcessor
-from siddhi._core.python_step import PythonStep
-from siddhi._core.stream_function import LogFunction, Pol2Cart, PythonStreamFunction
+from siddhi._core.expression.executor import Executor
+from siddhi._core.python.operators import PythonStep, PythonStreamProcessor
+from siddhi._core.python.stream_function import LogFunction, Pol2Cart, PythonStreamFunction
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.operator import Processor
 from siddhi.extension.metadata import StreamProcessorMetadata
-from siddhi.planner.nodes import StreamFunctionPlan
-from siddhi.planner.parameters import constants_of
+from siddhi.planner.bind.parameters import constants_of
+from siddhi.planner.plan.nodes import StreamFunctionPlan
 from siddhi.types import AttributeType
 
 __all__ = ["build_stream_function"]

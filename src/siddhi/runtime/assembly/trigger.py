@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from siddhi._core.context import AppContext
-from siddhi._core.junction import StreamJunction
-from siddhi._core.trigger import CronTrigger, PeriodicTrigger, StartTrigger, Trigger
-from siddhi.planner.cron import parse_cron
-from siddhi.planner.nodes import TriggerPlan
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.stream.junction import StreamJunction
+from siddhi._core.stream.trigger import CronTrigger, PeriodicTrigger, StartTrigger, Trigger
+from siddhi.planner.bind.cron import parse_cron
+from siddhi.planner.plan.nodes import TriggerPlan
 
 __all__ = ["build_trigger"]
 

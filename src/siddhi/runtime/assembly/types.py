@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from siddhi._core.event import Layout, TypeCode
+from siddhi._core.record.event import Layout, TypeCode
 from siddhi.query_api.definition import Attribute
 from siddhi.types import AttributeType
 

@@ -6,33 +6,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from siddhi._core.context import AppContext
-from siddhi._core.event import EventPool, Layout
-from siddhi._core.executor import Executor
-from siddhi._core.python_step import PythonStep
-from siddhi._core.window import Window
-from siddhi._core.window_batch import ChunkBatchWindow, LengthBatchWindow, TimeBatchWindow
-from siddhi._core.window_cron import CronWindow
-from siddhi._core.window_delay import DelayWindow
-from siddhi._core.window_expression import FIRST, LAST, ExpressionBatchWindow, ExpressionWindow, HeldCondition
-from siddhi._core.window_external_batch import ExternalTimeBatchWindow
-from siddhi._core.window_frequent import FrequentWindow, LossyFrequentWindow
-from siddhi._core.window_length import LengthWindow
-from siddhi._core.window_python import PythonWindow
-from siddhi._core.window_session import SessionWindow
-from siddhi._core.window_sort import SortWindow
-from siddhi._core.window_time import ExternalTimeWindow, TimeWindow
-from siddhi._core.window_time_length import TimeLengthWindow
+from siddhi._core.expression.executor import Executor
+from siddhi._core.python.operators import PythonStep
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.window.base import Window
+from siddhi._core.window.batch import ChunkBatchWindow, LengthBatchWindow, TimeBatchWindow
+from siddhi._core.window.cron import CronWindow
+from siddhi._core.window.expression import FIRST, LAST, ExpressionBatchWindow, ExpressionWindow, HeldCondition
+from siddhi._core.window.external_batch import ExternalTimeBatchWindow
+from siddhi._core.window.frequent import FrequentWindow, LossyFrequentWindow
+from siddhi._core.window.length import LengthWindow
+from siddhi._core.window.python import PythonWindow
+from siddhi._core.window.session import SessionWindow
+from siddhi._core.window.sort import SortWindow
+from siddhi._core.window.time import DelayWindow, ExternalTimeWindow, TimeLengthWindow, TimeWindow
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.extension.processors import RESET
-from siddhi.planner.cron import parse_cron
-from siddhi.planner.expressions import FIRST_SLOT, LAST_SLOT, Attr, Const, TypedExpression
-from siddhi.planner.nodes import WindowPlan
-from siddhi.planner.parameters import constants_of
+from siddhi.planner.bind.cron import parse_cron
+from siddhi.planner.bind.parameters import constants_of
+from siddhi.planner.plan.expressions import FIRST_SLOT, LAST_SLOT, Attr, Const, TypedExpression
+from siddhi.planner.plan.nodes import WindowPlan
 from siddhi.planner.problems import MOST_OF_A_KEY
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
-from siddhi.runtime.assembly.refusals import not_supported
+from siddhi.runtime.assembly.unsupported import not_supported
 
 __all__ = ["WindowSite", "build_window"]
 

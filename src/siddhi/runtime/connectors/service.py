@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from siddhi._core.snapshot import SnapshotReader, SnapshotWriter
+from siddhi._core.snapshot.format import SnapshotReader, SnapshotWriter
 from siddhi.io.connector import Connector
 from siddhi.runtime.connectors.pauses import SourcePauses
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from siddhi.planner.aggregations_plan import AggregationPlan
+from siddhi.planner.plan.aggregations import AggregationPlan
 from siddhi.query_api.annotation import Annotation, Element
 from siddhi.query_api.app import AnyDefinition
 from siddhi.query_api.definition import AggregationDefinition, Duration
 from siddhi.query_compiler import parse, to_siddhiql
 from siddhi.spark.catalyst.lowering import BatchLowering
-from siddhi.spark.layout.islands import Island, Layout
+from siddhi.spark.plan.fragments import Island, Layout
 from siddhi.spark.workers.program import IslandProgram, OutputShape, slots_of
 
 __all__ = ["asking", "island_of", "read_from_island"]

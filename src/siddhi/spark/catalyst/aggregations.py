@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from siddhi.planner.aggregations_plan import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
+from siddhi.planner.plan.aggregations import AggregationPlan, BaseKind, BaseValue, OutputKind, OutputValue
 from siddhi.query_api.definition import Duration
 from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering
 from siddhi.spark.catalyst.frames import TIME, Base, Branch, attribute_column, values_as_order
-from siddhi.spark.catalyst.native import filtered, lowering_over, total
+from siddhi.spark.catalyst.stages import filtered, lowering_over, total
 from siddhi.types import AttributeType
 
 __all__ = ["aggregated", "duration_of"]
@@ -40,7 +40,7 @@ def aggregated(aggregation: AggregationPlan, branches: Sequence[Branch], duratio
     """The rows that a reader of the aggregation sees, all of them.
 
     Args:
-        aggregation: one that :func:`siddhi.spark.layout.native_forms.native_aggregation` lets through.
+        aggregation: one that :func:`siddhi.spark.plan.catalyst_forms.native_aggregation` lets through.
         branches: the rows of its input.
         duration: of the buckets.
     """

@@ -10,12 +10,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from siddhi.errors import DefinitionNotExistError, did_you_mean
-from siddhi.planner import Plan
+from siddhi.planner.plan.nodes import Plan
 from siddhi.spark.catalyst.bindings import check_columns, check_kinds
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
 from siddhi.spark.catalyst.table_keys import key_of_several
 from siddhi.spark.failures import BadRowError
-from siddhi.spark.layout.naming import app_called
+from siddhi.spark.plan.naming import app_called
 
 __all__ = ["BoundTables"]
 

@@ -1,7 +1,7 @@
 """Typed expressions as Catalyst columns that give Siddhi's results, whether the session is in ANSI mode or not.
 
 Nothing relies on Spark's coercion or its overflow rules: operands are cast, wrapping is computed, division by zero is made
-null before it happens. :mod:`siddhi.spark.layout.nativeness` says which expressions can be lowered.
+null before it happens. :mod:`siddhi.spark.plan.catalyst_expressions` says which expressions can be lowered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from siddhi.planner.expressions import (
+from siddhi.planner.plan.expressions import (
     And,
     Arithmetic,
     Attr,
@@ -27,7 +27,7 @@ from siddhi.planner.expressions import (
     TypedExpression,
     Widen,
 )
-from siddhi.planner.walk import walk
+from siddhi.planner.plan.walk import walk
 from siddhi.query_api.expression import CompareOperator, MathOperator
 from siddhi.types import AttributeType
 
@@ -62,7 +62,7 @@ class Lowering:
         self._timestamp = timestamp
 
     def __call__(self, expression: TypedExpression) -> Column:
-        """The column of an expression that :func:`siddhi.spark.layout.nativeness.why_not_native` lets through."""
+        """The column of an expression that :func:`siddhi.spark.plan.catalyst_expressions.why_not_native` lets through."""
         return _RULES[type(expression)](self, expression)
 
     def call(self, node: Call) -> Column:

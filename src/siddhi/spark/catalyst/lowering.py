@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from siddhi.planner import Plan
-from siddhi.planner.nodes import QueryPlan
+from siddhi.planner.plan.nodes import Plan, QueryPlan
 from siddhi.spark.catalyst.bindings import Binding, bound
 from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.catalyst.fragment_rows import island_rows
 from siddhi.spark.catalyst.frames import SEQUENCE, SOURCE, TIME, Base, Branch, attribute_column
-from siddhi.spark.catalyst.island_rows import island_rows
-from siddhi.spark.catalyst.native import project, table_join, tumbling
+from siddhi.spark.catalyst.stages import project, table_join, tumbling
 from siddhi.spark.catalyst.table_keys import once_per_key
-from siddhi.spark.layout.islands import Island, Layout, NativeStep
-from siddhi.spark.layout.native_forms import Form
-from siddhi.spark.layout.refusals import refuse_stored_aggregations
+from siddhi.spark.plan.catalyst_forms import Form
+from siddhi.spark.plan.fragments import Island, Layout, NativeStep
+from siddhi.spark.plan.unsupported import refuse_stored_aggregations
 from siddhi.spark.workers.batch import CarriedOrder, EndOfInput, sorted_rows, unsorted_rows
 from siddhi.spark.workers.program import IslandProgram, TableFeed, write_program
 from siddhi.types import AttributeType

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from siddhi.planner.nodes import TablePlan
+from siddhi.planner.plan.nodes import TablePlan
 from siddhi.types import AttributeType
 
 __all__ = ["key_of_several", "once_per_key"]

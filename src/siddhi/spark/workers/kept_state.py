@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from siddhi.spark.workers.pack import packed, unpacked
+from siddhi.spark.workers.record_batch import packed, unpacked
 from siddhi.spark.workers.shard import Shard
 
 __all__ = ["KeptState", "base_entry", "pieces_of"]

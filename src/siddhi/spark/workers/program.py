@@ -10,21 +10,21 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from siddhi._version import __version__
-from siddhi.planner.elements import ElementKind
-from siddhi.planner.expressions import Call
-from siddhi.planner.flow import expressions_of, sources_of
-from siddhi.planner.fragments import fragment
-from siddhi.planner.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan, StreamPlan
-from siddhi.planner.patterns_plan import PatternPlan
-from siddhi.planner.processors import processors_of
-from siddhi.planner.walk import walk
+from siddhi.planner.distribution.fragments import fragment
+from siddhi.planner.plan.elements import ElementKind
+from siddhi.planner.plan.expressions import Call
+from siddhi.planner.plan.graph import expressions_of, sources_of
+from siddhi.planner.plan.nodes import OnErrorAction, PartitionPlan, Plan, QueryPlan, StreamPlan
+from siddhi.planner.plan.patterns import PatternPlan
+from siddhi.planner.plan.processors import processors_of
+from siddhi.planner.plan.walk import walk
 from siddhi.query_api.annotation import find_annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.selection import SnapshotRate, TimeRate
 from siddhi.query_compiler import parse, to_siddhiql
-from siddhi.spark.layout.islands import Island
-from siddhi.spark.layout.key_hash import shard_of_key
-from siddhi.spark.layout.naming import DOOR, MARKED, app_called
+from siddhi.spark.plan.fragments import Island
+from siddhi.spark.plan.key_hash import shard_of_key
+from siddhi.spark.plan.naming import DOOR, MARKED, app_called
 from siddhi.spark.workers.extension_modules import modules_of
 from siddhi.types import AttributeType
 

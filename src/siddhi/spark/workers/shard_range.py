@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from siddhi.spark.workers.doors import Door
+from siddhi.spark.workers.input_schema import Door
 from siddhi.spark.workers.program import IslandProgram
 
 __all__ = ["ShardRange"]

@@ -17,13 +17,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from siddhi._version import __version__
 from siddhi.errors import CannotRestoreStateError, SparkRunError
-from siddhi.spark.workers.doors import let_in
+from siddhi.spark.workers.input_schema import let_in
 from siddhi.spark.workers.kept_state import KeptState
-from siddhi.spark.workers.pack import packed, unpacked
 from siddhi.spark.workers.program import IslandProgram
+from siddhi.spark.workers.record_batch import packed, unpacked
 from siddhi.spark.workers.shard import Shard
 from siddhi.spark.workers.shard_range import ShardRange
-from siddhi.spark.workers.waiting_rows import WaitingRows, new_token
+from siddhi.spark.workers.watermark_buffer import WaitingRows, new_token
 from siddhi.spark.workers.worker import Kept, spare_modules
 
 if TYPE_CHECKING:

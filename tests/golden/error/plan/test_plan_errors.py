@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from siddhi.errors import SiddhiAppError, SiddhiParserError
-from siddhi.planner import plan, problems
+from siddhi.planner import problems
+from siddhi.planner.app import plan
 from siddhi.query_compiler import parse
 from tests.conftest import Golden
 

@@ -1,0 +1,1 @@
+"""Aggregators and the groups that own their state."""

@@ -1,0 +1,178 @@
+# Measures: the sums, averages and counts of an operator that keeps the arguments of events instead of the events.
+#
+# The states are the aggregators' own, by slot, so that the selection reads them as ever (FrameC.type TIMER: look only).
+# What differs is how values get there: an event's arguments are computed once, when it comes (take_arguments), kept in
+# eight bytes each, added, and taken away again when it leaves.
+
+from libc.stdint cimport int32_t, int64_t, int8_t, uint32_t, uint64_t, uint8_t
+
+from siddhi._core.aggregate.sum cimport DoubleSumC, LongSumC
+from siddhi._core.expression.executor cimport ExecC
+from siddhi._core.record.event cimport DOUBLE, FLOAT, INT, CellC, EventC
+from siddhi._core.record.frame cimport MAX_BLOCK, NULL_VALUE, VALUE, FrameC
+
+cdef extern from "siddhi/arithmetic.h" nogil:
+    int64_t siddhi_add_l(int64_t a, int64_t b)
+    int64_t siddhi_sub_l(int64_t a, int64_t b)
+
+cdef enum:
+    MAX_ARGUMENTS = 32             # null bits in half a word
+
+cdef enum MeasureKind:
+    COUNTS
+    WHOLE                          # LongSumC
+    REAL                           # DoubleSumC
+
+cdef struct ArgumentC:
+    const ExecC* x
+    bint variable                  # a cell of the event
+    uint8_t code                   # TypeCode of its value
+    bint real                      # kept as a double; else as an int64
+
+cdef struct MeasureC:
+    char** states                  # the aggregator's array, which may move
+    uint8_t kind                   # MeasureKind
+    bint mean                      # the value is total / count
+    int8_t argument                # position among the arguments; -1: none
+
+cdef class Measures:
+    cdef readonly tuple aggregators
+    cdef ArgumentC* arguments
+    cdef int n_arguments
+    cdef MeasureC* measures        # one per aggregator, in their order
+    cdef int n
+    cdef bint plain                # every argument is a cell: taking them cannot fail
+    cdef int adopt(self, int i, bint real) except -1
+
+    cdef uint64_t* values          # [n_arguments][MAX_BLOCK] of a block of events, where `plain`
+    cdef uint32_t* nulls           # [MAX_BLOCK] which of them are null
+    cdef int64_t* counts           # [n][MAX_BLOCK] values behind each result
+    cdef void take_block(self, EventC** events, Py_ssize_t n) noexcept
+    cdef void add_block(self, const uint32_t* slots, Py_ssize_t n) noexcept
+    cdef void finish_block(self, Py_ssize_t n, uint64_t** data, uint8_t** valid) noexcept
+
+cdef int take_computed(const ArgumentC* argument, EventC* event, FrameC* frame, uint64_t* out) except -1
+
+cdef inline void take_cell(const ArgumentC* argument, const EventC* event, uint64_t* out) noexcept:
+    cdef const CellC* cell = <const CellC*> &event.body[argument.x.cell]
+    cdef CellC value
+    if argument.code == DOUBLE:
+        value.d = cell.d
+    elif not argument.real:
+        value.l = cell.i if argument.code == INT else cell.l
+    elif argument.code == INT:
+        value.d = cell.i
+    elif argument.code == FLOAT:
+        value.d = cell.f
+    else:
+        value.d = <double> cell.l
+    out[0] = value.bits
+
+cdef inline int take_arguments(Measures self, EventC* event, FrameC* frame, uint64_t* out, uint32_t* nulls) except -1:
+    """The event's arguments; bits say which are null. Nothing has changed where this fails."""
+    cdef int k
+    cdef const ArgumentC* argument
+    nulls[0] = 0
+    for k in range(self.n_arguments):
+        argument = &self.arguments[k]
+        if not argument.variable:
+            if take_computed(argument, event, frame, &out[k]) == NULL_VALUE:
+                nulls[0] |= (<uint32_t> 1) << k
+        elif event.body[argument.x.word] & argument.x.bit:
+            nulls[0] |= (<uint32_t> 1) << k
+            out[k] = 0
+        else:
+            take_cell(argument, event, &out[k])
+    return 0
+
+cdef inline void add_arguments(const MeasureC* measure, int n, uint32_t slot, const uint64_t* values,
+                               uint32_t nulls) noexcept:
+    """Let every measure of a slot take an event's arguments in."""
+    cdef const MeasureC* end = measure + n
+    cdef LongSumC* whole
+    cdef DoubleSumC* real
+    while measure is not end:
+        if measure.kind == COUNTS:
+            (<int64_t*> measure.states[0])[slot] += 1
+        elif nulls and nulls >> measure.argument & 1:
+            pass
+        elif measure.kind == REAL:
+            real = <DoubleSumC*> measure.states[0] + slot
+            real.total += (<const CellC*> &values[measure.argument]).d
+            real.count += 1
+        else:
+            whole = <LongSumC*> measure.states[0] + slot
+            whole.total = siddhi_add_l(whole.total, (<const CellC*> &values[measure.argument]).l)
+            whole.count += 1
+        measure += 1
+
+cdef inline void remove_arguments(const MeasureC* measure, int n, uint32_t slot, const uint64_t* values,
+                                  uint32_t nulls) noexcept:
+    """Let every measure of a slot give an event's arguments up."""
+    cdef const MeasureC* end = measure + n
+    cdef LongSumC* whole
+    cdef DoubleSumC* real
+    while measure is not end:
+        if measure.kind == COUNTS:
+            (<int64_t*> measure.states[0])[slot] -= 1
+        elif nulls and nulls >> measure.argument & 1:
+            pass
+        elif measure.kind == REAL:
+            real = <DoubleSumC*> measure.states[0] + slot
+            real.total -= (<const CellC*> &values[measure.argument]).d
+            real.count -= 1
+        else:
+            whole = <LongSumC*> measure.states[0] + slot
+            whole.total = siddhi_sub_l(whole.total, (<const CellC*> &values[measure.argument]).l)
+            whole.count -= 1
+        measure += 1
+
+cdef inline void add_row(const MeasureC* measures, int n, uint32_t slot, const uint64_t* values, uint32_t nulls,
+                         Py_ssize_t j, uint64_t** data, int64_t* counts) noexcept:
+    """add_arguments for row j of a block whose arguments were taken; leaves totals and counts for finish_block."""
+    cdef const MeasureC* measure
+    cdef LongSumC* whole
+    cdef DoubleSumC* real
+    cdef int m
+    for m in range(n):
+        measure = &measures[m]
+        if measure.kind == REAL:
+            real = <DoubleSumC*> measure.states[0] + slot
+            if not nulls >> measure.argument & 1:
+                real.total += (<const CellC*> &values[measure.argument * MAX_BLOCK + j]).d
+                real.count += 1
+            (<double*> &data[m][j])[0] = real.total
+            counts[m * MAX_BLOCK + j] = real.count
+        elif measure.kind == WHOLE:
+            whole = <LongSumC*> measure.states[0] + slot
+            if not nulls >> measure.argument & 1:
+                whole.total = siddhi_add_l(whole.total, <int64_t> values[measure.argument * MAX_BLOCK + j])
+                whole.count += 1
+            data[m][j] = <uint64_t> whole.total
+            counts[m * MAX_BLOCK + j] = whole.count
+        else:
+            (<int64_t*> measure.states[0])[slot] += 1
+            data[m][j] = <uint64_t> (<int64_t*> measure.states[0])[slot]
+            counts[m * MAX_BLOCK + j] = 1
+
+cdef inline int measured(const MeasureC* measure, uint32_t slot, uint64_t* out) noexcept:
+    """What a measure says of a slot, eight bytes of a long or a double, zeros for null. VALUE or NULL_VALUE."""
+    cdef const DoubleSumC* real
+    cdef CellC value
+    if measure.kind == REAL:
+        real = <const DoubleSumC*> measure.states[0] + slot
+        if real.count == 0:
+            out[0] = 0
+            return NULL_VALUE
+        value.d = real.total / <double> real.count if measure.mean else real.total
+        out[0] = value.bits
+        return VALUE
+    if measure.kind == COUNTS:
+        value.l = (<const int64_t*> measure.states[0])[slot]
+    else:
+        value.l = (<const LongSumC*> measure.states[0])[slot].total
+        if (<const LongSumC*> measure.states[0])[slot].count == 0:
+            out[0] = 0
+            return NULL_VALUE
+    out[0] = value.bits
+    return VALUE

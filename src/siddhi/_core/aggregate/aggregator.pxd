@@ -1,0 +1,39 @@
+# Attribute aggregators: executors with one C state per slot (a slot is a group of a partition key; FrameC.group).
+#
+# Evaluating one updates the state with the event at hand (adds it when FrameC.type is CURRENT, takes it away when it is
+# EXPIRED) and yields the new value. The selector owns the slots: it calls create before a slot is first evaluated,
+# reset on RESET, destroy when it drops the group. States are plain structs in one array, found by index.
+
+from libc.stdint cimport uint32_t
+
+from siddhi._core.expression.executor cimport Executor, eval_fn
+from siddhi._core.record.event cimport EventC
+from siddhi._core.record.frame cimport FrameC
+from siddhi._core.runtime.key_limit cimport KeyLimit
+from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+cdef class Aggregator(Executor):
+    cdef char* states                # [capacity] structs of `stride` bytes; Executor.c.data points at this field
+    cdef Py_ssize_t stride
+    cdef Py_ssize_t capacity
+    cdef bint value_optional         # `out` may be NULL: the state moves, and no value is computed from it
+    cdef bint is_safe(self) noexcept         # what it takes are numbers, or texts as they are: it can't fail
+    cdef int setup(self, Py_ssize_t stride) except -1
+    cdef int create(self, uint32_t slot) except -1           # an empty state in a fresh or reused slot
+    cdef int reset(self, uint32_t slot) except -1            # forget everything (RESET)
+    cdef int destroy(self, uint32_t slot) except -1          # give up what the state owns
+    cdef bint is_empty(self, uint32_t slot) noexcept         # nothing held: the group may be dropped
+    # An event's values fit into the state of its group (FrameC.group, NO_SLOT: a new one) under a limit of values.
+    cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1
+    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1
+    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1     # into a created slot
+    cdef int check(self, uint32_t slot) except -1            # IndexError: no such slot
+
+cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1
+
+# --- States of aggregators that are not grouped: one per partition slot.
+cdef class AggregatorStates(Processor):
+    cdef readonly list aggregators
+    cdef set live                  # partition slots that have states
+    cdef int reset_partition(self, unsigned int partition) except -1

@@ -1,0 +1,211 @@
+"""Attribute aggregators: the common object with its array of states, and the choice of the family."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.string cimport memcpy, memset
+
+from siddhi._core.expression.executor cimport COMPUTED, VARIABLE, Executor
+from siddhi._core.record.event cimport OBJECT, CellC, EventPool, Layout, acquire, cell_from_python, release
+from siddhi._core.record.frame cimport box
+from siddhi._core.runtime.context cimport AppContext
+
+
+cdef class Aggregator(Executor):
+    """An executor with a state per slot. Subclasses give it functions, and replace the methods below as they need.
+
+    The bytes of a state that was never created, or was destroyed, are zeros. A plain struct needs no more than that:
+    its reset is zeros, and it is written as it is.
+    """
+
+    def __dealloc__(self):
+        PyMem_Free(self.states)
+
+    cdef bint is_safe(self) noexcept:
+        cdef Executor argument
+        for argument in self.children:
+            if argument.type == OBJECT or (argument.kind != VARIABLE and argument.c.map is NULL):
+                return False
+        return True
+
+    cdef int setup(self, Py_ssize_t stride) except -1:
+        self.stride = stride
+        self.c.data = &self.states
+        return 0
+
+    cdef int create(self, uint32_t slot) except -1:
+        cdef char* states
+        cdef Py_ssize_t capacity
+        if slot >= self.capacity:
+            capacity = max(<Py_ssize_t> slot + 1, 2 * self.capacity)
+            states = <char*> PyMem_Realloc(self.states, capacity * self.stride)
+            if states is NULL:
+                raise MemoryError
+            memset(states + self.capacity * self.stride, 0, (capacity - self.capacity) * self.stride)
+            self.states = states
+            self.capacity = capacity
+        return self.reset(slot)
+
+    cdef int reset(self, uint32_t slot) except -1:
+        memset(self.states + <Py_ssize_t> slot * self.stride, 0, self.stride)
+        return 0
+
+    cdef int destroy(self, uint32_t slot) except -1:
+        return self.reset(slot)
+
+    cdef bint is_empty(self, uint32_t slot) noexcept:
+        return False
+
+    cdef bint has_room(self, EventC* event, FrameC* frame, KeyLimit limit) except -1:
+        return True
+
+    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
+        return writer.put_bytes(self.states + <Py_ssize_t> slot * self.stride, self.stride)
+
+    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+        memcpy(self.states + <Py_ssize_t> slot * self.stride, reader.take(self.stride), self.stride)
+        return 0
+
+    # --- for tests and for debugging: what a selector does, one call at a time
+
+    def open(self, uint32_t slot):
+        """Make an empty state in a slot."""
+        self.create(slot)
+
+    def step(self, Layout layout not None, tuple row not None, int type, uint32_t slot=0):
+        """Evaluate on an event of a layout, ``type`` CURRENT or EXPIRED; the value."""
+        cdef EventPool pool = EventPool(layout)
+        cdef EventC* event
+        cdef FrameC frame
+        cdef CellC value
+        cdef int i, status
+        self.check(slot)
+        event = acquire(pool)
+        memset(&frame, 0, sizeof(FrameC))
+        memset(event.body, 0, 8 * layout.words)
+        frame.group = slot
+        frame.type = type
+        try:
+            for i in range(layout.width):
+                cell_from_python(event, layout, i, row[i])
+            status = self.c.fn(&self.c, event, &frame, &value)
+            return box(status, self.type, &value)
+        finally:
+            release(pool, event)
+
+    def clear(self, uint32_t slot=0):
+        """What a RESET does."""
+        self.check(slot)
+        self.reset(slot)
+
+    def close(self, uint32_t slot=0):
+        """Give up the state of a slot."""
+        self.check(slot)
+        self.destroy(slot)
+
+    def empty(self, uint32_t slot=0):
+        """Whether nothing is held."""
+        self.check(slot)
+        return self.is_empty(slot)
+
+    def save(self, uint32_t slot=0):
+        """The state of a slot as bytes."""
+        cdef SnapshotWriter writer = SnapshotWriter()
+        self.check(slot)
+        self.write(slot, writer)
+        return writer.getvalue()
+
+    def load(self, bytes data not None, uint32_t slot=0):
+        """A state :meth:`save` gave, into a slot that is open and empty."""
+        cdef SnapshotReader reader = SnapshotReader(data)
+        self.check(slot)
+        self.read(slot, reader)
+        if not reader.at_end():
+            raise ValueError("snapshot is damaged: more than the state of an aggregator")
+
+    cdef int check(self, uint32_t slot) except -1:
+        if slot >= self.capacity:
+            raise IndexError(f"slot {slot} has not been opened")
+        return 0
+
+
+cdef int found(Aggregator aggregator, eval_fn fn, int type, tuple arguments, str name, Py_ssize_t stride) except -1:
+    """Make a new aggregator complete: what it computes, its operands, the size of its states."""
+    cdef Executor argument
+    aggregator.c.fn = fn
+    aggregator.type = type
+    aggregator.kind = COMPUTED
+    aggregator.adopt(arguments)
+    if arguments:
+        argument = arguments[0]
+        aggregator.c.cell, aggregator.c.word, aggregator.c.bit = argument.c.cell, argument.c.word, argument.c.bit
+        aggregator.description = f"{name}({', '.join([each.description for each in arguments])})"
+    else:
+        aggregator.description = f"{name}()"
+    return aggregator.setup(stride)
+
+
+# --- States of aggregators that are not grouped: those of a selection without group by, and those in filters.
+
+cdef class AggregatorStates(Processor):
+    """Makes, drops, writes and reads one state per partition slot for each aggregator.
+
+    Args:
+        app: the app's context.
+        aggregators: in order of evaluation.
+    """
+
+    def __init__(self, AppContext app not None, list aggregators not None):
+        self.app = app
+        self.aggregators = aggregators
+        self.live = set()
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef Aggregator aggregator
+        if partition not in self.live:
+            for aggregator in self.aggregators:
+                aggregator.create(partition)
+            self.live.add(partition)
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        cdef Aggregator aggregator
+        if partition in self.live:
+            for aggregator in self.aggregators:
+                aggregator.destroy(partition)
+            self.live.discard(partition)
+        return 0
+
+    cdef int reset_partition(self, unsigned int partition) except -1:
+        cdef Aggregator aggregator
+        for aggregator in self.aggregators:
+            aggregator.reset(partition)
+        return 0
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef Aggregator aggregator
+        writer.put_u32(len(self.live))
+        for partition in sorted(self.live):
+            writer.put_u32(partition)
+            for aggregator in self.aggregators:
+                aggregator.write(partition, writer)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef Aggregator aggregator
+        cdef unsigned int n, partition
+        cdef set missing = set(self.live)
+        for partition in missing:
+            self.drop(partition)
+        try:
+            n = reader.get_u32()
+            for _ in range(n):  # no-cython-lint
+                partition = reader.get_u32()
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: aggregates of no partition key ({partition})")
+                missing.discard(partition)
+                self.ensure(partition)
+                for aggregator in self.aggregators:
+                    aggregator.read(partition, reader)
+        finally:
+            for partition in missing:
+                self.ensure(partition)
+        return 0

@@ -1,0 +1,10 @@
+from siddhi._core.aggregate.aggregator import Aggregator
+from siddhi._core.expression.executor import Executor
+
+class DistinctAggregator(Aggregator):
+    def most_held(self) -> int: ...
+
+class UnionAggregator(Aggregator):
+    def most_held(self) -> int: ...
+
+def make(native: str, arguments: tuple[Executor, ...]) -> Aggregator: ...

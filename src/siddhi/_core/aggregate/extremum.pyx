@@ -1,0 +1,350 @@
+"""The aggregators min, max, minForever and maxForever. A null argument is skipped.
+
+min and max over events that expire keep a queue of candidates: a value that comes drops the worse ones before it, a
+value that goes takes the first equal one out of the queue, if there is one. This is Siddhi's rule, and the recorded
+traces have it, also where it forgets a value that is still held: of 3, 1, 3 the first 3 is dropped by the 1, and when
+it goes it takes the second 3 along.
+Where nothing expires one value is enough. The *Forever* forms look at values that go as well, and lose none.
+
+NaN stands above every number, so one order holds for the queue whatever comes.
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.string cimport memcmp, memcpy
+
+from siddhi._core.aggregate.aggregator cimport Aggregator, found
+from siddhi._core.expression.executor cimport VARIABLE, ExecC, Executor, eval_fn
+from siddhi._core.record.event cimport CURRENT, DOUBLE, FLOAT, INT, LONG, CellC, EventC
+from siddhi._core.record.frame cimport NULL_VALUE, VALUE, FrameC
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+ctypedef fused num:                # type of the argument, and of the result
+    int32_t
+    int64_t
+    float
+    double
+
+cdef struct LeastC:
+    char unused
+
+cdef struct GreatestC:
+    char unused
+
+# Which value is better is known when the app is built: a tag, so that each order has functions of its own.
+ctypedef fused order_t:
+    LeastC
+    GreatestC
+
+cdef struct CandidatesC:                # candidates, best first, the older first among equals
+    void* items                    # [mask + 1] ring of the argument's type, owned; NULL until something is held
+    uint32_t mask
+    uint32_t head                  # place of the best one
+    uint32_t size
+
+cdef struct OneC:
+    CellC value
+    bint held
+
+cdef enum:
+    FIRST_CAPACITY = 8
+    FEW = 24
+    KEPT_CAPACITY = 1024           # a reset keeps rings up to this size: batches of small groups allocate nothing
+
+
+# --- order; whether the least or the greatest is wanted stands in ExecC.slot
+
+cdef inline bint better(num a, num b, bint least) noexcept:
+    if num is float or num is double:
+        if least:
+            return a < b or (b != b and a == a)
+        return a > b or (a != a and b == b)
+    else:
+        return a < b if least else a > b
+
+
+cdef inline bint identical(num a, num b) noexcept:
+    """Equal as Java's boxed numbers are: NaN is itself, 0.0 is not -0.0."""
+    if num is float or num is double:
+        return memcmp(&a, &b, sizeof(num)) == 0 or (a != a and b != b)
+    else:
+        return a == b
+
+
+# --- the queue
+
+cdef int enlarge(CandidatesC* queue, Py_ssize_t item_size) except -1:
+    cdef uint32_t capacity = queue.mask + 1 if queue.items is not NULL else 0
+    cdef uint32_t larger = max(<uint32_t> FIRST_CAPACITY, 2 * capacity), first
+    cdef char* items = <char*> PyMem_Malloc(larger * item_size) if larger > capacity else NULL
+    if items is NULL:
+        raise MemoryError
+    if queue.items is not NULL:
+        first = min(queue.size, capacity - queue.head)
+        memcpy(items, <char*> queue.items + queue.head * item_size, first * item_size)
+        memcpy(items + first * item_size, queue.items, (queue.size - first) * item_size)
+        PyMem_Free(queue.items)
+    queue.items = items
+    queue.mask = larger - 1
+    queue.head = 0
+    return 0
+
+
+cdef inline int push(CandidatesC* queue, num value, order_t* order) except -1:
+    cdef num* items = <num*> queue.items
+    while queue.size > 0 and better(value, items[(queue.head + queue.size - 1) & queue.mask], order_t is LeastC):
+        queue.size -= 1
+    if items is NULL or queue.size > queue.mask:
+        enlarge(queue, sizeof(num))
+        items = <num*> queue.items
+    items[(queue.head + queue.size) & queue.mask] = value
+    queue.size += 1
+    return 0
+
+
+cdef inline bint may_hold(CandidatesC* queue, num value) noexcept:
+    """False where the value certainly is not in the queue. Mostly it has left long ago, and few are held: looking at
+    all of them costs less than the wrong guesses of a search."""
+    cdef const num* items = <const num*> queue.items
+    cdef uint32_t i
+    cdef int seen = 0
+    if queue.size > FEW or value != value:
+        return True
+    for i in range(queue.size):
+        seen |= items[(queue.head + i) & queue.mask] == value
+    return seen != 0
+
+
+cdef inline void withdraw(CandidatesC* queue, num value, order_t* order) noexcept:
+    cdef num* items = <num*> queue.items
+    if queue.size == 0:
+        return
+    if identical(items[queue.head], value):
+        queue.head = (queue.head + 1) & queue.mask
+        queue.size -= 1
+    elif not better(value, items[queue.head], order_t is LeastC) and may_hold(queue, value):
+        withdraw_inside(queue, value, order)
+
+
+cdef void withdraw_inside(CandidatesC* queue, num value, order_t* order) noexcept:
+    """Take out the first equal value behind the head, if there is one. The queue is in order, so halving finds it."""
+    cdef num* items = <num*> queue.items
+    cdef uint32_t low = 0, high = queue.size, middle, at
+    while low < high:
+        middle = low + (high - low) // 2
+        if better(items[(queue.head + middle) & queue.mask], value, order_t is LeastC):
+            low = middle + 1
+        else:
+            high = middle
+    # The two zeros are equal in order and yet not the same value.
+    while low < queue.size and not identical(items[(queue.head + low) & queue.mask], value):
+        if better(value, items[(queue.head + low) & queue.mask], order_t is LeastC):
+            return
+        low += 1
+    if low == queue.size:
+        return
+    for at in range(low, queue.size - 1):
+        items[(queue.head + at) & queue.mask] = items[(queue.head + at + 1) & queue.mask]
+    queue.size -= 1
+
+
+cdef inline int step(const ExecC* x, FrameC* f, const num* value, num* out, order_t* order) except -1:
+    """Let a value (NULL: none) come or go; what is best then. Nobody asks for that where `out` is NULL."""
+    cdef CandidatesC* queue = (<CandidatesC**> x.data)[0] + f.group
+    if value is NULL:
+        pass
+    elif f.type == CURRENT:
+        push(queue, value[0], order)
+    else:
+        withdraw(queue, value[0], order)
+    if out is NULL or queue.size == 0:
+        return NULL_VALUE
+    out[0] = (<num*> queue.items)[queue.head]
+    return VALUE
+
+
+cdef int least_var(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, <LeastC*> NULL)
+
+
+cdef int greatest_var(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    return step(x, f, NULL if e.body[x.word] & x.bit else <const num*> &e.body[x.cell], out, <GreatestC*> NULL)
+
+
+cdef int least_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    cdef num value
+    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, <LeastC*> NULL)
+
+
+cdef int greatest_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    cdef num value
+    return step(x, f, &value if x.left.fn(x.left, e, f, &value) == VALUE else NULL, out, <GreatestC*> NULL)
+
+
+# --- one value
+
+cdef inline void update_one(const ExecC* x, FrameC* f, num value) noexcept:
+    """What comes is considered; what goes and is the value, clears it. (A RESET follows, or nothing ever goes.)"""
+    cdef OneC* one = (<OneC**> x.data)[0] + f.group
+    if f.type == CURRENT:
+        consider(one, value, x.slot)
+    elif one.held and identical((<num*> &one.value)[0], value):
+        one.held = False
+
+
+cdef inline void consider(OneC* one, num value, bint least) noexcept:
+    if not one.held or better(value, (<num*> &one.value)[0], least):
+        (<num*> &one.value)[0] = value
+        one.held = True
+
+
+cdef inline int held_one(const ExecC* x, FrameC* f, num* out) noexcept:
+    cdef OneC* one = (<OneC**> x.data)[0] + f.group
+    if not one.held:
+        return NULL_VALUE
+    out[0] = (<num*> &one.value)[0]
+    return VALUE
+
+
+cdef int one_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexcept:
+    if not e.body[x.word] & x.bit:
+        update_one(x, f, (<const num*> &e.body[x.cell])[0])
+    return held_one(x, f, out)
+
+
+cdef int one_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    cdef num value
+    if x.left.fn(x.left, e, f, &value) == VALUE:
+        update_one(x, f, value)
+    return held_one(x, f, out)
+
+
+cdef int forever_var(const ExecC* x, EventC* e, FrameC* f, num* out) noexcept:
+    if not e.body[x.word] & x.bit:
+        consider((<OneC**> x.data)[0] + f.group, (<const num*> &e.body[x.cell])[0], x.slot)
+    return held_one(x, f, out)
+
+
+cdef int forever_computed(const ExecC* x, EventC* e, FrameC* f, num* out) except -1:
+    cdef num value
+    if x.left.fn(x.left, e, f, &value) == VALUE:
+        consider((<OneC**> x.data)[0] + f.group, value, x.slot)
+    return held_one(x, f, out)
+
+
+# --- the objects
+
+cdef class QueueAggregator(Aggregator):
+    """min or max over events that expire."""
+
+    cdef Py_ssize_t item_size
+
+    def __dealloc__(self):
+        cdef Py_ssize_t slot
+        for slot in range(self.capacity):
+            PyMem_Free((<CandidatesC*> self.states)[slot].items)
+
+    cdef int reset(self, uint32_t slot) except -1:
+        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
+        if queue.mask >= KEPT_CAPACITY:
+            return self.destroy(slot)
+        queue.head = 0
+        queue.size = 0
+        return 0
+
+    cdef int destroy(self, uint32_t slot) except -1:
+        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
+        PyMem_Free(queue.items)
+        queue.items = NULL
+        queue.mask, queue.head, queue.size = 0, 0, 0
+        return 0
+
+    cdef bint is_empty(self, uint32_t slot) noexcept:
+        return (<CandidatesC*> self.states)[slot].size == 0
+
+    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
+        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
+        cdef uint32_t i
+        writer.put_u32(queue.size)
+        for i in range(queue.size):
+            writer.put_bytes(<char*> queue.items + ((queue.head + i) & queue.mask) * self.item_size, self.item_size)
+        return 0
+
+    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+        cdef CandidatesC* queue = <CandidatesC*> self.states + slot
+        cdef uint32_t size = reader.get_u32()
+        cdef const void* items = reader.take(size * self.item_size)
+        self.destroy(slot)
+        while size > 0 and (queue.items is NULL or queue.mask < size - 1):
+            enlarge(queue, self.item_size)
+        if size > 0:       # an empty queue may have no memory, and NULL is not for memcpy
+            memcpy(queue.items, items, size * self.item_size)
+        queue.size = size
+        return 0
+
+
+cdef class OneAggregator(Aggregator):
+    """min or max where nothing expires; minForever, maxForever."""
+
+    cdef bint is_empty(self, uint32_t slot) noexcept:
+        return not (<OneC*> self.states)[slot].held
+
+    cdef int write(self, uint32_t slot, SnapshotWriter writer) except -1:
+        cdef OneC* one = <OneC*> self.states + slot
+        writer.put_bool(one.held)
+        return writer.put_bytes(&one.value, 8) if one.held else 0
+
+    cdef int read(self, uint32_t slot, SnapshotReader reader) except -1:
+        cdef OneC* one = <OneC*> self.states + slot
+        one.held = reader.get_bool()
+        if one.held:
+            memcpy(&one.value, reader.take(8), 8)
+        return 0
+
+
+cdef enum ExtremumForm:
+    QUEUE
+    ONE
+    FOREVER
+
+
+cdef eval_fn function_of(num* unused, ExtremumForm form, bint variable, bint least) noexcept:
+    if form == QUEUE and least:
+        return <eval_fn> least_var[num] if variable else <eval_fn> least_computed[num]
+    if form == QUEUE:
+        return <eval_fn> greatest_var[num] if variable else <eval_fn> greatest_computed[num]
+    if form == ONE:
+        return <eval_fn> one_var[num] if variable else <eval_fn> one_computed[num]
+    return <eval_fn> forever_var[num] if variable else <eval_fn> forever_computed[num]
+
+
+cdef eval_fn choose(int type, ExtremumForm form, bint variable, bint least) noexcept:
+    if type == INT:
+        return function_of[int32_t](NULL, form, variable, least)
+    if type == LONG:
+        return function_of[int64_t](NULL, form, variable, least)
+    if type == FLOAT:
+        return function_of[float](NULL, form, variable, least)
+    return function_of[double](NULL, form, variable, least)
+
+
+def make(str native not None, tuple arguments not None, bint removes):
+    """``min(x)``, ``max(x)``, ``minForever(x)`` or ``maxForever(x)`` of a number."""
+    cdef Executor argument = arguments[0]
+    cdef bint variable = argument.kind == VARIABLE
+    cdef ExtremumForm form = FOREVER if native.endswith("Forever") else QUEUE if removes else ONE
+    cdef eval_fn fn = choose(argument.type, form, variable, native.startswith("min"))
+    cdef Aggregator aggregator
+    cdef QueueAggregator queue
+    if argument.type not in (INT, LONG, FLOAT, DOUBLE):
+        raise TypeError(f"{native} takes a number")
+    if form == QUEUE:
+        queue = QueueAggregator.__new__(QueueAggregator)
+        queue.item_size = 4 if argument.type in (INT, FLOAT) else 8
+        queue.value_optional = True
+        aggregator = queue
+    else:
+        aggregator = OneAggregator.__new__(OneAggregator)
+    found(aggregator, fn, argument.type, arguments, native, sizeof(CandidatesC) if form == QUEUE else sizeof(OneC))
+    aggregator.c.slot = native.startswith("min")
+    return aggregator

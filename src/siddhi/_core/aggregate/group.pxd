@@ -1,0 +1,126 @@
+# Group by: keys to slots, and the life of a group's aggregator states.
+#
+# A group lives while a window holds events of it. With a sliding window the slot found for an event is remembered in
+# the event (EventC.group = slot + 1), so that its expiry needs no second look-up. RESET empties the groups of a
+# partition at once; keys keep their slot until the chunk ends, because the last event per group may stand on either
+# side of the RESET. The groups of a partition form a list, so that what concerns one costs nothing for the others.
+
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
+
+from siddhi._core.index.hash_index cimport NO_SLOT, KeyMap
+from siddhi._core.record.event cimport CellC, EventC
+from siddhi._core.record.frame cimport FrameC
+from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+cdef struct KeyCellC:
+    int slot                       # event slot (joins, patterns), or -1: the event at hand
+    int cell
+    int word
+    uint64_t bit
+    uint8_t narrow                 # a 4-byte value: its other half means nothing
+
+cdef struct GroupLinksC:                # of a group in the list of its partition
+    uint32_t previous              # NO_SLOT: none
+    uint32_t next
+
+cdef enum:
+    NEARBY = 1024                  # places of a table of hints, see near()
+    NO_PARTITION = 0xfffffffe      # in place of a first group: there is no such partition key
+
+cdef class GroupWatcher(Processor):
+    # Is told when a group begins, when a window holds no row of it any more, and when it has ended.
+    cdef int begun(self, uint32_t slot) except -1
+    cdef int left(self, uint32_t slot) except -1
+    cdef int ended(self, uint32_t slot) except -1
+    cdef int cleared(self) except -1                           # all at once: a snapshot is to be read
+
+cdef class GroupBy:
+    cdef readonly KeyMap keys
+    cdef GroupWatcher watcher      # or None
+    cdef KeyCellC* cells
+    cdef int n_cells
+    cdef bint partitioned          # the partition slot is part of the key
+    cdef bint simple               # one 8-byte cell of the event at hand
+    cdef bint is_text              # simple, and a string
+    cdef uint32_t recent[NEARBY]   # slots by address of the text seen last, as a hint
+    cdef bint remembers            # slots are remembered in events
+    cdef list aggregators
+    cdef uint32_t* held            # [capacity] events of the group that have not expired
+    cdef Py_ssize_t capacity
+    cdef GroupLinksC* places            # [capacity]
+    cdef uint32_t* first           # [n_partitions] first group of each partition
+    cdef Py_ssize_t n_partitions
+    cdef uint32_t* dropping        # slots that lost their last event in this chunk
+    cdef Py_ssize_t n_dropping
+    cdef Py_ssize_t dropping_capacity
+    cdef uint32_t slot_of(self, EventC* event, FrameC* frame) except? 0xfffffffe
+    cdef uint32_t enter(self, EventC* event, FrameC* frame, const CellC* key, uint64_t nulls) except? 0xfffffffe
+    cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_SLOT: no such group
+    cdef object key_of(self, EventC* event, FrameC* frame)                         # a tuple
+    cdef int discard(self, uint32_t slot) except -1            # drop a group whatever it holds
+    cdef bint is_pinned(self, uint32_t slot) noexcept          # something of the chunk at hand names the slot
+    cdef int begin(self, uint32_t slot) except -1
+    cdef uint32_t partition_of(self, uint32_t slot) noexcept
+    cdef uint32_t first_of(self, uint32_t partition) noexcept
+    cdef int open_partition(self, uint32_t partition) except -1  # a key of it is there: snapshots may hold its groups
+    cdef int link(self, uint32_t slot) except -1
+    cdef void unlink(self, uint32_t slot) noexcept
+    cdef int last_left(self, uint32_t slot) except -1          # the last event of a group expired
+    cdef int reset(self, uint32_t partition) except -1
+    cdef int sweep(self) except -1
+    cdef int drop(self, uint32_t slot) except -1
+    cdef int write(self, SnapshotWriter writer) except -1
+    cdef int read(self, SnapshotReader reader) except -1
+
+cdef inline int leave_group(GroupBy groups, uint32_t slot) except -1:
+    """An event of the group expired."""
+    if groups.held[slot] > 1:
+        groups.held[slot] -= 1
+        return 0
+    return groups.last_left(slot)
+
+cdef inline uint32_t slot_in(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
+    """The slot of an event's group; see GroupBy.slot_of."""
+    if event.group != 0 and groups.remembers:
+        return event.group - 1
+    return groups.slot_of(event, frame)
+
+cdef inline uint64_t near(uint64_t address) noexcept:
+    """Where a text of this address is remembered: neighbours in memory are spread."""
+    return (address * <uint64_t> 0x9e3779b97f4a7c15) >> 54
+
+cdef inline void find_near(GroupBy groups, EventC** events, Py_ssize_t n, uint32_t* slots) noexcept:
+    """Slots of a block of events as far as they are known by the address of their text, NO_SLOT otherwise."""
+    cdef Py_ssize_t j
+    cdef uint64_t key
+    cdef uint32_t hint
+    cdef int cell = groups.cells.cell, word = groups.cells.word
+    cdef uint64_t bit = groups.cells.bit
+    cdef const CellC* keys = groups.keys.keys
+    cdef const uint8_t* live = groups.keys.live
+    cdef uint32_t used = groups.keys.used
+    cdef bint known
+    if not groups.is_text:
+        used = 0
+    for j in range(n):
+        key = events[j].body[cell]
+        hint = groups.recent[near(key)]
+        known = hint < used and keys[hint].bits == key and live[hint] and not events[j].body[word] & bit
+        slots[j] = hint if known else NO_SLOT
+
+cdef inline uint32_t slot_near(GroupBy groups, EventC* event, FrameC* frame) except? 0xfffffffe:
+    """The same for events that remember nothing: a text met lately is found here."""
+    cdef uint64_t key
+    cdef uint32_t hint
+    if groups.is_text and not event.body[groups.cells.word] & groups.cells.bit:
+        key = event.body[groups.cells.cell]
+        hint = groups.recent[near(key)]
+        if hint < groups.keys.used and groups.keys.keys[hint].bits == key and groups.keys.live[hint]:
+            groups.held[hint] += 1
+            return hint
+    return groups.slot_of(event, frame)
+
+cdef inline int end_chunk(GroupBy groups) except -1:
+    """Drop the groups that nothing holds any more."""
+    return groups.sweep() if groups.n_dropping else 0

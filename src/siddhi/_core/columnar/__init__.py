@@ -1,0 +1,1 @@
+"""Batches: columns of Arrow, numpy and pandas in and out of records."""

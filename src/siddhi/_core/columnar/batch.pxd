@@ -1,0 +1,62 @@
+# Columns out: builders that collect events column by column, and the EventBatch a batch callback is given.
+
+from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
+
+from siddhi._core.columnar.arrow_export cimport ExportC
+from siddhi._core.record.event cimport EventC, Layout
+
+cdef struct OutletC:                      # where one cell of a record goes
+    void* data
+    uint8_t* valid
+    int32_t cell                          # body index of the cell and of its null word
+    int32_t word
+    uint64_t bit
+
+cdef class BatchBuilder:
+    cdef readonly Layout layout
+    cdef readonly Py_ssize_t size
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t next_capacity         # what the first growth makes room for: the size of the last batch
+    cdef int64_t* timestamps              # [capacity] ms
+    cdef void** data                      # [width] int32 int64 float double arrays, uint8 for bool, PyObject* owned
+    cdef uint8_t** valid                  # [width] one byte per row: 1 value (so before it is written), 0 null
+    cdef OutletC* outlets                 # [width] cells of 8 bytes first, then objects, cells of 4 bytes, bools
+    cdef int words
+    cdef OutletC* ends[4]                 # where each of these four ends
+    cdef int* order                       # [width] which column an outlet belongs to
+    cdef int grow(self) except -1
+    cdef int make_columns(self) except -1
+    cdef int resize(self, Py_ssize_t capacity) except -1
+    cdef int shrink(self) except -1
+    cdef int append(self, const EventC* event) except -1
+    cdef int append_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef void append_nulls(self, const EventC* event, Py_ssize_t row) noexcept
+    cdef EventBatch take(self)            # everything collected; the builder is empty again
+
+cdef inline int reserve(BatchBuilder builder) except -1:
+    """Room for one more row, which the caller may write in place before counting it."""
+    if builder.size == builder.capacity:
+        builder.grow()
+    return 0
+
+cdef class EventBatch:
+    cdef readonly Layout layout
+    cdef Py_ssize_t size
+    cdef int64_t* ts                      # the builder's arrays, owned
+    cdef void** data
+    cdef uint8_t** valid
+    cdef int position_of(self, object name) except -1
+    cdef bint has_nulls(self, int position) noexcept
+    cdef object value(self, int position, Py_ssize_t row)
+    cdef int copy_objects(self, int position, object array) except -1
+    cdef int clear_nulls(self, int position) noexcept
+    cdef int describe(self, ExportC* out) except -1
+    cdef bytes bytes_of(self, const void* values, Py_ssize_t width)
+    cdef tuple packed(self, int position)
+
+cdef class BatchBuffer:
+    cdef EventBatch batch                 # kept alive: it owns the memory
+    cdef void* values
+    cdef int code
+    cdef Py_ssize_t shape
+    cdef Py_ssize_t stride

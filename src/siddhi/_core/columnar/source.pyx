@@ -1,0 +1,236 @@
+"""Tell apart what people have their columns in. Optional libraries are recognised, never imported."""
+
+cimport cython
+from libc.stdint cimport uint8_t
+
+import sys
+from collections.abc import Iterable, Mapping, Sized
+
+from siddhi._core.columnar.arrow_import cimport ArrowTable, import_arrow
+from siddhi._core.columnar.batch cimport EventBatch
+from siddhi._core.columnar.block cimport (
+    KIND_BYTES, KIND_F32, KIND_F64, KIND_I16, KIND_I32, KIND_I64, KIND_I8, KIND_OBJECTS, KIND_U16, KIND_U32, KIND_U64,
+    KIND_U8, MICROSECONDS, MILLISECONDS, NANOSECONDS, SECONDS, ColumnChunk, chunk_of_objects, new_chunk,
+)
+from siddhi._core.record.event cimport DOUBLE, FLOAT, Layout
+
+cdef dict NUMPY_KINDS = {
+    "b1": KIND_BYTES, "i1": KIND_I8, "i2": KIND_I16, "i4": KIND_I32, "i8": KIND_I64, "u1": KIND_U8, "u2": KIND_U16,
+    "u4": KIND_U32, "u8": KIND_U64, "f4": KIND_F32, "f8": KIND_F64,
+}
+cdef tuple NO_COLUMNS = (str, bytes, bytearray, Mapping)      # though they have a length and can be iterated
+cdef dict NUMPY_UNITS = {"s": SECONDS, "ms": MILLISECONDS, "us": MICROSECONDS, "ns": NANOSECONDS}
+
+
+cdef class ColumnSource:
+    """Columns by name."""
+
+    cdef list chunks(self, str name):
+        raise TypeError("a source of no kind")
+
+
+@cython.final
+cdef class ArrowSource(ColumnSource):
+    cdef ArrowTable table
+
+    cdef list chunks(self, str name):
+        if self.names.count(name) > 1:
+            raise ValueError(f"the data has {self.names.count(name)} columns named '{name}'")
+        return self.table.chunks(self.names.index(name), name)
+
+
+@cython.final
+cdef class KeyedSource(ColumnSource):
+    """Whatever gives a column for ``columns[name]``."""
+
+    cdef object columns
+
+    cdef list chunks(self, str name):
+        if self.names.count(name) > 1:
+            raise ValueError(f"the data has {self.names.count(name)} columns named '{name}'")
+        return chunks_of(self.columns[name], name)
+
+
+cdef ColumnSource open_source(object data):
+    """The columns of a table.
+
+    Raises:
+        TypeError: not a table of a known kind.
+        ValueError: an Arrow producer failed.
+    """
+    cdef ArrowSource arrow
+    cdef KeyedSource keyed = KeyedSource.__new__(KeyedSource)
+    numpy = sys.modules.get("numpy")
+    pandas = sys.modules.get("pandas")
+    keyed.columns = data
+    keyed.length = -1
+    if isinstance(data, EventBatch):
+        keyed.names = list((<EventBatch> data).names)
+        keyed.length = len(data)
+        return keyed
+    if is_a(data, pandas, "DataFrame"):
+        # Not through its Arrow export: that converts columns which nobody asked for, and needs another library.
+        keyed.names = list(data.columns)
+        keyed.length = len(data)
+        return keyed
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        arrow = ArrowSource.__new__(ArrowSource)
+        arrow.table = import_arrow(data)
+        if not arrow.table.is_struct:
+            raise TypeError(f"a table is needed, this {type(data).__name__} is one column without a name: give it as "
+                            "{name: column}")
+        arrow.names = arrow.table.names
+        arrow.length = arrow.table.length
+        return arrow
+    if isinstance(data, Mapping):
+        keyed.names = list(data)
+        return keyed
+    if is_a(data, numpy, "ndarray") and data.dtype.names is not None:
+        if data.ndim != 1:
+            raise ValueError(f"a structured array of one dimension is needed, not of {data.ndim}")
+        keyed.names = list(data.dtype.names)
+        keyed.length = len(data)
+        return keyed
+    if callable(getattr(data, "collect", None)):
+        raise TypeError(f"a table is needed, not {type(data).__name__}, which has not been computed: send its .collect()")
+    raise TypeError(f"a table is needed, not {type(data).__name__}: a data frame, anything that exports Arrow, a numpy "
+                    "structured array, or a mapping of names to arrays")
+
+
+cdef bint is_a(object value, object module, str name) except -1:
+    """Whether a value is of a class of an optional module. Who holds such a value has imported the module; another
+    thread may just be doing so, and the class not be there yet."""
+    return isinstance(value, getattr(module, name, ()))
+
+
+cdef list chunks_of(object values, str name):
+    """One column.
+
+    Raises:
+        TypeError: not a column.
+        ValueError: of a type that no attribute can take.
+    """
+    cdef ArrowTable table
+    numpy = sys.modules.get("numpy")
+    pandas = sys.modules.get("pandas")
+    if is_a(values, numpy, "ndarray"):
+        return [chunk_of_array(values, name)]
+    if is_a(values, pandas, "Series") or is_a(values, pandas, "Index"):
+        return chunks_of_series(values, name, numpy, pandas)
+    if hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+        table = import_arrow(values)
+        if table.is_struct:
+            raise ValueError(f"column '{name}' is a table or struct: take its fields out into columns")
+        return table.chunks(-1, name)
+    if isinstance(values, NO_COLUMNS) or not (isinstance(values, Iterable) and isinstance(values, Sized)):
+        raise TypeError(f"column '{name}' is a {type(values).__name__}, not an array or a list")
+    if isinstance(values, (list, tuple)):
+        return [chunk_of_objects(tuple(values), type(values).__name__)]
+    try:
+        view = memoryview(values)
+    except TypeError:
+        return [chunk_of_objects(tuple(values), type(values).__name__)]
+    import numpy
+    return [chunk_of_array(numpy.asarray(view), name)]
+
+
+cdef list chunks_of_series(object series, str name, object numpy, object pandas):
+    """A column of a data frame. NaN is a number, as everywhere; where no number is wanted, it means that one is missing."""
+    cdef object values
+    cdef ColumnChunk chunk
+    dtype = series.dtype
+    if not isinstance(dtype, numpy.dtype):
+        if getattr(dtype, "tz", None) is not None and not hasattr(dtype, "pyarrow_dtype"):
+            return [chunk_of_array(pandas.DatetimeIndex(series).tz_convert(None).to_numpy(), name)]
+        array = series.array
+        if hasattr(array, "__arrow_array__"):
+            try:
+                return chunks_of(array.__arrow_array__(), name)
+            except ImportError:
+                pass    # the array can be had in Arrow's form, but not on this machine
+        return [chunk_of_array(series.to_numpy(dtype=object, na_value=None), name)]
+    values = series.to_numpy()
+    if dtype.kind != "O":
+        return [chunk_of_array(values, name)]
+    missing = pandas.isna(values)
+    if missing.any():
+        values = values.copy()
+        values[missing & numpy.array([not isinstance(value, float) for value in values])] = None
+    chunk = chunk_of_array(values, name)
+    chunk.nan_is_null = True
+    return [chunk]
+
+
+cdef str column_with_nan(object data, Layout layout):
+    """The first column of pandas' floats that brings NaN to a float or double attribute; None: there is none."""
+    cdef int i
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not (is_a(data, pandas, "DataFrame") or isinstance(data, Mapping)):
+        return None
+    for i in range(layout.width):
+        if layout.codes[i] == FLOAT or layout.codes[i] == DOUBLE:
+            values = data[layout.names[i]]
+            if is_a(values, pandas, "Series") and getattr(values.dtype, "kind", "") == "f" and (
+                    type(values.dtype).__module__.startswith("numpy") and values.hasnans):
+                return layout.names[i]
+    return None
+
+
+cdef ColumnChunk chunk_of_array(object array, str name):
+    """A numpy array, as it lies where it can be."""
+    cdef ColumnChunk chunk
+    import numpy
+    if array.ndim != 1:
+        raise ValueError(f"column '{name}' has {array.ndim} dimensions, not one")
+    if isinstance(array, numpy.ma.MaskedArray):
+        chunk = chunk_of_array(array.data, name)
+        return with_mask(chunk, numpy.ma.getmaskarray(array), numpy) if array.mask is not numpy.ma.nomask else chunk
+    dtype = array.dtype
+    type_name = str(dtype)
+    if dtype.kind == "M":
+        return chunk_of_datetimes(array, name, numpy)
+    if dtype.kind in "OUST":
+        return chunk_of_objects(tuple(array.tolist()), type_name)
+    if dtype.str[1:] == "f2":
+        array = array.astype(numpy.float32)
+    kind = NUMPY_KINDS.get(array.dtype.str[1:])
+    if kind is None:
+        raise ValueError(f"column '{name}' is an array of {type_name}, which no attribute can take")
+    array = numpy.require(array, dtype=array.dtype.newbyteorder("="), requirements="CA")
+    return new_chunk(kind, type_name, array.shape[0], address(array), array)
+
+
+cdef const void* address(object array) except? NULL:
+    return <const void*> <size_t> array.__array_interface__["data"][0]
+
+
+cdef ColumnChunk chunk_of_datetimes(object array, str name, object numpy):
+    """Points in time; NaT is null."""
+    cdef ColumnChunk chunk
+    type_name = str(array.dtype)
+    unit, count = numpy.datetime_data(array.dtype)
+    if unit == "generic":
+        raise ValueError(f"column '{name}' is an array of datetime64 without a unit")
+    missing = numpy.isnat(array)
+    if count != 1 or unit not in NUMPY_UNITS:
+        finest = unit if unit in NUMPY_UNITS else "ns" if unit in ("ps", "fs", "as") else "s"
+        coarse, array = array, array.astype(f"datetime64[{finest}]")
+        unit = finest
+        if unit == "s" and not ((array.astype(coarse.dtype) == coarse) | missing).all():
+            raise ValueError(f"column '{name}' ({type_name}) holds dates out of the range of milliseconds")
+    array = numpy.ascontiguousarray(array.view(numpy.int64).astype(numpy.int64, copy=False))
+    chunk = new_chunk(KIND_I64, type_name, array.shape[0], address(array), array)
+    chunk.unit = NUMPY_UNITS[unit]
+    return with_mask(chunk, missing, numpy) if missing.any() else chunk
+
+
+cdef ColumnChunk with_mask(ColumnChunk chunk, object mask, object numpy):
+    """The same chunk; rows where the mask is true are null."""
+    bits = numpy.packbits(~mask, bitorder="little")
+    if chunk.kind == KIND_OBJECTS:
+        values = [None if null else value for null, value in zip(mask, chunk.owner[1])]
+        return chunk_of_objects(tuple(values), chunk.type_name)
+    chunk.valid = <const uint8_t*> address(bits)
+    chunk.valid_bit = 0
+    chunk.owner = (chunk.owner, bits)
+    return chunk

@@ -1,3 +1,0 @@
-from siddhi._core.executor import Executor
-
-def make_comparison(symbol: str, left: Executor, right: Executor) -> Executor: ...

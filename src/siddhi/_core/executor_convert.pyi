@@ -1,3 +1,0 @@
-from siddhi._core.executor import Executor
-
-def make_convert(operand: Executor, type: int) -> Executor: ...

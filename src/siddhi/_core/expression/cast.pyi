@@ -1,0 +1,3 @@
+from siddhi._core.expression.executor import Executor
+
+def make_convert(operand: Executor, type: int) -> Executor: ...

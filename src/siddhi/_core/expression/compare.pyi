@@ -1,0 +1,3 @@
+from siddhi._core.expression.executor import Executor
+
+def make_comparison(symbol: str, left: Executor, right: Executor) -> Executor: ...

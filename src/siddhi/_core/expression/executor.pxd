@@ -1,0 +1,74 @@
+# Expressions as typed closures. An ExecC is a function pointer with its operands; the planner's choice of operator,
+# operand types and operand kinds has become the choice of the function, so evaluating tests no types, boxes nothing and
+# calls no Python.
+#
+# A function writes its value through `out` (typed by the executor's type) and returns how it went:
+#   for every type but bool: VALUE or NULL_VALUE (out untouched)
+#   for bool: FALSE, TRUE or NULL_VALUE (out untouched)
+#   -1: a Python exception is set (Cython passes it on by itself)
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+
+from siddhi._core.record.event cimport CellC, EventC, Layout
+from siddhi._core.record.frame cimport FALSE, NULL_VALUE, FrameC
+
+cdef struct ExecC
+ctypedef int (*eval_fn)(const ExecC* x, EventC* e, FrameC* f, void* out) except -1
+
+# Conditions may have a form for blocks: passed[] gets the events of events[0:n] for which they hold, in order; returns
+# how many. `passed` may be `events`. Only conditions that cannot fail have one.
+ctypedef Py_ssize_t (*select_fn)(const ExecC* x, EventC** events, Py_ssize_t n, EventC** passed) noexcept
+
+# Numbers may have a form for blocks: out[] gets their values for events[0:n], n <= MAX_BLOCK; valid[] is 1 and becomes 0
+# where the value is null, and there out[] holds anything. Returns whether any is. Only what cannot fail has one.
+ctypedef bint (*map_fn)(const ExecC* x, EventC** events, Py_ssize_t n, void* out, uint8_t* valid) noexcept
+
+cdef struct ExecC:
+    eval_fn fn
+    select_fn select           # or NULL
+    map_fn map                 # or NULL
+    const ExecC* left
+    const ExecC* right
+    int32_t cell               # body index of a variable operand
+    int32_t word               # body index of its null word
+    uint64_t bit               # its null bit
+    int32_t cell2              # the same for a second variable operand
+    int32_t word2
+    uint64_t bit2
+    CellC value                # constant operand
+    const ExecC** args         # operands of functions
+    int32_t n_args
+    int32_t slot               # event slot of variables of joins and patterns
+    void* data                 # state of aggregators, objects of Python functions
+
+cdef enum ExecutorKind:
+    CONSTANT
+    VARIABLE                   # a cell of the event at hand
+    COMPUTED
+
+cdef class Executor:
+    cdef ExecC c
+    cdef readonly int type             # TypeCode of the value
+    cdef readonly int kind             # ExecutorKind
+    cdef readonly str description      # stable text: operator, type and operand kinds
+    cdef readonly tuple children       # keeps operands (and what `data` points to) alive
+    cdef const ExecC** arguments       # owned array behind c.args
+    cdef int map_depth                 # calls of c.map within one another
+    cdef int adopt(self, tuple children) except -1
+
+cdef Executor new_executor(eval_fn fn, int type, tuple children, str description)
+
+cdef inline int evaluate_condition(const ExecC* x, EventC* e, FrameC* f) except -1:
+    """TRUE, or FALSE (also for null)."""
+    cdef int answer = x.fn(x, e, f, NULL)
+    return answer if answer != NULL_VALUE else FALSE
+
+cdef object evaluate_to_python(Executor x, EventC* e, FrameC* f)
+
+# --- Arithmetic over blocks of events: the form for blocks of an operation whose operands have one. See map_fn.
+cdef enum:
+    MOST_MAP_DEPTH = 16        # each call within another has an array on the stack
+
+cdef map_fn choose_operand(int type, bint is_constant) noexcept      # a constant or a variable; NULL where it is no number
+cdef map_fn choose_arithmetic(int operator, int type) noexcept       # + - * / % by their number
+cdef map_fn choose_widened(int source, int target) noexcept          # a number in a wider type

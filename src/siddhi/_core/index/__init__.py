@@ -1,0 +1,1 @@
+"""Hash and sorted indexes over keys."""

@@ -1,0 +1,638 @@
+"""Typed keys to dense slots: an open-addressing table of slots, with the keys beside it."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport Py_EQ, PyObject, PyObject_RichCompareBool
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from siddhi._core.index.object_hash cimport object_hash
+from siddhi._core.record.arena cimport enlarge, give_slab, take_slab
+from siddhi._core.record.event cimport BOOL, DOUBLE, INT, LONG, OBJECT, STRING, CellC
+from siddhi._core.record.frame cimport TRUE, VALUE, box, unbox
+from siddhi._core.record.prefetch cimport fetch_line
+
+cdef extern from "siddhi/text.h":
+    bint siddhi_same_text(void* a, void* b)
+
+cdef extern from "Python.h":
+    PyObject* PyUnicode_FromObject(PyObject* text) except NULL      # a new reference to the same text as an exact str
+
+cdef enum Shape:
+    ONE_TEXT                # one string
+    ONE_NUMBER              # one int, long or bool
+    ANY                     # everything else
+
+cdef enum:
+    SMALL_TABLE = 1024      # clear keeps tables up to this size, and larger ones that were in use
+
+
+@cython.final
+cdef class KeyMap:
+    """Keys of fixed types, each with its slot.
+
+    Args:
+        types: :class:`TypeCode` of each cell of a key, 1 to 64 of them.
+    """
+
+    def __cinit__(self, types):
+        cdef int i
+        self.types = tuple(types)
+        self.width = len(self.types)
+        self.free_slot = NO_SLOT
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise ValueError(f"a key has 1 to {MAX_WIDTH} parts, not {self.width}")
+        self.codes = <uint8_t*> PyMem_Malloc(self.width)
+        if self.codes is NULL:
+            raise MemoryError
+        for i in range(self.width):
+            self.codes[i] = self.types[i]
+            self.has_text |= self.codes[i] == STRING or self.codes[i] == OBJECT
+            self.has_objects |= self.codes[i] == OBJECT
+        self.shape = ANY
+        if self.width == 1:
+            if self.codes[0] == STRING:
+                self.shape = ONE_TEXT
+            elif self.codes[0] in (INT, LONG, BOOL):
+                self.shape = ONE_NUMBER
+
+    def __dealloc__(self):
+        self.forget()
+        PyMem_Free(self.codes)
+
+    # --- looking up
+
+    cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe:
+        cdef uint64_t hash
+        return lookup(self, key, nulls, &hash)
+
+    cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe:
+        cdef uint64_t hash
+        cdef uint32_t slot = lookup(self, key, nulls, &hash)
+        is_new[0] = slot == NO_SLOT
+        return add(self, key, nulls, hash) if slot == NO_SLOT else slot
+
+    cdef bint is_simple(self) noexcept:
+        return self.shape != ANY
+
+    cdef uint64_t hash_of_one(self, const CellC* key) noexcept:
+        return mix(text_hash(key.o) if self.shape == ONE_TEXT else canonical(self.codes[0], key))
+
+    cdef uint32_t guess(self, uint64_t hash) noexcept:
+        cdef uint64_t at = hash & self.mask, entry
+        if self.size == 0:
+            return NO_SLOT
+        while True:
+            entry = self.table[at]
+            if entry == FREE:
+                return NO_SLOT
+            if (entry ^ hash) >> 32 == 0:
+                return <uint32_t> entry
+            at = (at + 1) & self.mask
+
+    cdef void fetch(self, const CellC* key, uint64_t nulls) noexcept:
+        if self.size == 0 or nulls:
+            return
+        if self.shape == ONE_TEXT:
+            fetch_line(&self.table[mix(text_hash(key.o)) & self.mask])
+        elif self.shape == ONE_NUMBER:
+            fetch_line(&self.table[mix(canonical(self.codes[0], key)) & self.mask])
+
+    cdef void fetch_slot(self, uint32_t slot) noexcept:
+        if slot < self.used:
+            fetch_line(&self.table[self.hashes[slot] & self.mask])
+
+    cdef bint is_live(self, uint32_t slot) noexcept:
+        return slot < self.used and self.live[slot]
+
+    cdef uint32_t slots(self) noexcept:
+        return self.used
+
+    cdef object key_to_python(self, uint32_t slot):
+        cdef int i
+        cdef CellC* key = &self.keys[<Py_ssize_t> slot * self.width]
+        cdef list values = []
+        for i in range(self.width):
+            if (self.nulls[slot] >> i) & 1:
+                values.append(None)
+            elif self.codes[i] == BOOL:
+                values.append(key[i].i == TRUE)
+            else:
+                values.append(box(VALUE, self.codes[i], &key[i]))
+        return tuple(values)
+
+    # --- changing
+
+    cdef int remove(self, uint32_t slot) except -1:
+        """Take a key out; KeyError where the slot has none."""
+        cdef uint64_t at, hole, home
+        cdef uint64_t* table = self.table
+        cdef uint64_t mask = self.mask
+        cdef int i
+        cdef CellC* key
+        cdef PyObject* value
+        if not self.is_live(slot):
+            raise KeyError(slot)
+        hole = self.hashes[slot] & mask
+        while <uint32_t> table[hole] != slot:
+            hole = (hole + 1) & mask
+        # Whoever stands behind the hole and would rather stand at it or before it moves up, so no tombstone is needed.
+        at = (hole + 1) & mask
+        while table[at] != FREE:
+            home = self.hashes[<uint32_t> table[at]] & mask
+            if ((at - home) & mask) >= ((at - hole) & mask):
+                table[hole] = table[at]
+                hole = at
+            at = (at + 1) & mask
+        table[hole] = FREE
+        self.live[slot] = False
+        self.hashes[slot] = self.free_slot
+        self.free_slot = slot
+        self.size -= 1
+        if self.has_text:
+            for i in range(self.width):
+                if self.codes[i] == STRING or self.codes[i] == OBJECT:
+                    # Found anew each time: the last breath of an object may run code that changes this map.
+                    key = &self.keys[<Py_ssize_t> slot * self.width + i]
+                    value = <PyObject*> key.o
+                    key.o = NULL
+                    if value is not NULL:
+                        Py_DECREF(<object> value)
+                    if self.has_objects and (slot >= self.used or self.live[slot]):
+                        break
+        if self.size == 0:
+            # Nobody holds a slot: they are given out from the first one on, and a snapshot need not list them as free.
+            self.used = 0
+            self.free_slot = NO_SLOT
+        return 0
+
+    cdef int clear(self) except -1:
+        """Forget all keys; slots begin at 0 again."""
+        cdef uint32_t slot, used = self.used
+        cdef int i
+        cdef CellC* key
+        if used == 0:
+            return 0
+        if self.has_objects or (self.mask >= SMALL_TABLE and 8 * <uint64_t> used < self.mask):
+            self.forget()
+            return 0
+        memset(self.table, 0xff, (self.mask + 1) * sizeof(uint64_t))
+        self.size = 0
+        self.used = 0
+        self.free_slot = NO_SLOT
+        if self.has_text:
+            # Exact strings: giving them up runs nobody's code.
+            for slot in range(used):
+                if self.live[slot]:
+                    for i in range(self.width):
+                        key = &self.keys[<Py_ssize_t> slot * self.width + i]
+                        if self.codes[i] == STRING and key.o is not NULL:
+                            Py_DECREF(<object> <PyObject*> key.o)
+        return 0
+
+    cdef void forget(self) noexcept:
+        """Give up everything held, memory included."""
+        cdef CellC* keys = self.keys
+        cdef uint64_t* nulls = self.nulls
+        cdef uint64_t* hashes = self.hashes
+        cdef uint8_t* live = self.live
+        cdef uint64_t* table = self.table
+        cdef uint32_t slot, used = self.used
+        cdef int i
+        self.keys, self.nulls, self.hashes, self.live, self.table = NULL, NULL, NULL, NULL, NULL
+        self.mask, self.size, self.capacity, self.used, self.free_slot = 0, 0, 0, 0, NO_SLOT
+        if self.has_text:
+            for slot in range(used):
+                if live[slot]:
+                    for i in range(self.width):
+                        if self.codes[i] == STRING or self.codes[i] == OBJECT:
+                            if keys[<Py_ssize_t> slot * self.width + i].o is not NULL:
+                                Py_DECREF(<object> <PyObject*> keys[<Py_ssize_t> slot * self.width + i].o)
+        PyMem_Free(keys)
+        PyMem_Free(nulls)
+        PyMem_Free(hashes)
+        PyMem_Free(live)
+        give_slab(table)
+
+    cdef int allocate(self, Py_ssize_t capacity) except -1:
+        """Room for `capacity` slots. What was enlarged before a failure stays enlarged, which does no harm."""
+        cdef void* memory
+        memory = enlarge(self.keys, self.used * self.width * sizeof(CellC), capacity * self.width * sizeof(CellC))
+        if memory is NULL:
+            raise MemoryError
+        self.keys = <CellC*> memory
+        memory = enlarge(self.nulls, self.used * sizeof(uint64_t), capacity * sizeof(uint64_t))
+        if memory is NULL:
+            raise MemoryError
+        self.nulls = <uint64_t*> memory
+        memory = enlarge(self.hashes, self.used * sizeof(uint64_t), capacity * sizeof(uint64_t))
+        if memory is NULL:
+            raise MemoryError
+        self.hashes = <uint64_t*> memory
+        memory = enlarge(self.live, self.used, capacity)
+        if memory is NULL:
+            raise MemoryError
+        self.live = <uint8_t*> memory
+        self.capacity = capacity
+        return 0
+
+    cdef int rehash(self, uint64_t mask) except -1:
+        """A table of mask + 1 places."""
+        cdef uint32_t slot
+        cdef uint64_t* table = <uint64_t*> take_slab((mask + 1) * sizeof(uint64_t))
+        if table is NULL:
+            raise MemoryError
+        give_slab(self.table)
+        memset(table, 0xff, (mask + 1) * sizeof(uint64_t))
+        self.table = table
+        self.mask = mask
+        for slot in range(self.used):
+            if self.live[slot]:
+                enter(self, slot)
+        return 0
+
+    # --- snapshots
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        return write_keys(self, writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        """In place of what is held; empty on failure."""
+        self.clear()
+        try:
+            read_keys(self, reader)
+        except BaseException:
+            self.clear()
+            raise
+        return 0
+
+    cdef int place(self, uint32_t slot, const CellC* key, uint64_t nulls) except -1:
+        """Give a key a slot of one's choice, which is free. It comes behind those given out, and there is room."""
+        cdef uint64_t hash
+        if lookup(self, key, nulls, &hash) != NO_SLOT:
+            raise ValueError("snapshot is damaged: a key comes twice")
+        self.free_slot = slot
+        self.hashes[slot] = NO_SLOT
+        add(self, key, nulls, hash)
+        self.used = slot + 1
+        return 0
+
+    # --- for tests and for debugging
+
+    def __len__(self):
+        return self.size
+
+    def slot_of(self, tuple key not None):
+        """The slot of a key, or None."""
+        cdef CellC[MAX_WIDTH] cells
+        cdef uint32_t slot = self.find(cells, read_key(self, key, cells))
+        return None if slot == NO_SLOT else slot
+
+    def add(self, tuple key not None):
+        """``(slot, is_new)`` of a key, added where it was absent."""
+        cdef CellC[MAX_WIDTH] cells
+        cdef bint is_new = False
+        cdef uint32_t slot = self.insert(cells, read_key(self, key, cells), &is_new)
+        return slot, is_new
+
+    def discard(self, uint32_t slot):
+        """Take the key of a slot out."""
+        self.remove(slot)
+
+    def empty(self):
+        """Forget all keys."""
+        self.clear()
+
+    def items(self):
+        """``{slot: key}``."""
+        cdef uint32_t slot
+        return {slot: self.key_to_python(slot) for slot in range(self.used) if self.live[slot]}
+
+    def save(self):
+        """The keys and their slots as bytes."""
+        cdef SnapshotWriter writer = SnapshotWriter()
+        self.write(writer)
+        return writer.getvalue()
+
+    def load(self, bytes data not None):
+        """What :meth:`save` wrote, in place of what is held."""
+        cdef SnapshotReader reader = SnapshotReader(data)
+        self.read(reader)
+
+
+cdef uint64_t read_key(KeyMap self, tuple key, CellC* cells) except? 0:
+    """Cells of a Python key (its objects stay the key's); the null bits."""
+    cdef int i
+    cdef uint64_t nulls = 0
+    if len(key) != self.width:
+        raise ValueError(f"a key of {self.width} parts expected, not {key!r}")
+    for i in range(self.width):
+        if key[i] is None:
+            nulls |= (<uint64_t> 1) << i
+        else:
+            unbox(key[i], self.codes[i], &cells[i])
+    return nulls
+
+
+# --- hashing and comparing
+
+cdef int hash_of(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* out) except -1:
+    cdef int i
+    cdef uint64_t hash = 0, part
+    for i in range(self.width):
+        if (nulls >> i) & 1:
+            part = NULL_HASH
+        elif self.codes[i] == STRING:
+            part = text_hash(key[i].o)
+        elif self.codes[i] == OBJECT:
+            part = <uint64_t> object_hash(<object> <PyObject*> key[i].o)
+        else:
+            part = canonical(self.codes[i], &key[i])
+        hash = mix(hash * 31 + part)
+    out[0] = hash
+    return 0
+
+
+cdef bint same_object(KeyMap self, const CellC* a, PyObject* other) except -1:
+    """Python's ==. It may run anything, so it must not pull the key or the table away from under us."""
+    cdef uint64_t* table = self.table
+    cdef object mine = <object> <PyObject*> a.o
+    cdef bint answer = PyObject_RichCompareBool(<object> other, mine, Py_EQ)
+    if table is not self.table:
+        raise RuntimeError("the keys changed while they were compared")
+    return answer
+
+
+cdef bint same_key(KeyMap self, uint32_t slot, const CellC* key, uint64_t nulls) except -1:
+    cdef int i
+    cdef CellC* mine = &self.keys[<Py_ssize_t> slot * self.width]
+    if self.nulls[slot] != nulls:
+        return False
+    for i in range(self.width):
+        if (nulls >> i) & 1:
+            continue
+        if self.codes[i] == STRING:
+            if not siddhi_same_text(key[i].o, mine[i].o):
+                return False
+        elif self.codes[i] != OBJECT:
+            if canonical(self.codes[i], &key[i]) != mine[i].bits:
+                return False
+    if self.has_objects:
+        for i in range(self.width):
+            if not (nulls >> i) & 1 and self.codes[i] == OBJECT:
+                if not self.live[slot]:
+                    return False
+                if not same_object(self, &self.keys[<Py_ssize_t> slot * self.width + i], <PyObject*> key[i].o):
+                    return False
+    return True
+
+
+cdef uint32_t lookup(KeyMap self, const CellC* key, uint64_t nulls, uint64_t* out) except? 0xfffffffe:
+    cdef uint64_t hash, at, entry
+    cdef uint32_t slot
+    cdef void* text
+    if self.shape == ONE_TEXT and nulls == 0:
+        text = key.o
+        hash = mix(text_hash(text))
+        out[0] = hash
+        if self.size == 0:
+            return NO_SLOT
+        at = hash & self.mask
+        while True:
+            entry = self.table[at]
+            if entry == FREE:
+                return NO_SLOT
+            if (entry ^ hash) >> 32 == 0:
+                slot = <uint32_t> entry
+                # A null has no text; its hash is one of many, so it may come this way.
+                if self.keys[slot].o == text or (
+                        self.keys[slot].o is not NULL and siddhi_same_text(self.keys[slot].o, text)):
+                    return slot
+            at = (at + 1) & self.mask
+    if self.shape == ONE_NUMBER and nulls == 0:
+        hash = canonical(self.codes[0], key)
+        entry = hash
+        hash = mix(hash)
+        out[0] = hash
+        return lookup_number(self, entry, hash) if self.size else NO_SLOT
+    hash_of(self, key, nulls, &hash)
+    out[0] = hash
+    if self.size == 0:
+        return NO_SLOT
+    at = hash & self.mask
+    while True:
+        entry = self.table[at]
+        if entry == FREE:
+            return NO_SLOT
+        if (entry ^ hash) >> 32 == 0 and same_key(self, <uint32_t> entry, key, nulls):
+            return <uint32_t> entry
+        at = (at + 1) & self.mask
+
+
+cdef inline uint32_t lookup_number(KeyMap self, uint64_t bits, uint64_t hash) noexcept:
+    cdef uint64_t entry, at = hash & self.mask
+    cdef uint32_t slot
+    while True:
+        entry = self.table[at]
+        if entry == FREE:
+            return NO_SLOT
+        slot = <uint32_t> entry
+        if (entry ^ hash) >> 32 == 0 and self.keys[slot].bits == bits and (bits != 0 or self.nulls[slot] == 0):
+            return slot
+        at = (at + 1) & self.mask
+
+
+cdef inline void enter(KeyMap self, uint32_t slot) noexcept:
+    """Enter a slot whose key and hash are written; there is room."""
+    cdef uint64_t hash = self.hashes[slot]
+    cdef uint64_t at = hash & self.mask
+    while self.table[at] != FREE:
+        at = (at + 1) & self.mask
+    self.table[at] = (hash & HIGH_HALF) | slot
+
+
+cdef uint32_t add(KeyMap self, const CellC* key, uint64_t nulls, uint64_t hash) except? 0xfffffffe:
+    """A slot for a key that is not there. Everything that may fail comes first."""
+    cdef int i
+    cdef uint32_t slot
+    cdef CellC* mine
+    cdef PyObject* text
+    if self.free_slot == NO_SLOT and self.used == self.capacity:
+        if self.capacity >= <Py_ssize_t> 0x7fffffff:
+            raise MemoryError("too many keys")
+        self.allocate(max(8, 2 * self.capacity))
+    if self.table is NULL or 2 * <uint64_t> (self.size + 1) > self.mask + 1:
+        self.rehash(2 * self.mask + 1 if self.table is not NULL else 15)
+    slot = self.used if self.free_slot == NO_SLOT else self.free_slot
+    mine = &self.keys[<Py_ssize_t> slot * self.width]
+    memset(mine, 0, self.width * sizeof(CellC))
+    for i in range(self.width):
+        if (nulls >> i) & 1:
+            continue
+        if self.codes[i] == STRING:
+            if PyUnicode_CheckExact(<object> <PyObject*> key[i].o):
+                Py_INCREF(<object> <PyObject*> key[i].o)
+                mine[i].o = key[i].o
+            else:
+                text = PyUnicode_FromObject(<PyObject*> key[i].o)
+                mine[i].o = <void*> text
+        elif self.codes[i] == OBJECT:
+            Py_INCREF(<object> <PyObject*> key[i].o)
+            mine[i].o = key[i].o
+        else:
+            mine[i].bits = canonical(self.codes[i], &key[i])
+    if self.free_slot == NO_SLOT:
+        self.used += 1
+    else:
+        self.free_slot = <uint32_t> self.hashes[slot]
+    self.nulls[slot] = nulls
+    self.hashes[slot] = hash
+    self.live[slot] = True
+    self.size += 1
+    enter(self, slot)
+    return slot
+
+
+# --- Keys of a map and their slots in a snapshot.
+
+cdef int damaged(str why) except -1:
+    raise ValueError(f"snapshot is damaged: {why}")
+
+
+# --- writing
+
+cdef int write_keys(KeyMap keys, SnapshotWriter writer) except -1:
+    cdef uint32_t slot, n_free = keys.used - <uint32_t> keys.size
+    cdef bint any_null = False
+    cdef int i
+    writer.put_u32(keys.width)
+    writer.put_bytes(keys.codes, keys.width)
+    writer.put_u32(keys.used)
+    writer.put_u32(n_free)
+    slot = keys.free_slot
+    while slot != NO_SLOT:
+        writer.put_u32(slot)
+        slot = <uint32_t> keys.hashes[slot]
+    for slot in range(keys.used):
+        any_null |= keys.live[slot] and keys.nulls[slot] != 0
+    writer.put_bool(any_null)
+    if any_null:
+        for slot in range(keys.used):
+            if keys.live[slot]:
+                writer.put_bytes(&keys.nulls[slot], 8)
+    for i in range(keys.width):
+        for slot in range(keys.used):
+            if keys.live[slot]:
+                write_part(keys, slot, i, writer)
+    return 0
+
+
+cdef int write_part(KeyMap keys, uint32_t slot, int i, SnapshotWriter writer) except -1:
+    cdef CellC* cell = &keys.keys[<Py_ssize_t> slot * keys.width + i]
+    if keys.codes[i] == STRING or keys.codes[i] == OBJECT:
+        if not (keys.nulls[slot] >> i) & 1:
+            writer.put_object(<object> cell.o)
+    elif keys.codes[i] == LONG or keys.codes[i] == DOUBLE:
+        writer.put_bytes(cell, 8)
+    else:
+        writer.put_bytes(cell, 4)
+    return 0
+
+
+# --- reading
+
+cdef int read_keys(KeyMap keys, SnapshotReader reader) except -1:
+    cdef uint32_t used, n_free, n_live
+    cdef Py_ssize_t left
+    cdef int i
+    cdef const uint8_t* null_words = NULL
+    cdef list free_slots, columns
+    cdef set is_free
+    if <int> reader.get_u32() != keys.width or reader.take(keys.width)[:keys.width] != keys.codes[:keys.width]:
+        damaged("its keys have other types")
+    used = reader.get_u32()
+    n_free = reader.get_u32()
+    left = reader.size - reader.position
+    if n_free > used or n_free > left // 4 or <Py_ssize_t> used - n_free > left:
+        damaged(f"{used} keys announced, {left} bytes left")
+    free_slots = [reader.get_u32() for _ in range(n_free)]
+    is_free = set(free_slots)
+    if <uint32_t> len(is_free) != n_free or (free_slots and max(free_slots) >= used):
+        damaged("its free slots are not among its slots")
+    n_live = used - n_free
+    if reader.get_bool():
+        null_words = reader.take(8 * <Py_ssize_t> n_live)
+    columns = [read_column(reader, keys.codes[i], n_live, null_words, i) for i in range(keys.width)]
+    if used:
+        place_keys(keys, columns, used, free_slots, is_free, null_words)
+    return 0
+
+
+cdef inline uint64_t null_word(const uint8_t* null_words, Py_ssize_t i) noexcept:
+    cdef uint64_t nulls = 0
+    if null_words is not NULL:
+        memcpy(&nulls, null_words + 8 * i, 8)
+    return nulls
+
+
+cdef list read_column(SnapshotReader reader, int code, uint32_t n, const uint8_t* null_words, int part):
+    """One part of every key: objects (None for null), or the bits of numbers."""
+    cdef Py_ssize_t i
+    cdef CellC cell
+    cdef list column = []
+    cdef object value
+    for i in range(n):
+        cell.bits = 0
+        if code == STRING or code == OBJECT:
+            value = None
+            if not (null_word(null_words, i) >> part) & 1:
+                value = reader.get_object()
+                if code == STRING and type(value) is not str:
+                    damaged("a string expected")
+            column.append(value)
+        else:
+            if code == LONG or code == DOUBLE:
+                memcpy(&cell, reader.take(8), 8)
+            else:
+                memcpy(&cell, reader.take(4), 4)
+            column.append(cell.bits)
+    return column
+
+
+cdef int place_keys(KeyMap keys, list columns, uint32_t used, list free_slots, set is_free,
+                    const uint8_t* null_words) except -1:
+    """Give every key its old slot, and chain the free ones in their old order."""
+    cdef uint32_t slot
+    cdef uint64_t nulls, mask = 15, beyond = ~(((<uint64_t> 2) << (keys.width - 1)) - 1)
+    cdef Py_ssize_t n = 0
+    cdef int i
+    cdef CellC[MAX_WIDTH] key
+    while 2 * <uint64_t> used > mask + 1:
+        mask = 2 * mask + 1
+    keys.allocate(used)
+    memset(keys.live, 0, used)
+    keys.rehash(mask)
+    for slot in range(used):
+        if slot in is_free:
+            continue
+        nulls = null_word(null_words, n)
+        if nulls & beyond:
+            damaged("a null where a key has no part")
+        for i in range(keys.width):
+            if keys.codes[i] == STRING or keys.codes[i] == OBJECT:
+                key[i].o = <void*> (<list> columns[i])[n]
+            else:
+                key[i].bits = (<list> columns[i])[n]
+        n += 1
+        try:
+            keys.place(slot, key, nulls)
+        except TypeError as error:
+            raise ValueError(f"snapshot is damaged: {error}") from error
+    keys.used = used
+    keys.free_slot = NO_SLOT
+    for slot in reversed(free_slots):
+        keys.hashes[slot] = keys.free_slot
+        keys.free_slot = slot
+    return 0

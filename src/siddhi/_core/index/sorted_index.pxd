@@ -1,0 +1,38 @@
+# Distinct numbers in ascending order, each with the slot of its rows: what range conditions over a table walk.
+#
+# Two levels: a directory of blocks of up to BLOCK entries. A look-up is two binary searches; adding or removing moves
+# the entries of one block at most, and the directory only when a block is split or emptied.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from siddhi._core.record.event cimport CellC
+
+cdef enum:
+    BLOCK = 256
+
+cdef struct SortedEntryC:
+    uint64_t key
+    uint32_t slot
+
+cdef struct BlockC:
+    Py_ssize_t n
+    SortedEntryC entries[256]
+
+cdef struct PositionC:                    # between two entries
+    Py_ssize_t block
+    Py_ssize_t entry
+
+cdef class SortedSlots:
+    cdef BlockC** blocks
+    cdef Py_ssize_t n_blocks
+    cdef Py_ssize_t capacity
+    cdef readonly Py_ssize_t size
+    cdef PositionC place(self, uint64_t key, bint behind) noexcept    # before the first entry >= key (behind: > key)
+    cdef SortedEntryC* take(self, PositionC* place) noexcept         # the entry there, moving past it; NULL at the end
+    cdef int add(self, uint64_t key, uint32_t slot) except -1      # a key that is absent
+    cdef int remove(self, uint64_t key) except -1                  # a key that is present
+    cdef void clear(self) noexcept
+    cdef int insert_block(self, Py_ssize_t at) except -1
+
+cdef uint64_t sort_key(int code, const CellC* value) noexcept      # orders as the numbers do; not for NaN
+cdef uint64_t sort_key_of_integer(int64_t value) noexcept

@@ -1,0 +1,290 @@
+"""The selection of a join."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from siddhi._core.aggregate.group cimport end_chunk
+from siddhi._core.query.order cimport ChunkOrder
+from siddhi._core.query.ratelimit cimport Limiter
+from siddhi._core.query.selector cimport EACH, LAST, LAST_PER_GROUP
+from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.record.event cimport EXPIRED, EventC, release
+from siddhi._core.record.frame cimport FrameC, now_ms
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport found_free, found_release, look_up
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+
+@cython.no_gc_clear
+cdef class JoinSelector(Selector):
+    """A selector that is told where the matches of one event end."""
+
+    def __dealloc__(self):
+        if self.pool is not None:
+            chunk_release(&self.done, self.pool)
+
+    cdef void forget_keys(self) noexcept:
+        if self.ordering is not None and (<ChunkOrder> self.ordering).noted is not None:
+            (<ChunkOrder> self.ordering).noted.clear()
+
+    cdef void abort(self) noexcept:
+        Selector.abort(self)
+        self.forget_keys()
+        chunk_release(&self.done, self.pool)
+
+    cdef EventC* select(self, EventC* event) except? NULL:
+        cdef EventC* out = Selector.select(self, event)
+        cdef ChunkOrder ordering = self.ordering
+        cdef bint done = False
+        if out is not NULL and ordering is not None and ordering.noted is not None:
+            try:
+                ordering.note(event, out)
+                done = True
+            finally:
+                if not done:
+                    release(self.pool, out)
+        return out
+
+    cdef int end_part(self) except -1:
+        """Reduce what came since the last part to what the query puts out of it."""
+        cdef EventChunk part
+        cdef Py_ssize_t i
+        if self.mode == LAST:
+            if self.last is not NULL:
+                chunk_append(&self.out, self.last)
+                self.last = NULL
+        elif self.mode == LAST_PER_GROUP:
+            for i in range(self.n_order):
+                chunk_append(&self.out, self.last_of_group[self.order[i]])
+                self.last_of_group[self.order[i]] = NULL
+            self.n_order = 0
+        if self.out.head is NULL:
+            self.forget_keys()
+            return 0
+        part = self.out
+        chunk_clear(&self.out)
+        if self.ordering is not None or self.limit >= 0 or self.offset > 0:
+            self.arrange(&part)
+            self.forget_keys()
+            if part.head is NULL:
+                return 0
+        if self.done.tail is NULL:
+            self.done = part
+        else:
+            self.done.tail.next = part.head
+            self.done.tail = part.tail
+        return 0
+
+    cdef int finish(self) except -1:
+        cdef EventChunk chunk
+        self.end_part()
+        # Groups live on until here: one that loses its last match may get others from the next event of the chunk.
+        if self.groups is not None:
+            end_chunk(self.groups)
+        if self.done.head is NULL:
+            return 0
+        # Detached first: what follows may send into this query again.
+        chunk = self.done
+        chunk_clear(&self.done)
+        if self.mode == EACH and self.ordering is None and self.limit < 0 and self.offset == 0:
+            return self.output.emit(&chunk, self.last_timestamp)
+        return self.output.emit(&chunk, chunk.tail.timestamp)
+
+
+# --- The steps of a join.
+
+@cython.final
+@cython.no_gc_clear
+cdef class JoinStep(Processor):
+    """Joins what leaves one side's window with the content of the other side.
+
+    Args:
+        app: the app's context.
+        own: slot of this side's events, 0 (left) or 1 (right).
+        other: the other side's content with the join condition; None where this side does not trigger.
+        held: this side's events where the other side finds them through an index, else None.
+        outer: events without match are handed on with the other side null.
+        joins_expired: expired events look for matches, too.
+        parts: the selection where it aggregates, orders or limits: the matches of one event are a chunk for it.
+    """
+
+    def __init__(self, AppContext app not None, int own, Searchable other, HeldEvents held, bint outer,
+                 bint joins_expired, JoinSelector parts):
+        self.app = app
+        self.own = own
+        self.other = other
+        self.held = held
+        self.outer = outer
+        self.joins_expired = joins_expired
+        self.parts = parts
+
+    def __dealloc__(self):
+        found_free(&self.found)
+
+    cdef int process(self, EventC* event) except -1:
+        cdef EventC* slots[2]
+        cdef EventC** before
+        if self.held is not None:
+            before = self.app.frame.slots
+            self.app.frame.slots = slots
+            try:
+                self.held.follow(event, &self.app.frame)
+            finally:
+                self.app.frame.slots = before
+        if self.other is None or (event.type == EXPIRED and not self.joins_expired):
+            return 0
+        return self.join(event)
+
+    cdef int join(self, EventC* event) except -1:
+        cdef FrameC* frame = &self.app.frame
+        cdef EventC* slots[2]
+        cdef EventC** before = frame.slots
+        cdef Py_ssize_t i
+        cdef int opposite = 1 - self.own
+        # Taken out while it is in use: an expression may call Python, which may send into this join again.
+        cdef FoundC found = self.found
+        self.found = FoundC(NULL, 0, 0)
+        slots[self.own] = event
+        slots[opposite] = NULL
+        frame.slots = slots
+        frame.type = event.type
+        frame.group = frame.partition
+        try:
+            look_up(self.other, frame, &found)
+            if found.size == 0:
+                if self.outer:
+                    slots[opposite] = NULL
+                    self.next.process(event)
+            else:
+                for i in range(found.size):
+                    slots[opposite] = found.events[i]
+                    self.next.process(event)
+        finally:
+            frame.slots = before
+            found_release(&found, self.other.pool)
+            if self.found.events is NULL:
+                self.found = found
+            else:
+                found_free(&found)
+        if self.parts is not None:
+            return self.parts.end_part()
+        return 0
+
+    cdef int fetch(self, EventC** events, Py_ssize_t n) except -1:
+        cdef EventC* slots[2]
+        cdef FrameC* frame = &self.app.frame
+        cdef EventC** before = frame.slots
+        if self.other is None:
+            return 0
+        slots[1 - self.own] = NULL
+        frame.slots = slots
+        try:
+            self.other.fetch(frame, events, n, self.own)
+        finally:
+            frame.slots = before
+        return 0
+
+    cdef int reset(self, int64_t timestamp) except -1:
+        return 0 if self.other is None else self.next.reset(timestamp)
+
+    cdef int finish(self) except -1:
+        return 0 if self.other is None else self.next.finish()
+
+    cdef int drop(self, unsigned int partition) except -1:
+        # Comes before the window's own drop: the events are still there.
+        return 0 if self.held is None else self.held.forget(partition)
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        if self.held is not None:
+            self.held.stale = True
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class PassingWindow(Processor):
+    """Stands where a stream of a join has no window: an event passes, expires at once where that is wanted, and is
+    followed by RESET. It holds nothing, so the other side never finds anything.
+
+    Args:
+        app: the app's context.
+        pool: of the events, which then must be the query's own; None where expired events are not wanted.
+    """
+
+    def __init__(self, AppContext app not None, EventPool pool):
+        self.app = app
+        self.pool = pool
+
+    cdef int process(self, EventC* event) except -1:
+        cdef int64_t timestamp = event.timestamp
+        self.next.process(event)
+        if self.pool is not None:
+            event.type = EXPIRED
+            event.timestamp = now_ms(&self.app.frame)
+            self.next.process(event)
+        return self.next.reset(timestamp)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef Py_ssize_t fetched = at[0], more
+        cdef JoinStep step = <JoinStep> self.next if isinstance(self.next, JoinStep) else None
+        while at[0] < n:
+            # What the next events will need is asked for while those before them are at work.
+            while step is not None and fetched < n and fetched - at[0] <= ONE_FETCH // 2:
+                more = min(n - fetched, <Py_ssize_t> ONE_FETCH)
+                step.fetch(events + fetched, more)
+                fetched += more
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0
+
+
+# --- The selection of a join in front of a rate limiter.
+
+@cython.final
+@cython.no_gc_clear
+cdef class LimitedJoinSelector(JoinSelector):
+    """What :class:`siddhi._core.query.ratelimit.LimitedSelector` is to a selector.
+
+    Args:
+        arguments: those of the selector.
+        limiter: the limiter.
+    """
+
+    cdef Limiter limiter
+
+    def __init__(self, tuple arguments not None, Limiter limiter not None):
+        JoinSelector.__init__(self, *arguments)
+        self.limiter = limiter
+        if limiter.judges:
+            limiter.having = self.having
+            self.having = None
+
+    cdef EventC* select(self, EventC* event) except? NULL:
+        return self.limiter.mark(event, JoinSelector.select(self, event))
+
+    cdef int reset(self, int64_t timestamp) except -1:
+        JoinSelector.reset(self, timestamp)
+        return self.limiter.reset(timestamp)
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        JoinSelector.ensure(self, partition)
+        return self.limiter.ensure(partition)
+
+    cdef int drop(self, unsigned int partition) except -1:
+        self.limiter.drop(partition)
+        return JoinSelector.drop(self, partition)
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        JoinSelector.write(self, writer)
+        return self.limiter.write(writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        self.limiter.clear()
+        try:
+            JoinSelector.read(self, reader)
+            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.slots())
+        finally:
+            self.limiter.complete()

@@ -1,0 +1,88 @@
+"""Where a source that is joined with itself comes in."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free
+from libc.stdint cimport uint64_t
+
+from siddhi._core.query.entry cimport QueryEntry
+from siddhi._core.query.output cimport HeldOutputC, OutputStage
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport EventC
+from siddhi._core.runtime.operator cimport Receiver
+
+
+@cython.final
+cdef class SelfJoinEntry(Receiver):
+    """Takes each event of a chunk through the left side, then through the right one, before the next event, as Siddhi does.
+    What they put out waits until the chunk is done: a chunk for each way through a side.
+
+    Args:
+        left, right: the entries of the sides; None where nothing that arrives matters to a side.
+        output: of the query.
+    """
+
+    cdef QueryEntry left
+    cdef QueryEntry right
+    cdef OutputStage output
+    cdef HeldOutputC spare         # keeps its memory between two chunks
+
+    def __init__(self, QueryEntry left, QueryEntry right, OutputStage output not None):
+        self.left = left
+        self.right = right
+        self.output = output
+
+    def __dealloc__(self):
+        PyMem_Free(self.spare.chunks)
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef OutputStage output = self.output
+        cdef HeldOutputC* outer = output.held
+        # Taken out while it is in use: an expression may call Python, which may send into this join again.
+        cdef HeldOutputC own = self.spare
+        if output.plain and output.app.in_batch and output.target.sink is not None:
+            # Rows go into the columns of a batch callback, which hears of them later than that.
+            return self.pass_on(chunk)
+        self.spare = HeldOutputC(NULL, 0, 0)
+        output.held = &own
+        output.choose()
+        try:
+            self.pass_on(chunk)
+            output.held = NULL
+            output.choose()
+            output.deliver_held(&own)
+        finally:
+            output.held = outer
+            output.choose()
+            output.drop_held(&own)
+            if self.spare.chunks is NULL:
+                self.spare = own
+            else:
+                PyMem_Free(own.chunks)
+        return 0
+
+    cdef int pass_on(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef EventC* following
+        cdef EventChunk one
+        while event is not NULL:
+            following = event.next
+            event.next = NULL
+            one.head = one.tail = event
+            try:
+                if self.left is not None:
+                    self.left.receive(&one)
+                if self.right is not None:
+                    self.right.receive(&one)
+            finally:
+                event.next = following
+            event = following
+        return 0
+
+    cdef uint64_t reads(self) noexcept:
+        return (0 if self.left is None else self.left.read_mask) | (0 if self.right is None else self.right.read_mask)
+
+    cdef void abort(self) noexcept:
+        if self.left is not None:
+            self.left.abort()
+        if self.right is not None:
+            self.right.abort()

@@ -1,3 +1,0 @@
-from siddhi._core.selector import Selector
-
-class JoinSelector(Selector): ...

@@ -1,5 +1,0 @@
-from siddhi._core.aggregator import Aggregator
-
-class Measures:
-    aggregators: tuple[Aggregator, ...]
-    def __init__(self, aggregators: list[Aggregator]) -> None: ...

@@ -1,0 +1,116 @@
+from collections.abc import Callable, Sequence
+from typing import final
+
+from siddhi._core.expression.executor import Executor
+from siddhi._core.query.entry import StageCopier
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.runtime.context import AppContext, FaultSink
+from siddhi._core.runtime.operator import Processor, Receiver
+
+@final
+class Pattern(Processor):
+    def __init__(
+        self,
+        app: AppContext,
+        matches: Matches,
+        states: tuple[State, ...],
+        streams: Sequence[Sequence[tuple[int, int]]],
+        view: PatternView,
+        is_sequence: bool,
+        every: bool,
+        within_ms: int,
+        partitioned: bool,
+        limit: int,
+        query: str,
+        on_drop: Callable[[int], object] | None,
+        next: Processor,
+    ) -> None: ...
+    def start(self) -> None: ...
+    @property
+    def matches(self) -> Matches: ...
+    @property
+    def begun(self) -> int: ...
+    @property
+    def alive(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def limit(self) -> int: ...
+    @property
+    def turned_away(self) -> int: ...
+    warn_at: int
+    nearly_full: Callable[[int], object]
+
+@final
+class BlockPool:
+    def __init__(self, block_bytes: int) -> None: ...
+    @property
+    def alive(self) -> int: ...
+
+@final
+class Matches:
+    def __init__(self, pools: tuple[EventPool, ...], counting: Sequence[bool]) -> None: ...
+    @property
+    def alive(self) -> int: ...
+    @property
+    def alive_events(self) -> int: ...
+    @property
+    def reserved_bytes(self) -> int: ...
+
+@final
+class PatternIndex:
+    def __init__(
+        self,
+        own: tuple[Executor, ...],
+        earlier: tuple[Executor, ...],
+        partitioned: bool = False,
+        plain: bool = False,
+    ) -> None: ...
+
+@final
+class PatternView:
+    def __init__(self, n_slots: int, picks: Sequence[tuple[int, int, bool, bool]], own: int = -1) -> None: ...
+
+def make_collected(layout: Layout, position: int, slot: int) -> Executor: ...
+
+@final
+class Operand:
+    def __init__(
+        self,
+        slot: int,
+        alone: tuple[Executor, ...],
+        conditions: tuple[Executor, ...],
+        view: PatternView,
+        copier: StageCopier | None,
+        index: PatternIndex | None = None,
+        absent: bool = False,
+        for_ms: int = -1,
+        stops: bool = False,
+    ) -> None: ...
+    @property
+    def slot(self) -> int: ...
+    @property
+    def absent(self) -> bool: ...
+    @property
+    def for_ms(self) -> int: ...
+
+@final
+class State:
+    def __init__(
+        self,
+        kind: int,
+        operands: tuple[Operand, ...],
+        following: int,
+        again: int = -1,
+        low: int = 1,
+        high: int = 1,
+        in_first_group: bool = False,
+        late_again: bool = False,
+        stops: tuple[int, ...] = (),
+    ) -> None: ...
+    @property
+    def kind(self) -> int: ...
+
+@final
+class PatternEntry(Receiver):
+    def __init__(self, pattern: Pattern, stream: int, source: FaultSink, reads: int) -> None: ...

@@ -1,0 +1,609 @@
+"""Patterns and sequences. How they run is told in the header."""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
+from siddhi._core.expression.object_executor cimport ObjectExecutor, lend, new_object_executor
+from siddhi._core.index.hash_index cimport canonical, mix, text_hash
+from siddhi._core.record.arena cimport give_slab, next_slab, take_slab, take_zeroed_slab
+from siddhi._core.record.event cimport (
+    BOOL, CURRENT, EXPIRED, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, cell_to_python,
+    release,
+)
+from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC, now_ms
+from siddhi._core.record.prefetch cimport WORTH_FETCHING, fetch_line
+from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, next_tick_of
+
+include "matches.pxi"
+include "index.pxi"
+include "states.pxi"
+include "found.pxi"
+include "progress.pxi"
+include "limit.pxi"
+include "snapshot.pxi"
+include "entry.pxi"
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Pattern(Processor):
+    """Runs the automaton of one query.
+
+    Args:
+        app: the app's context.
+        matches: where partial matches come from.
+        states: in order.
+        streams: for each stream the pairs (state, operand) its events meet, from the last state to the first.
+        view: what the selection sees.
+        is_sequence: events follow each other without a gap.
+        every: the first state is in an ``every`` group.
+        within_ms: how far the first event may be away; -1 for no limit.
+        partitioned: it stands inside a partition, whose keys begin when they are met.
+        limit: how many partial matches may have begun at a time, over all partition keys; 0 for any number.
+        query: its name, for messages.
+        on_drop: at the limit the oldest one goes, and ``on_drop(dropped)`` is told how many have; None: the event that
+            would begin another one fails with RuntimeError.
+        next: the selection.
+    """
+
+    def __init__(self, AppContext app not None, Matches matches not None, tuple states not None, streams,
+                 PatternView view not None, bint is_sequence, bint every, int64_t within_ms, bint partitioned,
+                 Py_ssize_t limit, str query not None, on_drop, Processor next not None):
+        cdef int i, k
+        cdef State first = states[0]
+        self.app = app
+        self.frame = &app.frame
+        self.matches = matches
+        self.states = states
+        self.n_states = len(states)
+        self.is_sequence = is_sequence
+        self.every = every
+        self.within = within_ms
+        self.begins_by_clock = first.waits
+        # Each event may begin a match: that one is made when it does, not before.
+        self.implicit = first.kind == STREAM and first.again == 0 and (<Operand> first.operands[0]).n_conditions == 0
+        self.forks = any([(<State> state).again > 0 for state in states])
+        self.plain = not is_sequence and not self.forks and all([(<State> state).kind == STREAM for state in states])
+        self.renews = is_sequence and every and first.kind == COUNT and first.min == 0
+        self.keeps = is_sequence and first.kind >= AND and first.waits
+        self.rearms = is_sequence and not every and self.n_states > 1 and any(
+            [(<Operand> operand).absent for operand in (<State> states[1]).operands])
+        self.partitioned = partitioned
+        self.limit = limit
+        self.drops_oldest = on_drop is not None
+        self.query = query
+        self.on_drop = on_drop
+        self.next = next
+        self.found = Found(app, matches, view, next)
+        self.state = <void**> PyMem_Malloc(self.n_states * sizeof(void*))
+        self.n_streams = len(streams)
+        self.streams = <StreamC*> PyMem_Malloc(max(1, self.n_streams) * sizeof(StreamC))
+        if self.state is NULL or self.streams is NULL:
+            raise MemoryError
+        memset(self.streams, 0, max(1, self.n_streams) * sizeof(StreamC))
+        for i in range(self.n_states):
+            self.state[i] = <void*> states[i]
+        for i in range(self.n_streams):
+            self.streams[i].n_inlets = len(streams[i])
+            self.streams[i].inlets = <InletC*> PyMem_Malloc(max(1, self.streams[i].n_inlets) * sizeof(InletC))
+            if self.streams[i].inlets is NULL:
+                raise MemoryError
+            for k in range(self.streams[i].n_inlets):
+                self.streams[i].inlets[k].state, self.streams[i].inlets[k].operand = streams[i][k]
+
+    def __dealloc__(self):
+        cdef unsigned int partition
+        cdef int i
+        if self.streams is NULL:
+            return
+        self.found.clear()
+        for partition in range(self.capacity):
+            if self.runs[partition] is not NULL:
+                self.close_run(self.runs[partition])
+        PyMem_Free(self.runs)
+        for i in range(self.n_streams):
+            PyMem_Free(self.streams[i].inlets)
+        PyMem_Free(self.streams)
+        PyMem_Free(self.state)
+
+    @property
+    def begun(self):
+        """Partial matches that have taken an event, where there is a time or a limit for them."""
+        return self.n_begun
+
+    @property
+    def alive(self):
+        """Partial matches held, over all partition keys."""
+        return self.matches.partials.alive
+
+    # --- state of a partition key
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef RunC** runs
+        cdef unsigned int capacity
+        if partition >= self.capacity:
+            capacity = max(1, 2 * self.capacity, partition + 1)
+            runs = <RunC**> PyMem_Realloc(self.runs, capacity * sizeof(void*))
+            if runs is NULL:
+                raise MemoryError
+            memset(runs + self.capacity, 0, (capacity - self.capacity) * sizeof(void*))
+            self.runs = runs
+            self.capacity = capacity
+        if self.runs[partition] is not NULL:
+            return 0
+        self.runs[partition] = self.open_run()
+        return self.begin_anew(partition)
+
+    cdef int begin_anew(self, unsigned int partition) except -1:
+        """Begin an empty run as one of a new partition key does."""
+        cdef RunC* run = self.runs[partition]
+        cdef unsigned int before = self.frame.partition
+        self.frame.partition = partition
+        try:
+            if not self.begins_by_clock:
+                self.begin(run, NEW)
+            elif self.partitioned:
+                self.begin(run, now_ms(self.frame))
+        finally:
+            self.frame.partition = before
+        return 0
+
+    def start(self):
+        """Let the time of a leading absence begin: now, or in playback at the first instant of the app's clock."""
+        cdef RunC* run = self.runs[0]
+        if run.begun:
+            return
+        if self.frame.playback and self.frame.clock == 0:
+            self.app.schedule(self, 0, 0)
+        else:
+            self.begin(run, now_ms(self.frame))
+
+    cdef RunC* open_run(self) except NULL:
+        cdef RunC* run = <RunC*> PyMem_Calloc(1, sizeof(RunC))
+        if run is NULL:
+            raise MemoryError
+        run.incoming = <MatchListC*> PyMem_Calloc(self.n_states, sizeof(MatchListC))
+        run.pending = <MatchListC*> PyMem_Calloc(self.n_states, sizeof(MatchListC))
+        run.timer = <int64_t*> PyMem_Malloc(self.n_states * sizeof(int64_t))
+        run.stopped = <MatchEntryC**> PyMem_Malloc(self.n_states * sizeof(void*))
+        if run.incoming is NULL or run.pending is NULL or run.timer is NULL or run.stopped is NULL:
+            PyMem_Free(run.incoming)
+            PyMem_Free(run.pending)
+            PyMem_Free(run.timer)
+            PyMem_Free(run.stopped)
+            PyMem_Free(run)
+            raise MemoryError
+        self.empty_run(run)
+        run.starts.total = run.waited.total = &self.n_begun
+        return run
+
+    cdef void empty_run(self, RunC* run) noexcept:
+        """Give up what a run holds; nothing of it has begun."""
+        cdef int i
+        for i in range(self.n_states):
+            while run.incoming[i].head is not NULL:
+                self.remove(run.incoming[i].head)
+            while run.pending[i].head is not NULL:
+                self.remove(run.pending[i].head)
+        while run.starts.oldest is not NULL:
+            leave_starts(run.starts.oldest)
+        while run.waited.oldest is not NULL:
+            leave_starts(run.waited.oldest)
+        for i in range(self.n_states):
+            run.timer[i] = NO_TIME
+            run.stopped[i] = NULL
+        run.deadline = NO_TIME
+        run.begun = run.renew = False
+
+    cdef void close_run(self, RunC* run) noexcept:
+        self.empty_run(run)
+        PyMem_Free(run.incoming)
+        PyMem_Free(run.pending)
+        PyMem_Free(run.timer)
+        PyMem_Free(run.stopped)
+        PyMem_Free(run)
+
+    cdef int drop(self, unsigned int partition) except -1:
+        if partition < self.capacity and self.runs[partition] is not NULL:
+            self.close_run(self.runs[partition])
+            self.runs[partition] = NULL
+        return 0
+
+    cdef int begin(self, RunC* run, int64_t now) except -1:
+        """Make the first partial match."""
+        run.begun = True
+        self.now = now
+        return self.add_fresh(run)
+
+    # --- an event
+
+    cdef int take_one(self, int stream, EventC* event) except -1:
+        cdef int status
+        if self.busy:
+            raise RuntimeError("a filter of a pattern must not send events to the pattern")
+        self.busy = True
+        status = take_unchecked(self, self.runs[self.frame.partition], &self.streams[stream], event)
+        self.busy = False
+        if status:
+            return -1 if status == -1 else refuse_one(self)
+        return self.found.deliver() if self.found.size else 0
+
+    cdef int take_chunk(self, int stream, EventC* event, FaultSink source) except -1:
+        cdef int status = 0
+        cdef list refused = None
+        if self.busy:
+            raise RuntimeError("a filter of a pattern must not send events to the pattern")
+        self.busy = True
+        while event is not NULL and status != -1:
+            if event.type == CURRENT or event.type == EXPIRED:
+                status = take_unchecked(self, self.runs[self.frame.partition], &self.streams[stream], event)
+                if status == 1:
+                    refused = note_refused(self, refused, event)
+            event = event.next
+        self.busy = False
+        if status == -1:
+            return -1
+        if refused is not None:
+            return deliver_but(self, refused, source)
+        return self.found.deliver() if self.found.size else 0
+
+    cdef int take(self, RunC* run, StreamC* stream, EventC* event) except -1:
+        cdef int64_t now = event.timestamp
+        if not run.begun:
+            self.begin(run, now_ms(self.frame) if self.frame.clock or not self.frame.playback else now)
+        self.now = now
+        if self.within >= 0 and run.starts.oldest is not NULL and (
+                run.starts.oldest.start < now - self.within or run.starts.latest > now + self.within):
+            expire(self, run, now)
+        if self.limit == 0:
+            return self.apply(run, stream, event)
+        return take_limited(self, run, stream, event)
+
+    cdef int apply(self, RunC* run, StreamC* stream, EventC* event) except -1:
+        """Let an event do what it does."""
+        cdef int i
+        cdef Py_ssize_t before
+        if self.is_sequence:
+            step(self, run)
+        else:
+            for i in range(stream.n_inlets):
+                if run.incoming[stream.inlets[i].state].head is not NULL:
+                    self.update(run, stream.inlets[i].state)
+        self.frame.type = event.type
+        self.frame.group = self.frame.partition
+        self.found.apart = stream.n_inlets == 1
+        for i in range(stream.n_inlets):
+            before = self.found.size
+            self.offer(run, &stream.inlets[i], event)
+            if self.found.size != before and not self.found.apart:
+                self.found.push(NULL)
+        return 0
+
+    cdef int update(self, RunC* run, int number) except -1:
+        """Make what came in usable: behind what is pending, by time, those that have no event yet last."""
+        cdef MatchListC* incoming = &run.incoming[number]
+        cdef MatchListC* pending = &run.pending[number]
+        cdef State state = <State> self.state[number]
+        cdef MatchEntryC* entry
+        if incoming.size > 1:
+            sort_by_time(incoming)
+        while incoming.head is not NULL:
+            entry = incoming.head
+            unlink(entry)
+            link_last(pending, entry)
+            if state.n_keyed and not entry.broken:
+                place(self, state, entry)
+        return 0
+
+    cdef int offer(self, RunC* run, InletC* inlet, EventC* event) except -1:
+        """Offer an event to one operand of a state."""
+        cdef State state
+        cdef Operand operand
+        cdef EventC* kept = NULL
+        cdef int status
+        cdef bint begins = inlet.state == 0 and (self.implicit or run.deadline != NO_TIME)
+        if run.stopped[inlet.state] is not NULL:
+            forget_stopped(self, run, inlet.state)
+        if run.pending[inlet.state].head is NULL and not begins:
+            return 0
+        state = <State> self.state[inlet.state]
+        operand = <Operand> state.operand[inlet.operand]
+        if operand.n_alone and not self.passes(operand, event):
+            return self.refuse(run, state, inlet.state, inlet.operand) if self.is_sequence else 0
+        status = offer_unchecked(self, run, inlet, event, &kept)
+        if kept is not NULL:
+            release(operand.copier.pool, kept)
+        return status
+
+    cdef PatternIndex index_of(self, int stream):
+        cdef InletC* inlet = self.streams[stream].inlets
+        cdef Operand operand = <Operand> (<State> self.state[inlet.state]).operand[inlet.operand]
+        return operand.index if operand.index is not None and operand.index.plain else None
+
+    cdef bint passes(self, Operand operand, EventC* event) except -1:
+        cdef int i
+        for i in range(operand.n_alone):
+            if operand.alone[i].fn(operand.alone[i], event, self.frame, NULL) != TRUE:
+                return False
+        return True
+
+    cdef bint fits(self, Operand operand, PartialC* partial, EventC* event, EventC** kept) except -1:
+        cdef int i
+        if operand.n_conditions == 0:
+            return True
+        if operand.view.uses_current and kept[0] is NULL:
+            kept[0] = operand.copier.copy(event)
+        self.frame.slots = operand.view.show(partial, kept[0])
+        for i in range(operand.n_conditions):
+            if operand.conditions[i].fn(operand.conditions[i], event, self.frame, NULL) != TRUE:
+                return False
+        return True
+
+    cdef int refuse(self, RunC* run, State state, int number, int operand) except -1:
+        """A sequence's event fits no partial match of an operand: none of them waits for it any longer."""
+        cdef MatchEntryC* entry = run.pending[number].head
+        cdef MatchEntryC* following
+        run.renew |= self.renews and number == 1 and state.kind == STREAM
+        while entry is not NULL:
+            following = entry.next
+            if state.kind >= AND:
+                pass_over(self, run, state, entry, operand)
+            elif state.kind != ABSENT:
+                if state.kind == STREAM:
+                    self.matches.empty(entry.partial, (<Operand> state.operand[operand]).slot)
+                self.remove(entry)
+            entry = following
+        return 0
+
+    cdef int fill(self, RunC* run, int number, Operand operand, PartialC* partial, EventC* event,
+                  EventC** kept) except -1:
+        """Put an event into its slot. All partial matches that take it share one record."""
+        if kept[0] is NULL:
+            kept[0] = operand.copier.copy(event)
+        kept[0].refs += 1
+        if self.matches.counting[operand.slot]:
+            self.matches.collect(partial, operand.slot, kept[0])
+        else:
+            if self.is_sequence:
+                self.matches.empty(partial, operand.slot)
+            partial.slots[operand.slot] = kept[0]
+        if partial.front < number:
+            partial.front = number
+            self.taken(run, number, partial, partial.starts)
+        if operand.stops and not self.is_sequence:
+            stop_counting(self, run, operand.slot, partial)
+        if number == 0 and (self.within >= 0 or self.limit) and (
+                not self.matches.counting[operand.slot] or partial.starts is NULL):
+            start_at(&run.starts, partial, event.timestamp)
+        elif number > 0 and self.limit and partial.starts is NULL:
+            start_at(&run.waited, partial, event.timestamp)    # it has skipped what `within` counts from
+        return 0
+
+    # --- from state to state
+
+    cdef int advance(self, RunC* run, int number, PartialC* partial) except -1:
+        """A state is done with a partial match."""
+        cdef State state = <State> self.state[number]
+        cdef StartsC* starts = partial.starts      # what leaves it when complete, a copy of it does not
+        if state.next < 0:
+            self.found.add(partial)
+        else:
+            self.add(run, state.next, partial)
+        if state.kind == ABSENT:
+            self.taken(run, number, partial, starts)
+        if state.again >= 0 and not (self.is_sequence and state.kind == COUNT):
+            self.add_again(run, state.again, partial, starts)
+            if state.again == 0 and partial.unarmed == -1:
+                partial.unarmed = REARMED
+        if state.next < 0 and not goes_on(partial):
+            leave_starts(partial)  # it waits for nothing any longer
+        return 0
+
+    cdef int taken(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
+        """Start the group again that waits until a state behind it takes the partial match."""
+        cdef int waiting = partial.unarmed
+        if 0 <= waiting < number:
+            partial.unarmed = REARMED
+            return self.add_again(run, (<State> self.state[waiting]).again, partial, starts)
+        return 0
+
+    cdef int add(self, RunC* run, int number, PartialC* partial) except -1:
+        """Hand a partial match to a state; it becomes usable with the next event."""
+        cdef State state = <State> self.state[number]
+        cdef Operand operand
+        cdef MatchListC* incoming = &run.incoming[number]
+        cdef MatchEntryC* entry
+        cdef PatternIndex index
+        cdef int64_t first, since = partial.timestamp if partial.timestamp != NEW else self.now
+        cdef int k
+        if state.kind == ABSENT and number == 0:
+            run.deadline = next_tick_of(self.app, since, (<Operand> state.operand[0]).for_ms)
+            return self.arm(run, 0, run.deadline)
+        if self.is_sequence and incoming.head is not NULL:
+            if state.kind == COUNT and state.min == 0 and state.next >= 0 and partial.slots[state.first_slot] is NULL:
+                self.add(run, state.next, partial)
+                return self.add_spare(run) if self.every and number == 0 else 0
+            if state.kind != ABSENT:
+                return 0
+            while incoming.head is not NULL:
+                self.remove(incoming.head)
+        if state.kind == COUNT and state.min == 0 and partial.slots[state.first_slot] is NULL:
+            if state.next < 0:
+                return self.advance(run, number, partial)
+            self.matches.append(incoming, partial, number)
+            if self.is_sequence or state.late_again:
+                self.add(run, state.next, partial)
+                if not self.is_sequence:
+                    partial.unarmed = number
+                return self.add_spare(run) if self.is_sequence and self.every and number == 0 else 0
+            return self.advance(run, number, partial)
+        entry = self.matches.append(incoming, partial, number)
+        index = (<Operand> state.operand[0]).index
+        if index is not None and index.size >= WORTH_FETCHING and index.plain:
+            self.frame.slots = partial.slots
+            index.announce(self.frame)
+        if state.kind >= AND:
+            entry.open = <uint32_t> (((<int64_t> 1) << state.n_operands) - 1)
+        if state.waits:
+            entry.due = <int64_t*> PyMem_Malloc(state.n_operands * sizeof(int64_t))
+            if entry.due is NULL:
+                self.remove(entry)
+                raise MemoryError
+            first = NO_TIME
+            if number == 0:
+                since = self.behind_jump(state, since)
+            for k in range(state.n_operands):
+                operand = <Operand> state.operand[k]
+                entry.due[k] = since + operand.for_ms
+                if operand.for_ms >= 0 and (first == NO_TIME or entry.due[k] < first):
+                    first = entry.due[k]
+            self.arm(run, number, first)
+        return 0
+
+    cdef int64_t behind_jump(self, State state, int64_t since) except? -1:
+        """Since when the first state waits, which may begin anew each time that a wait is over."""
+        cdef int64_t for_ms, shortest = NO_TIME
+        cdef int k
+        for k in range(state.n_operands):
+            for_ms = (<Operand> state.operand[k]).for_ms
+            if for_ms > 0 and (shortest == NO_TIME or for_ms < shortest):
+                shortest = for_ms
+        return since if shortest == NO_TIME else next_tick_of(self.app, since, shortest) - shortest
+
+    cdef int add_spare(self, RunC* run) except -1:
+        """A sequence that may begin with no event may also begin with one that goes to a later state."""
+        cdef PartialC* partial = self.matches.make()
+        try:
+            self.matches.append(&run.incoming[0], partial, 0)
+        finally:
+            self.matches.drop(partial)
+        return 0
+
+    cdef int add_fresh(self, RunC* run) except -1:
+        """Let the first state begin."""
+        cdef PartialC* partial
+        if self.implicit:
+            return 0
+        partial = self.matches.make()
+        try:
+            return self.add(run, 0, partial)
+        finally:
+            self.matches.drop(partial)
+
+    cdef int add_again(self, RunC* run, int number, PartialC* partial, StartsC* starts) except -1:
+        """Let a group start again: a copy without what it and the states behind it have found, counted in `starts`."""
+        cdef State state = <State> self.state[number]
+        cdef PartialC* copy
+        if number == 0 and self.implicit:
+            return 0
+        copy = self.matches.copy(partial, state.first_slot)
+        try:
+            copy.front = min(partial.front, number - 1)
+            if number > 0 and starts is not NULL:
+                start_like(starts, copy, partial)
+            return self.add(run, number, copy)
+        finally:
+            self.matches.drop(copy)
+
+    cdef void remove(self, MatchEntryC* entry) noexcept:
+        """Take an entry out of its list and give up its partial match."""
+        if entry.keyed or entry.broken or entry.bucket_next is not NULL:
+            give_up_places(self, entry)
+        self.matches.remove(entry)
+
+    # --- time
+
+    cdef int arm(self, RunC* run, int number, int64_t due) except -1:
+        """See to it that a timer fires by then."""
+        if run.timer[number] == NO_TIME or due < run.timer[number]:
+            run.timer[number] = due
+            return self.app.schedule(self, due, self.frame.partition)
+        return 0
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef RunC* run
+        cdef int i
+        if self.frame.partition >= self.capacity or self.runs[self.frame.partition] is NULL:
+            return 0
+        run = self.runs[self.frame.partition]
+        if self.busy:
+            raise RuntimeError("a filter of a pattern must not move the clock")
+        self.busy = True
+        try:
+            if not run.begun:
+                self.begin(run, now_ms(self.frame))
+            self.now = when
+            self.found.apart = True
+            for i in range(self.n_states - 1, -1, -1):
+                if run.timer[i] != NO_TIME and run.timer[i] <= when:
+                    if self.within >= 0:
+                        expire(self, run, when)
+                    run.timer[i] = NO_TIME
+                    wait_over(self, run, i, when)
+            if self.drops_oldest and self.n_begun > self.limit:
+                make_room(self, run)
+        finally:
+            self.busy = False
+        if self.found.size:
+            self.found.deliver()
+        if self.refused:
+            self.refused = False
+            raise too_many(self)
+        return 0
+
+    cdef void abort(self) noexcept:
+        self.found.clear()
+        self.next.abort()
+
+    # --- snapshots
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef unsigned int partition, n = 0
+        for partition in range(self.capacity):
+            n += self.runs[partition] is not NULL
+        writer.put_u32(n)
+        for partition in range(self.capacity):
+            if self.runs[partition] is not NULL:
+                writer.put_u32(partition)
+                write_run(self, self.runs[partition], writer)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef unsigned int n, partition, before = self.frame.partition
+        cdef set missing = {partition for partition in range(self.capacity) if self.runs[partition] is not NULL}
+        for partition in missing:
+            self.empty_run(self.runs[partition])    # not opened anew: that may fail
+        try:
+            n = reader.get_u32()
+            for _ in range(n):
+                partition = reader.get_u32()
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: partial matches of no partition key ({partition})")
+                missing.discard(partition)
+                self.frame.partition = partition
+                read_run(self, self.runs[partition], reader)
+        finally:
+            self.frame.partition = before
+            for partition in missing:
+                self.begin_anew(partition)
+        return 0
+
+
+ctypedef int (*take_fn)(Pattern pattern, RunC* run, StreamC* stream, EventC* event) noexcept
+ctypedef int (*offer_fn)(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) noexcept
+
+
+cdef int take_checked(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
+    return pattern.take(run, stream, event)
+
+
+cdef int offer_checked(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept) except -1:
+    return offer_kind(pattern, run, inlet, event, kept)
+
+
+# Called as if they could not fail, and their answer looked at: what must be undone costs no try block per event.
+cdef take_fn take_unchecked = <take_fn> take_checked
+cdef offer_fn offer_unchecked = <offer_fn> offer_checked

@@ -1,0 +1,86 @@
+# Where a pattern's events come in.
+
+@cython.final
+cdef class PatternEntry(Receiver):
+    """Takes the events of one stream to a pattern.
+
+    Args:
+        pattern: the pattern.
+        stream: number of the stream in it.
+        source: the stream's junction, which handles failures of single rows of a block.
+        reads: the attributes the pattern reads, as bits; all ones where there are more than 64.
+    """
+
+    def __init__(self, Pattern pattern not None, int stream, FaultSink source not None, uint64_t reads):
+        self.pattern = pattern
+        self.stream = stream
+        self.source = source
+        self.index = pattern.index_of(stream)
+        self.read_mask = reads
+        self.on_chunk = <receive_fn> receive_checked
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return not self.pattern.app.frame.playback and self.pattern.next.is_silent(epoch)
+
+    cdef uint64_t reads(self) noexcept:
+        return self.read_mask
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        return receive_checked(self, chunk)
+
+    cdef bint takes_blocks(self) noexcept:
+        return True
+
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef Py_ssize_t i = 0
+        cdef PatternIndex index = self.index
+        while i < n:
+            try:
+                while i < n:
+                    if index is not None and index.size >= WORTH_FETCHING:
+                        index.fetch(events, i, n, self.pattern.frame)
+                    self.pattern.take_one(self.stream, events[i])
+                    i += 1
+            except Exception as error:
+                self.pattern.abort()
+                self.source.fault(error, events[i])
+                i += 1
+            finally:
+                if index is not None:
+                    index.at_work = NULL
+        return 0
+
+    cdef void abort(self) noexcept:
+        self.pattern.abort()
+
+
+cdef int receive_checked(PatternEntry entry, EventChunk* chunk) except -1:
+    cdef int status
+    if chunk.head.next is NULL and chunk.head.type <= EXPIRED:
+        if entry.index is not None and entry.index.size >= WORTH_FETCHING:
+            entry.index.foresee(chunk.head, entry.pattern.frame)
+            status = one_unchecked(entry.pattern, entry.stream, chunk.head)
+            entry.index.at_work = NULL
+        else:
+            status = one_unchecked(entry.pattern, entry.stream, chunk.head)
+    else:
+        status = chunk_unchecked(entry.pattern, entry.stream, chunk.head, entry.source)
+    if status == -1:
+        entry.pattern.abort()
+    return status
+
+
+ctypedef int (*event_fn)(Pattern pattern, int stream, EventC* event) noexcept
+ctypedef int (*chunk_fn)(Pattern pattern, int stream, EventC* event, FaultSink source) noexcept
+
+
+cdef int one_checked(Pattern pattern, int stream, EventC* event) except -1:
+    return pattern.take_one(stream, event)
+
+
+cdef int chunk_checked(Pattern pattern, int stream, EventC* event, FaultSink source) except -1:
+    return pattern.take_chunk(stream, event, source)
+
+
+cdef event_fn one_unchecked = <event_fn> one_checked
+cdef chunk_fn chunk_unchecked = <chunk_fn> chunk_checked

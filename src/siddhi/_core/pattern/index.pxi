@@ -1,0 +1,254 @@
+# Equality index of a pattern's state.
+
+cdef enum:
+    FIRST_BUCKETS = 16
+    FAR = 28                       # events ahead: whose bucket is asked for,
+    NEAR = 20                      # whose partial match,
+    NEXT = 11                      # and the events that it holds
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class PatternIndex:
+    """Finds the partial matches of a state by key.
+
+    Args:
+        own: executors over the event at hand; numbers, bools and strings.
+        earlier: executors over the events of the partial match, of the same types in the same order.
+        partitioned: whether partial matches of several partition keys come together here.
+        plain: whether the executors do no more than read attributes.
+    """
+
+    def __cinit__(self, tuple own not None, tuple earlier not None, bint partitioned=False, bint plain=False):
+        cdef int i
+        cdef Executor executor
+        self.own = own
+        self.earlier = earlier
+        self.width = len(own)
+        self.partitioned = partitioned
+        self.plain = plain
+        self.own_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
+        self.earlier_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
+        self.types = <uint8_t*> PyMem_Malloc(self.width)
+        self.marks = <uint8_t*> take_zeroed_slab(FIRST_BUCKETS)
+        self.buckets = <BucketC*> take_slab(FIRST_BUCKETS * sizeof(BucketC))
+        if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL:
+            raise MemoryError
+        if self.marks is NULL or self.buckets is NULL:
+            raise MemoryError
+        self.mask = FIRST_BUCKETS - 1
+        for i in range(self.width):
+            executor = own[i]
+            self.own_fns[i] = &executor.c
+            self.types[i] = <uint8_t> executor.type
+            executor = earlier[i]
+            self.earlier_fns[i] = &executor.c
+
+        # Whole numbers are mixed one to one.
+        self.whole = self.width == 1 and not partitioned and self.types[0] in (INT, LONG)
+        self.exact = self.width == 1 and not partitioned and self.types[0] in (INT, LONG, BOOL)
+
+    def __dealloc__(self):
+        PyMem_Free(self.own_fns)
+        PyMem_Free(self.earlier_fns)
+        PyMem_Free(self.types)
+        give_slab(self.marks)
+        give_slab(self.buckets)
+
+    cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
+        """Compute the hash of a key. A null equals nothing, so that a key with one is no key."""
+        cdef int i, status
+        cdef CellC value
+        cdef uint64_t hash
+        if self.whole:
+            value.bits = 0                         # of an int the upper half stays 0
+            out[0] = 0
+            if fns[0].fn(fns[0], event, frame, &value) == NULL_VALUE:
+                return False
+            out[0] = mix(value.bits)
+            return True
+        hash = frame.partition if self.partitioned else 0
+        for i in range(self.width):
+            value.bits = 0
+            status = fns[i].fn(fns[i], event, frame, &value)
+            if status == NULL_VALUE:
+                return False
+            if self.types[i] == BOOL:
+                value.i = status == TRUE
+            if self.types[i] == STRING:
+                hash = mix(hash + text_hash(value.o))
+            else:
+                hash = mix(hash + canonical(self.types[i], &value))
+        out[0] = hash
+        return True
+
+    cdef int place(self, MatchEntryC* entry, FrameC* frame) except -1:
+        cdef BucketC* bucket
+        cdef MatchEntryC* last
+        cdef uint64_t i
+        if not self.hash(self.earlier_fns, NULL, frame, &entry.hash):
+            return 0
+        if 2 * self.size > <Py_ssize_t> self.mask:
+            self.grow()
+        self.size += 1
+        entry.keyed = True
+        entry.bucket_next = NULL
+        i = place_of(self.marks, self.buckets, self.mask, entry.hash)
+        bucket = &self.buckets[i]
+        if self.marks[i] == 0:
+            self.marks[i] = mark_of(entry.hash)
+            bucket.hash = entry.hash
+            bucket.head = entry
+            entry.bucket_prev = entry
+            return 0
+        last = bucket.head.bucket_prev
+        last.bucket_next = entry
+        entry.bucket_prev = last
+        bucket.head.bucket_prev = entry
+        return 0
+
+    cdef int grow(self) except -1:
+        """Double the table. Chains move as they are."""
+        cdef uint64_t i, place, mask = 2 * self.mask + 1
+        cdef uint8_t* marks = <uint8_t*> take_zeroed_slab(mask + 1)
+        cdef BucketC* buckets = <BucketC*> take_slab((mask + 1) * sizeof(BucketC))
+        if marks is NULL or buckets is NULL:
+            give_slab(marks)
+            give_slab(buckets)
+            raise MemoryError
+        for i in range(self.mask + 1):
+            if self.marks[i] != 0:
+                place = place_of(marks, buckets, mask, self.buckets[i].hash)
+                marks[place] = self.marks[i]
+                buckets[place] = self.buckets[i]
+        give_slab(self.marks)
+        give_slab(self.buckets)
+        self.marks = marks
+        self.buckets = buckets
+        self.mask = mask
+        return 0
+
+    cdef void remove(self, MatchEntryC* entry) noexcept:
+        cdef MatchEntryC* following = entry.bucket_next
+        cdef MatchEntryC* before = entry.bucket_prev
+        entry.keyed = False
+        self.size -= 1
+        if before == entry:
+            self.clear_place(place_of(self.marks, self.buckets, self.mask, entry.hash))
+        elif before.bucket_next is NULL:           # the last one: this is the first
+            following.bucket_prev = before
+            self.buckets[place_of(self.marks, self.buckets, self.mask, entry.hash)].head = following
+        else:
+            before.bucket_next = following
+            if following is NULL:
+                following = self.buckets[place_of(self.marks, self.buckets, self.mask, entry.hash)].head
+            following.bucket_prev = before
+
+    cdef void clear_place(self, uint64_t hole) noexcept:
+        """Free a place. Those behind it which it kept from their place move up."""
+        cdef uint64_t i = hole, mask = self.mask
+        cdef uint8_t* marks = self.marks
+        cdef BucketC* buckets = self.buckets
+        while True:
+            i = (i + 1) & mask
+            if marks[i] == 0:
+                break
+            if ((i - buckets[i].hash) & mask) >= ((i - hole) & mask):
+                marks[hole] = marks[i]
+                buckets[hole] = buckets[i]
+                hole = i
+        marks[hole] = 0
+
+    cdef MatchEntryC* find(self, EventC* event, FrameC* frame) except? NULL:
+        cdef uint64_t hash, i
+        cdef MatchEntryC* entry
+        if event == self.at_work:
+            hash = self.at_work_hash
+        elif self.size == 0 or not self.hash(self.own_fns, event, frame, &hash):
+            return NULL
+        i = place_of(self.marks, self.buckets, self.mask, hash)
+        if self.marks[i] == 0:
+            return NULL
+        entry = self.buckets[i].head
+        if self.size >= WORTH_FETCHING:
+            fetch_partial(entry)
+        return entry
+
+    # --- what is needed soon
+
+    cdef void foresee(self, EventC* event, FrameC* frame) noexcept:
+        cdef uint64_t hash = 0
+        if hash_plain(self, self.own_fns, event, frame, &hash):
+            fetch_home(self, hash)
+            self.at_work = event
+            self.at_work_hash = hash
+
+    cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
+        """Ask for what the events behind event i of a block will need."""
+        cdef Py_ssize_t k
+        if i == 0:
+            for k in range(min(FAR, n)):
+                self.fetch_bucket(events, k, frame)
+            for k in range(AHEAD):
+                self.asked[k] = NULL
+            for k in range(min(NEAR, n)):
+                fetch_first(self, k)
+            for k in range(min(NEXT, n)):
+                fetch_neighbours(self, k)
+        if i + FAR < n:
+            self.fetch_bucket(events, i + FAR, frame)
+        if i + NEAR < n:
+            fetch_first(self, i + NEAR)
+        if i + NEXT < n:
+            fetch_neighbours(self, i + NEXT)
+        # A zero may stand for a null.
+        self.at_work_hash = self.ahead[i % AHEAD]
+        self.at_work = NULL if self.partitioned or self.at_work_hash == 0 else events[i]
+
+    cdef void fetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept:
+        cdef uint64_t hash = 0
+        hash_plain(self, self.own_fns, events[i], frame, &hash)
+        self.ahead[i % AHEAD] = hash
+        fetch_home(self, hash)
+
+    cdef void announce(self, FrameC* frame) noexcept:
+        cdef uint64_t hash
+        if self.at_work is NULL and hash_plain(self, self.earlier_fns, NULL, frame, &hash):
+            fetch_home(self, hash)
+
+    cdef void fetch_place(self, MatchEntryC* entry) noexcept:
+        if entry.keyed:
+            fetch_home(self, entry.hash)
+
+
+cdef inline void fetch_home(PatternIndex index, uint64_t hash) noexcept:
+    """Ask for the place of a hash, and the one behind it, which may be the first of another line."""
+    cdef uint64_t i = hash & index.mask
+    fetch_line(&index.marks[i])
+    fetch_line(&index.buckets[i])
+    fetch_line(&index.buckets[i] + 1)
+
+
+cdef inline void fetch_first(PatternIndex index, Py_ssize_t i) noexcept:
+    cdef uint64_t place = place_of(index.marks, index.buckets, index.mask, index.ahead[i % AHEAD])
+    cdef MatchEntryC* entry = NULL if index.marks[place] == 0 else index.buckets[place].head
+    index.asked[i % AHEAD] = entry
+    if entry is not NULL:
+        fetch_partial(entry)
+
+
+cdef inline void fetch_neighbours(PatternIndex index, Py_ssize_t i) noexcept:
+    cdef MatchEntryC* entry = index.asked[i % AHEAD]
+    if entry is not NULL and entry.partial is not NULL:
+        fetch_around(entry)
+
+
+ctypedef bint (*hash_fn)(PatternIndex index, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) noexcept
+
+
+cdef bint hash_checked(PatternIndex index, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
+    return index.hash(fns, event, frame, out)
+
+
+# Plain attributes are read without fail.
+cdef hash_fn hash_plain = <hash_fn> hash_checked

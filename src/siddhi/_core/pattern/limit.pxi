@@ -1,0 +1,260 @@
+# Events that are refused because too many partial matches wait.
+#
+# Where a limit on partial matches refuses events (`fail`): an event that would leave more of them waiting than may be is
+# taken by none, and the run stays as if it had not come.
+#
+#   1. Most events can't overfill a pattern: there is room for all that an event could begin (`has_room`).
+#   2. Where every state takes one event, what begins and what is done is counted beforehand.
+#   3. Elsewhere a copy of the run is made, the event is taken, and if too many wait then, the copy takes the run's place.
+#      It shares all events, so that it costs two small blocks for each partial match of the key.
+
+cdef enum:
+    SPARE = 4                      # partial matches that the step of a sequence may add, and the one that begins
+
+
+cdef struct ForecastC:
+    Py_ssize_t begun               # partial matches that an event would begin
+    Py_ssize_t taken               # places behind the first state that would take it
+    Py_ssize_t done                # places that it would leave for good; more than those where states count
+
+
+cdef int take_limited(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
+    cdef int refused = 0
+    if pattern.drops_oldest:
+        pattern.apply(run, stream, event)
+        if pattern.n_begun > pattern.limit:
+            make_room(pattern, run)
+    elif has_room(pattern, run):
+        pattern.apply(run, stream, event)
+    else:
+        refused = take_if_room(pattern, run, stream, event)
+    if pattern.warn_at and pattern.n_begun >= pattern.warn_at:
+        pattern.warn_at = 0
+        pattern.nearly_full(pattern.n_begun)
+    return refused
+
+
+cdef bint has_room(Pattern pattern, RunC* run) noexcept:
+    """Whether no event could begin more than may be."""
+    cdef Py_ssize_t most = pattern.matches.partials.alive + SPARE
+    cdef int i
+    if pattern.forks:
+        return most * (pattern.n_states + 2) <= pattern.limit
+    if most <= pattern.limit:
+        return True
+    most = pattern.n_begun + SPARE
+    for i in range(pattern.n_states):
+        most += run.incoming[i].size + run.pending[i].size
+    return most <= pattern.limit
+
+
+cdef int take_if_room(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
+    cdef ForecastC forecast
+    cdef State first = <State> pattern.state[0]
+    cdef Py_ssize_t most
+    cdef int i
+    cdef bint sure
+    if pattern.is_sequence:
+        return take_or_put_back(pattern, run, stream, event)
+    for i in range(stream.n_inlets):
+        if run.stopped[stream.inlets[i].state] is not NULL:
+            forget_stopped(pattern, run, stream.inlets[i].state)
+        if run.incoming[stream.inlets[i].state].head is not NULL:
+            pattern.update(run, stream.inlets[i].state)
+    forecast.begun = forecast.taken = forecast.done = 0
+    for i in range(stream.n_inlets):
+        foretell(pattern, run, &stream.inlets[i], event, &forecast)
+    most = forecast.begun
+    if pattern.plain:
+        most -= forecast.done
+    elif pattern.forks:
+        # Each place may let its group start again, and so may the groups behind it that need no event.
+        most += forecast.taken * (pattern.n_states + 1)
+    if most <= 0 or pattern.n_begun + most <= pattern.limit:
+        return pattern.apply(run, stream, event)
+    sure = pattern.plain or (
+        forecast.taken == 0 and forecast.done == 0 and first.kind <= COUNT and first.next >= 0
+        and (<State> pattern.state[first.next]).min > 0)
+    return 1 if sure else take_or_put_back(pattern, run, stream, event)
+
+
+cdef int refuse_one(Pattern pattern) except -1:
+    raise too_many(pattern)
+
+
+cdef list note_refused(Pattern pattern, list refused, EventC* event):
+    refused = [] if refused is None else refused
+    refused.append((<size_t> event, too_many(pattern)))
+    return refused
+
+
+cdef int deliver_but(Pattern pattern, list refused, FaultSink source) except -1:
+    cdef size_t address
+    try:
+        if pattern.found.size:
+            pattern.found.deliver()
+    finally:
+        for address, error in refused:
+            fault_alone(source, error, <EventC*> address)
+    return 0
+
+
+cdef int foretell(Pattern pattern, RunC* run, InletC* inlet, EventC* event, ForecastC* forecast) except -1:
+    """Count what an event would do in a state, without doing it."""
+    cdef State state = <State> pattern.state[inlet.state]
+    cdef Operand operand = <Operand> state.operand[inlet.operand]
+    cdef EventC* kept = NULL
+    if operand.absent and inlet.state == 0 or operand.n_alone and not pattern.passes(operand, event):
+        return 0
+    if inlet.state == 0 and pattern.implicit:
+        forecast.begun += state.next >= 0
+        return 0
+    try:
+        return count_taken(pattern, run, inlet, event, &kept, forecast)
+    finally:
+        if kept is not NULL:
+            release(operand.copier.pool, kept)
+
+
+cdef int count_taken(Pattern pattern, RunC* run, InletC* inlet, EventC* event, EventC** kept,
+                     ForecastC* forecast) except -1:
+    cdef State state = <State> pattern.state[inlet.state]
+    cdef Operand operand = <Operand> state.operand[inlet.operand]
+    cdef MatchEntryC* entry
+    cdef MatchEntryC* following
+    if operand.index is None:
+        following = run.pending[inlet.state].head
+    else:
+        following = operand.index.find(event, pattern.frame)
+    while following is not NULL:
+        entry = following
+        if operand.index is None:
+            following = entry.next
+        else:
+            following = entry.bucket_next
+            if state.kind >= AND:
+                entry = entry.sibling
+        if state.kind >= AND and not (entry.open >> inlet.operand) & 1:
+            continue
+        if not (operand.found_fits or pattern.fits(operand, entry.partial, event, kept)):
+            continue
+        if not operand.absent and entry.partial.starts is NULL:
+            forecast.begun += state.next >= 0 or not pattern.plain
+        elif state.next < 0 or (state.kind == COUNT and entry.sibling is NULL and entry.partial.entries == entry):
+            forecast.done += 1
+        forecast.taken += inlet.state > 0
+    return 0
+
+
+# --- taking an event back
+
+cdef int take_or_put_back(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
+    """Take an event; where it leaves too many partial matches, it has not been taken."""
+    cdef Py_ssize_t before = pattern.n_begun, found = pattern.found.size, waiting = 0
+    cdef RunC* copy = copied(pattern, run, &waiting)
+    cdef bint refused = False
+    try:
+        pattern.apply(run, stream, event)
+        refused = pattern.n_begun > max(pattern.limit, before)
+    finally:
+        if not refused:
+            pattern.close_run(copy)
+    if not refused:
+        return 0
+    pattern.found.cut(found)
+    pattern.close_run(run)
+    pattern.runs[pattern.frame.partition] = copy
+    copy.starts.total = copy.waited.total = &pattern.n_begun
+    pattern.n_begun += waiting
+    place_all(pattern, copy)
+    return 1
+
+
+cdef RunC* copied(Pattern pattern, RunC* run, Py_ssize_t* waiting) except NULL:
+    """A copy of a run, whose partial matches are not found by key and count for nothing yet."""
+    cdef RunC* copy = pattern.open_run()
+    cdef dict copies = {}
+    cdef int i
+    copy.begun = run.begun
+    copy.renew = run.renew
+    copy.deadline = run.deadline
+    memcpy(copy.timer, run.timer, pattern.n_states * sizeof(int64_t))
+    copy.starts.total = copy.waited.total = waiting
+    try:
+        copy_starts(pattern, &run.starts, &copy.starts, copies)
+        copy_starts(pattern, &run.waited, &copy.waited, copies)
+        for i in range(pattern.n_states):
+            copy_places(pattern, run.incoming[i].head, copy, &copy.incoming[i], copies)
+            copy_places(pattern, run.pending[i].head, copy, &copy.pending[i], copies)
+    except BaseException:
+        give_up(pattern, copies)
+        pattern.close_run(copy)
+        raise
+    give_up(pattern, copies)
+    return copy
+
+
+cdef PartialC* copy_of(Pattern pattern, PartialC* partial, dict copies) except NULL:
+    """The copy of a partial match; the dictionary holds a reference."""
+    cdef PartialC* copy
+    found = copies.get(<size_t> partial)
+    if found is not None:
+        return <PartialC*> <size_t> found
+    copy = pattern.matches.copy(partial, pattern.matches.n_slots)
+    copy.front = partial.front
+    copy.unarmed = partial.unarmed
+    copies[<size_t> partial] = <size_t> copy
+    return copy
+
+
+cdef void give_up(Pattern pattern, dict copies) noexcept:
+    for address in copies.values():
+        pattern.matches.drop(<PartialC*> <size_t> address)
+
+
+cdef int copy_starts(Pattern pattern, StartsC* starts, StartsC* copy, dict copies) except -1:
+    cdef PartialC* partial = starts.oldest
+    cdef PartialC* made
+    while partial is not NULL:
+        if partial.entries is not NULL:            # else it only waits to be put out
+            made = copy_of(pattern, partial, copies)
+            start_at(copy, made, partial.start)
+            start_at(copy, made, partial.latest)
+        partial = partial.newer
+    return 0
+
+
+cdef int copy_places(Pattern pattern, MatchEntryC* entry, RunC* copy, MatchListC* places, dict copies) except -1:
+    cdef State state
+    cdef MatchEntryC* made
+    while entry is not NULL:
+        state = <State> pattern.state[entry.state]
+        made = pattern.matches.append(places, copy_of(pattern, entry.partial, copies), entry.state)
+        made.open = entry.open
+        made.met = entry.met
+        if entry.due is not NULL:
+            made.due = <int64_t*> PyMem_Malloc(state.n_operands * sizeof(int64_t))
+            if made.due is NULL:
+                raise MemoryError
+            memcpy(made.due, entry.due, state.n_operands * sizeof(int64_t))
+        if state.kind == COUNT and entry.broken:
+            stop_entry(copy, made)
+        else:
+            made.broken = entry.broken
+        entry = entry.next
+    return 0
+
+
+cdef int place_all(Pattern pattern, RunC* run) except -1:
+    """Let the partial matches of a run be found by key."""
+    cdef State state
+    cdef MatchEntryC* entry
+    cdef int i
+    for i in range(pattern.n_states):
+        state = <State> pattern.state[i]
+        entry = run.pending[i].head if state.n_keyed else NULL
+        while entry is not NULL:
+            if not (state.kind == COUNT and entry.broken):
+                place(pattern, state, entry)
+            entry = entry.next
+    return 0

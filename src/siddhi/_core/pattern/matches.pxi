@@ -1,0 +1,355 @@
+# Partial matches and lists of them.
+
+cdef enum:
+    FIRST_SLAB_BLOCKS = 16
+    LINE = 64                      # bytes of a cache line: blocks begin with one
+
+
+@cython.final
+cdef class BlockPool:
+    """Blocks of one size. A free block holds the address of the next one."""
+
+    def __cinit__(self, Py_ssize_t block_bytes):
+        self.block_bytes = (block_bytes + LINE - 1) // LINE * LINE
+        self.slab_blocks = FIRST_SLAB_BLOCKS
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.n_slabs):
+            give_slab(self.slabs[i])
+        PyMem_Free(self.slabs)
+
+    cdef int grow(self) except -1:
+        cdef Py_ssize_t i
+        cdef char* memory
+        cdef void** slabs = <void**> PyMem_Realloc(self.slabs, (self.n_slabs + 1) * sizeof(void*))
+        if slabs is NULL:
+            raise MemoryError
+        self.slabs = slabs
+        memory = <char*> take_slab(self.slab_blocks * self.block_bytes)
+        if memory is NULL:
+            raise MemoryError
+        self.slabs[self.n_slabs] = memory
+        self.n_slabs += 1
+        self.reserved_bytes += self.slab_blocks * self.block_bytes
+        for i in range(self.slab_blocks - 1, -1, -1):
+            (<void**> (memory + i * self.block_bytes))[0] = self.free
+            self.free = memory + i * self.block_bytes
+        self.slab_blocks = next_slab(self.slab_blocks, self.block_bytes)
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Matches:
+    """Makes, copies and frees the partial matches of one query.
+
+    Args:
+        pools: of the events in each slot.
+        counting: which slots hold lists.
+    """
+
+    def __cinit__(self, tuple pools not None, counting):
+        cdef int i
+        self.n_slots = len(pools)
+        self.pools = pools
+        self.partials = BlockPool(sizeof(PartialC) + (self.n_slots - 1) * sizeof(void*))
+        self.entries = BlockPool(sizeof(MatchEntryC))
+        self.slot_pools = <void**> PyMem_Malloc(self.n_slots * sizeof(void*))
+        self.counting = <bint*> PyMem_Malloc(self.n_slots * sizeof(bint))
+        if self.slot_pools is NULL or self.counting is NULL:
+            raise MemoryError
+        for i in range(self.n_slots):
+            self.slot_pools[i] = <void*> pools[i]
+            self.counting[i] = counting[i]
+
+    def __dealloc__(self):
+        PyMem_Free(self.slot_pools)
+        PyMem_Free(self.counting)
+
+    @property
+    def alive(self):
+        """Partial matches that live."""
+        return self.partials.alive
+
+    @property
+    def alive_events(self):
+        """Events that they hold; one that several share counts once."""
+        return sum([pool.alive for pool in self.pools])
+
+    @property
+    def reserved_bytes(self):
+        """Memory for partial matches and their second places, used or not."""
+        return self.partials.reserved_bytes + self.entries.reserved_bytes
+
+    cdef PartialC* make(self) except NULL:
+        cdef PartialC* partial = <PartialC*> take_block(self.partials)
+        cdef int i
+        partial.first.partial = NULL
+        partial.entries = NULL
+        partial.starts = NULL
+        for i in range(self.n_slots):
+            partial.slots[i] = NULL
+        partial.timestamp = NEW
+        partial.refs = 1
+        partial.front = -1
+        partial.unarmed = -1
+        return partial
+
+    cdef PartialC* copy(self, const PartialC* partial, int n_slots) except NULL:
+        cdef int i
+        cdef PartialC* made = self.make()
+        made.timestamp = partial.timestamp
+        for i in range(n_slots):
+            made.slots[i] = partial.slots[i]
+            if made.slots[i] is NULL:
+                continue
+            if self.counting[i]:
+                collected_of(made, i).refs += 1
+            else:
+                made.slots[i].refs += 1
+        return made
+
+    cdef void drop(self, PartialC* partial) noexcept:
+        cdef int i
+        cdef uint32_t k
+        cdef CollectedC* collected
+        partial.refs -= 1
+        if partial.refs:
+            return
+        leave_starts(partial)
+        for i in range(self.n_slots):
+            if partial.slots[i] is NULL:
+                continue
+            if not self.counting[i]:
+                release(<EventPool> self.slot_pools[i], partial.slots[i])
+                continue
+            collected = collected_of(partial, i)
+            collected.refs -= 1
+            if collected.refs == 0:
+                for k in range(collected.size):
+                    release(<EventPool> self.slot_pools[i], collected.events[k])
+                PyMem_Free(collected.events)
+                PyMem_Free(collected)
+        give_block(self.partials, partial)
+
+    cdef void empty(self, PartialC* partial, int slot) noexcept:
+        if partial.slots[slot] is not NULL:
+            release(<EventPool> self.slot_pools[slot], partial.slots[slot])
+            partial.slots[slot] = NULL
+
+    cdef int collect(self, PartialC* partial, int slot, EventC* event) except -1:
+        """Append an event to a counting slot; its reference passes over, on failure, too."""
+        cdef CollectedC* collected = collected_of(partial, slot)
+        cdef bint done = False
+        try:
+            if collected is NULL or collected.refs > 1:
+                collected = self.own(partial, slot)
+            if collected.size == collected.capacity:
+                grow_collected(collected)
+            done = True
+        finally:
+            if not done:
+                release(<EventPool> self.slot_pools[slot], event)
+        collected.events[collected.size] = event
+        collected.size += 1
+        return 0
+
+    cdef CollectedC* own(self, PartialC* partial, int slot) except NULL:
+        """A list that no other partial match sees."""
+        cdef uint32_t k
+        cdef CollectedC* shared = collected_of(partial, slot)
+        cdef CollectedC* collected = <CollectedC*> PyMem_Malloc(sizeof(CollectedC))
+        if collected is NULL:
+            raise MemoryError
+        memset(collected, 0, sizeof(CollectedC))
+        collected.refs = 1
+        if shared is not NULL:
+            collected.capacity = shared.size
+            collected.events = <EventC**> PyMem_Malloc(max(1, shared.size) * sizeof(void*))
+            if collected.events is NULL:
+                PyMem_Free(collected)
+                raise MemoryError
+            memcpy(collected.events, shared.events, shared.size * sizeof(void*))
+            collected.size = shared.size
+            for k in range(shared.size):
+                shared.events[k].refs += 1
+            shared.refs -= 1
+        partial.slots[slot] = <EventC*> collected
+        return collected
+
+    cdef MatchEntryC* append(self, MatchListC* places, PartialC* partial, int state) except NULL:
+        cdef MatchEntryC* entry = &partial.first
+        if entry.partial is not NULL:
+            entry = <MatchEntryC*> take_block(self.entries)
+        entry.due = NULL
+        entry.open = 0
+        entry.met = 0
+        entry.broken = False
+        entry.keyed = False
+        entry.bucket_next = NULL
+        entry.state = state
+        entry.partial = partial
+        entry.sibling = partial.entries
+        partial.entries = entry
+        partial.refs += 1
+        link_last(places, entry)
+        return entry
+
+    cdef void remove(self, MatchEntryC* entry) noexcept:
+        cdef PartialC* partial = entry.partial
+        cdef MatchEntryC** place = &partial.entries
+        unlink(entry)
+        while place[0] != entry:
+            place = &place[0].sibling
+        place[0] = entry.sibling
+        if entry.due is not NULL:
+            PyMem_Free(entry.due)
+        if entry == &partial.first:
+            entry.partial = NULL
+        else:
+            give_block(self.entries, entry)
+        self.drop(partial)
+
+
+cdef int grow_collected(CollectedC* collected) except -1:
+    cdef uint32_t capacity = max(4, 2 * collected.capacity)
+    cdef EventC** events = <EventC**> PyMem_Realloc(collected.events, capacity * sizeof(void*))
+    if events is NULL:
+        raise MemoryError
+    collected.events = events
+    collected.capacity = capacity
+    return 0
+
+
+cdef void unlink(MatchEntryC* entry) noexcept:
+    """Take an entry out of its list."""
+    cdef MatchListC* places = entry.list
+    if entry.prev is NULL:
+        places.head = entry.next
+    else:
+        entry.prev.next = entry.next
+    if entry.next is NULL:
+        places.tail = entry.prev
+    else:
+        entry.next.prev = entry.prev
+    places.size -= 1
+
+
+cdef void link_last(MatchListC* places, MatchEntryC* entry) noexcept:
+    """Put an entry that is in no list at the end of one."""
+    entry.list = places
+    entry.next = NULL
+    entry.prev = places.tail
+    if places.tail is NULL:
+        places.head = entry
+    else:
+        places.tail.next = entry
+    places.tail = entry
+    places.size += 1
+
+
+cdef void start_at(StartsC* starts, PartialC* partial, int64_t timestamp) noexcept:
+    """Note a first event. Events nearly come in order of time, so that the place is found at the end."""
+    cdef PartialC* before
+    if partial.starts is NULL:
+        partial.start = timestamp
+        partial.latest = timestamp
+    else:
+        partial.latest = max(partial.latest, timestamp)
+        if timestamp >= partial.start:
+            starts.latest = max(starts.latest, timestamp)
+            return
+        leave_starts(partial)
+        partial.start = timestamp
+    if starts.oldest is NULL:
+        starts.latest = partial.latest
+    else:
+        starts.latest = max(starts.latest, partial.latest)
+    before = starts.newest
+    while before is not NULL and before.start > partial.start:
+        before = before.older
+    link_start(starts, partial, before)
+
+
+cdef void start_like(StartsC* starts, PartialC* partial, PartialC* other) noexcept:
+    """Note a copy's first events: those of the other one, which may be complete and have left."""
+    if other.starts is NULL:
+        start_at(starts, partial, other.start)
+        start_at(starts, partial, other.latest)
+        return
+    partial.start = other.start
+    partial.latest = other.latest
+    link_start(starts, partial, other)
+
+
+cdef void link_start(StartsC* starts, PartialC* partial, PartialC* before) noexcept:
+    """Put a partial match behind another; NULL: in front of all."""
+    cdef PartialC* after = starts.oldest if before is NULL else before.newer
+    starts.total[0] += 1
+    partial.starts = starts
+    partial.older = before
+    partial.newer = after
+    if before is NULL:
+        starts.oldest = partial
+    else:
+        before.newer = partial
+    if after is NULL:
+        starts.newest = partial
+    else:
+        after.older = partial
+
+
+cdef void leave_starts(PartialC* partial) noexcept:
+    cdef StartsC* starts = partial.starts
+    if starts is NULL:
+        return
+    starts.total[0] -= 1
+    partial.starts = NULL
+    if partial.older is NULL:
+        starts.oldest = partial.newer
+    else:
+        partial.older.newer = partial.newer
+    if partial.newer is NULL:
+        starts.newest = partial.older
+    else:
+        partial.newer.older = partial.older
+
+
+cdef void sort_by_time(MatchListC* places) noexcept:
+    """Order entries by the time of their partial match, stably; those without events go last."""
+    cdef MatchEntryC* entry = places.head.next
+    cdef MatchEntryC* following
+    cdef MatchEntryC* before
+    while entry is not NULL:
+        following = entry.next
+        before = entry.prev
+        if comes_later(before.partial, entry.partial):
+            while before is not NULL and comes_later(before.partial, entry.partial):
+                before = before.prev
+            unlink(entry)
+            link_behind(places, entry, before)
+        entry = following
+
+
+cdef inline bint comes_later(const PartialC* partial, const PartialC* other) noexcept:
+    if partial.timestamp == NEW:
+        return other.timestamp != NEW
+    return other.timestamp != NEW and partial.timestamp > other.timestamp
+
+
+cdef void link_behind(MatchListC* places, MatchEntryC* entry, MatchEntryC* before) noexcept:
+    """Put an entry that is in no list behind another; NULL: in front of all."""
+    cdef MatchEntryC* after = places.head if before is NULL else before.next
+    entry.list = places
+    entry.prev = before
+    entry.next = after
+    if before is NULL:
+        places.head = entry
+    else:
+        before.next = entry
+    if after is NULL:
+        places.tail = entry
+    else:
+        after.prev = entry
+    places.size += 1

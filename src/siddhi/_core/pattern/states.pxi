@@ -1,0 +1,172 @@
+# Views of partial matches, and the list that an attribute of a counting state is.
+
+@cython.final
+cdef class PatternView:
+    """What the expressions of one place see of a partial match.
+
+    Args:
+        n_slots: slots of the pattern.
+        picks: for each event named by index (slot, offset, from_last, counting); it is found in slot ``n_slots + i``.
+        own: the counting slot that the expressions decide about, else -1. There the event at hand follows those
+            collected where it is named by number; ``last`` is the last one before it.
+    """
+
+    def __cinit__(self, int n_slots, picks, int own=-1):
+        cdef int i
+        self.n_slots = n_slots
+        self.n_picks = len(picks)
+        self.own = own
+        self.picks = <PickC*> PyMem_Malloc(max(1, self.n_picks) * sizeof(PickC))
+        self.events = <EventC**> PyMem_Malloc((n_slots + self.n_picks) * sizeof(void*))
+        if self.picks is NULL or self.events is NULL:
+            raise MemoryError
+        for i in range(self.n_picks):
+            (self.picks[i].slot, self.picks[i].offset, self.picks[i].from_last, self.picks[i].counting) = picks[i]
+            if self.picks[i].slot == own and not self.picks[i].from_last:
+                self.uses_current = True
+
+    def __dealloc__(self):
+        PyMem_Free(self.picks)
+        PyMem_Free(self.events)
+
+    cdef EventC** show(self, PartialC* partial, EventC* current) noexcept:
+        """The events by slot; valid until the next call."""
+        cdef int i
+        cdef PickC* pick
+        cdef CollectedC* collected
+        cdef int32_t size, at
+        if self.n_picks == 0:
+            return partial.slots
+        memcpy(self.events, partial.slots, self.n_slots * sizeof(void*))
+        for i in range(self.n_picks):
+            pick = &self.picks[i]
+            self.events[self.n_slots + i] = NULL
+            if not pick.counting:
+                if pick.offset == 0:
+                    self.events[self.n_slots + i] = partial.slots[pick.slot]
+                continue
+            collected = collected_of(partial, pick.slot)
+            size = 0 if collected is NULL else <int32_t> collected.size
+            at = size - 1 - pick.offset if pick.from_last else pick.offset
+            if 0 <= at < size:
+                self.events[self.n_slots + i] = collected.events[at]
+            elif at == size and pick.slot == self.own:
+                self.events[self.n_slots + i] = current
+        return self.events
+
+
+cdef int collected_values(const ExecC* x, EventC* e, FrameC* f, void** out) except -1:
+    cdef CollectedC* collected = <CollectedC*> f.slots[x.slot]
+    cdef list values = []
+    cdef uint32_t i
+    if collected is not NULL:
+        for i in range(collected.size):
+            values.append(cell_to_python(collected.events[i], x.word, x.bit, x.cell, <int> x.value.i))
+    return lend(x, values, out)
+
+
+def make_collected(Layout layout not None, int position, int slot):
+    """The values of an attribute in all events of a counting slot, as a list; empty where there is none."""
+    cdef ObjectExecutor executor = new_object_executor(<eval_fn> collected_values, OBJECT, (), "collected list")
+    executor.c.slot = slot
+    executor.c.cell = layout.words + position
+    executor.c.word = position >> 6
+    executor.c.bit = (<uint64_t> 1) << (position & 63)
+    executor.c.value.i = layout.codes[position]
+    return executor
+
+
+# The states of a pattern and what they wait for.
+
+@cython.final
+@cython.no_gc_clear             # the pattern gives its partial matches up through them, when it is collected
+cdef class Operand:
+    """One slot of a state.
+
+    Args:
+        slot: its number.
+        alone: conditions over the event at hand.
+        conditions: conditions over the event at hand and the events found so far.
+        view: what these see.
+        copier: makes the record that the slot keeps; None for an absence.
+        index: finds partial matches by key, or None.
+        absent: the event must not come.
+        for_ms: for how long; -1 until the group is complete.
+        stops: an event here ends the count of a state before.
+    """
+
+    def __init__(self, int slot, tuple alone not None, tuple conditions not None, PatternView view not None,
+                 StageCopier copier, PatternIndex index=None, bint absent=False, int64_t for_ms=-1,
+                 bint stops=False):
+        self.slot = slot
+        self.absent = absent
+        self.for_ms = for_ms
+        self.stops = stops
+        self.copier = copier
+        self.view = view
+        self.index = index
+        self.executors = alone + conditions
+        self.n_alone = len(alone)
+        self.n_conditions = len(conditions)
+        self.found_fits = index is not None and index.exact and self.n_conditions == 1
+        self.alone = pointers(alone)
+        self.conditions = pointers(conditions)
+
+    def __dealloc__(self):
+        PyMem_Free(self.alone)
+        PyMem_Free(self.conditions)
+
+
+cdef const ExecC** pointers(tuple executors) except NULL:
+    cdef Py_ssize_t i
+    cdef Executor executor
+    cdef const ExecC** found = <const ExecC**> PyMem_Malloc(max(1, len(executors)) * sizeof(void*))
+    if found is NULL:
+        raise MemoryError
+    for i in range(len(executors)):
+        executor = executors[i]
+        found[i] = &executor.c
+    return found
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class State:
+    """One state of the automaton.
+
+    Args:
+        kind: 0 stream, 1 count, 2 absence, 3 and, 4 or.
+        operands: its slots, in the order in which one event is offered to them.
+        following: number of the next state, -1 where it puts out.
+        again: number of the state that starts again when this one is complete, -1.
+        low, high: events of a counting state; ``high`` -1 is unbounded.
+        in_first_group: it is in an ``every`` group that begins the pattern.
+        late_again: its group starts again when a later state takes the partial match.
+        stops: of a counting state, up to two slots whose event ends it.
+    """
+
+    def __init__(self, int kind, tuple operands not None, int following, int again=-1, int low=1, int high=1,
+                 bint in_first_group=False, bint late_again=False, stops=()):
+        cdef int k
+        self.kind = kind
+        self.operands = operands
+        self.n_operands = len(operands)
+        self.operand = <void**> PyMem_Malloc(self.n_operands * sizeof(void*))
+        if self.operand is NULL:
+            raise MemoryError
+        self.next = following
+        self.again = again
+        self.min = low
+        self.max = high
+        self.in_first_group = in_first_group
+        self.late_again = late_again
+        self.stops[0] = stops[0] if len(stops) > 0 else -1
+        self.stops[1] = stops[1] if len(stops) > 1 else -1
+        self.first_slot = min(operand.slot for operand in operands)
+        self.n_keyed = sum([(<Operand> operand).index is not None for operand in operands])
+        self.waits = any(operand.for_ms >= 0 for operand in operands)
+        for k in range(self.n_operands):
+            self.operand[k] = <void*> operands[k]
+
+    def __dealloc__(self):
+        PyMem_Free(self.operand)

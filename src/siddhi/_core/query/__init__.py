@@ -1,0 +1,1 @@
+"""Queries: entry, selection, output, partitions, output rates."""

@@ -1,0 +1,32 @@
+from collections.abc import Sequence
+
+from siddhi._core.expression.executor import Executor
+from siddhi._core.query.key_gate import KeyGate
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.runtime.context import AppContext, FaultSink
+from siddhi._core.runtime.operator import Processor, Receiver
+
+class StageCopier:
+    @property
+    def pool(self) -> EventPool: ...
+    def __init__(self, source: Layout, pool: EventPool, positions: Sequence[int]) -> None: ...
+
+class QueryEntry(Receiver):
+    @property
+    def app(self) -> AppContext: ...
+    @property
+    def next(self) -> Processor: ...
+    def __init__(
+        self,
+        app: AppContext,
+        filters: tuple[Executor, ...],
+        copier: StageCopier | None,
+        next: Processor,
+        source: FaultSink,
+        reads: int,
+        asks: tuple[int, bool | int | str] | None = None,
+    ) -> None: ...
+    def set_gate(self, gate: KeyGate) -> None: ...
+
+class StageProcessor(Processor):
+    def __init__(self, app: AppContext, copier: StageCopier) -> None: ...

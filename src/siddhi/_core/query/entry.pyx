@@ -1,0 +1,378 @@
+"""The entry of a query: filters on the stream's record, then the copy into the query's own."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from siddhi._core.expression.executor cimport ExecC, Executor
+from siddhi._core.query.projection cimport Projection
+from siddhi._core.record.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
+from siddhi._core.record.frame cimport MAX_BLOCK, TRUE, FrameC
+from siddhi._core.runtime.context cimport fault_alone
+from siddhi._core.runtime.operator cimport receive_fn
+from siddhi._core.stream.junction cimport StreamJunction, send
+
+# A condition, called without a check: looking at the answer itself. -1: an exception is set.
+ctypedef int (*quiet_fn)(const ExecC* x, EventC* event, FrameC* frame, void* unused) noexcept
+
+
+cdef class StageCopier:
+    """Copies the cells of one layout that a later stage reads into records of that stage.
+
+    Args:
+        source: layout copied from.
+        pool: pool of the stage.
+        positions: for each cell of the stage, its position in the source; -1 leaves the cell null.
+    """
+
+    def __cinit__(self, Layout source not None, EventPool pool not None, positions):
+        cdef int i, n = 0
+        cdef int position
+        cdef CopyC* copy
+        self.pool = pool
+        self.words = pool.layout.words
+        self.copies = <CopyC*> PyMem_Malloc(max(1, len(positions)) * sizeof(CopyC))
+        if self.copies is NULL:
+            raise MemoryError
+        for i in range(len(positions)):
+            position = positions[i]
+            copy = &self.copies[n]
+            copy.cell = pool.layout.cell(i)
+            copy.word = pool.layout.null_word(i)
+            copy.bit = (<uint64_t> 1) << (i & 63)
+            copy.is_object = pool.layout.codes[i] == STRING or pool.layout.codes[i] == OBJECT
+            if position < 0:
+                # A cell that is always null: its source is a null bit that is always set, that of no cell at all.
+                copy.source_bit = 0
+                copy.source_cell = -1
+            else:
+                copy.source_cell = source.cell(position)
+                copy.source_word = source.null_word(position)
+                copy.source_bit = (<uint64_t> 1) << (position & 63)
+            n += 1
+        self.n_copies = n
+        self.all_there = source.words == 1 and -1 not in positions
+
+    def __dealloc__(self):
+        PyMem_Free(self.copies)
+
+    cdef EventC* copy(self, const EventC* event) except NULL:
+        """A new record of the stage with the event's timestamp, type and cells; the caller owns it."""
+        cdef int i
+        cdef CopyC* cell
+        cdef uint64_t value
+        cdef EventC* stage = acquire(self.pool)
+        stage.timestamp = event.timestamp
+        stage.type = event.type
+        for i in range(self.words):
+            stage.body[i] = 0
+        if self.words == 1 and event.body[0] == 0 and self.all_there:
+            # No nulls: the common case.
+            for i in range(self.n_copies):
+                cell = &self.copies[i]
+                value = event.body[cell.source_cell]
+                stage.body[cell.cell] = value
+                if cell.is_object:
+                    Py_INCREF(<object> <PyObject*> value)
+            return stage
+        for i in range(self.n_copies):
+            cell = &self.copies[i]
+            if cell.source_cell < 0 or event.body[cell.source_word] & cell.source_bit:
+                stage.body[cell.word] |= cell.bit
+                continue
+            value = event.body[cell.source_cell]
+            stage.body[cell.cell] = value
+            if cell.is_object:
+                Py_INCREF(<object> <PyObject*> value)
+        return stage
+
+    cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1:
+        """The same for a block, cell by cell."""
+        cdef Py_ssize_t i = 0
+        cdef int word
+        try:
+            while i < n:
+                out[i] = acquire(self.pool)
+                i += 1
+        except MemoryError:
+            while i > 0:
+                i -= 1
+                release(self.pool, out[i])
+            raise
+        for i in range(n):
+            out[i].timestamp = events[i].timestamp
+            out[i].type = events[i].type
+            for word in range(self.words):
+                out[i].body[word] = 0
+        for i in range(self.n_copies):
+            copy_cells(&self.copies[i], events, n, out)
+        return 0
+
+
+cdef void copy_cells(const CopyC* copy, EventC** events, Py_ssize_t n, EventC** out) noexcept:
+    """One cell of a block of events."""
+    cdef Py_ssize_t i
+    cdef int source = copy.source_cell, target = copy.cell, word = copy.source_word
+    cdef uint64_t bit = copy.source_bit, nulls = 0
+    if source < 0:
+        for i in range(n):
+            out[i].body[copy.word] |= copy.bit
+        return
+    for i in range(n):
+        nulls |= events[i].body[word]
+    if nulls & bit:
+        for i in range(n):
+            if events[i].body[word] & bit:
+                out[i].body[copy.word] |= copy.bit
+            else:
+                out[i].body[target] = events[i].body[source]
+                if copy.is_object:
+                    Py_INCREF(<object> <PyObject*> events[i].body[source])
+    elif copy.is_object:
+        for i in range(n):
+            out[i].body[target] = events[i].body[source]
+            Py_INCREF(<object> <PyObject*> events[i].body[source])
+    else:
+        for i in range(n):
+            out[i].body[target] = events[i].body[source]
+
+
+cdef inline int admits(QueryEntry entry, EventC* event) noexcept:
+    """Whether an event passes the filters; -1: one of them failed, its exception is set."""
+    cdef int i, verdict
+    for i in range(entry.n_conditions):
+        entry.frame.type = event.type
+        entry.frame.group = entry.frame.partition
+        verdict = (<quiet_fn> entry.conditions[i].fn)(entry.conditions[i], event, entry.frame, NULL)
+        if verdict != TRUE:
+            return -1 if verdict == -1 else 0
+    return TRUE
+
+
+cdef inline bint lends(QueryEntry entry, EventC* event) noexcept:
+    """Whether the query puts the event out as it is: what its projection would do need not be asked of it."""
+    return entry.forward is not None and entry.forward.plain and event.type == CURRENT
+
+
+cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
+    cdef EventC* event = chunk.head
+    cdef int verdict
+    if event.next is not NULL:
+        return entry.receive_many(event)
+    verdict = admits(entry, event)
+    if verdict != TRUE:
+        return verdict
+    if lends(entry, event):
+        return send_on(entry.forward.target, chunk)
+    return entry_go_on(entry, chunk)
+
+
+cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
+    """Lend a chunk of one on, through all queries in a row that would do the same: a loop where sends would nest."""
+    cdef EventC* event = chunk.head
+    cdef PyObject* entry                   # borrowed from the junction, which keeps it also where it unsubscribes
+    cdef int verdict, sends = 0            # those that are counted as one inside the other
+    cdef AppContext app = junction.app
+    try:
+        while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
+            entry = <PyObject*> junction.array[0].receiver
+            app.depth += 1
+            if app.depth > app.deep:
+                junction.dive()
+            verdict = admits(<QueryEntry> entry, event)
+            if verdict == TRUE and lends(<QueryEntry> entry, event):
+                sends += 1
+                junction = (<QueryEntry> entry).forward.target
+                continue
+            if verdict == TRUE:
+                verdict = go_on_unchecked(entry, chunk)
+            if verdict == -1:
+                return junction.fail(0, chunk)
+            app.depth -= 1
+            return 0
+        return send(junction, chunk)
+    finally:
+        app.depth -= sends
+
+
+cdef int entry_go_on(QueryEntry entry, EventChunk* chunk) except -1:
+    """What comes behind the filters, with an event that passed them."""
+    if entry.copier is None:
+        return entry.next.process_one(chunk.head)
+    return entry.copy_one(chunk.head)
+
+
+cdef receive_fn go_on_unchecked = <receive_fn> entry_go_on
+
+
+cdef class QueryEntry(Receiver):
+    """Receives a query's input.
+
+    Args:
+        app: the app's context.
+        filters: conditions over the stream's record, in order.
+        copier: makes the record for what follows; None to pass the stream's own.
+        next: the first step behind the filters.
+        source: the stream's junction, which handles failures of single rows of a block.
+        reads: the attributes it reads, as bits; all ones where there are more than 64.
+        asks: (position, value) where the filters begin with ``attribute == value``.
+    """
+
+    def __init__(self, AppContext app not None, tuple filters not None, StageCopier copier, Processor next not None,
+                 FaultSink source not None, uint64_t reads, tuple asks=None):
+        cdef int i
+        cdef Executor executor
+        self.app = app
+        self.frame = &app.frame
+        self.filters = filters
+        self.n_conditions = len(filters)
+        self.selects = True
+        self.conditions = <const ExecC**> PyMem_Malloc(max(1, self.n_conditions) * sizeof(void*))
+        if self.conditions is NULL:
+            raise MemoryError
+        for i in range(self.n_conditions):
+            executor = filters[i]
+            self.conditions[i] = &executor.c
+            self.selects = self.selects and executor.c.select is not NULL
+        self.copier = copier
+        self.next = next
+        if isinstance(next, Projection) and (<Projection> next).forwards:
+            self.forward = (<Projection> next).output
+        self.on_chunk = <receive_fn> entry_receive
+        self.source = source
+        self.read_mask = reads
+        self.asks = asks
+
+    def __dealloc__(self):
+        PyMem_Free(self.conditions)
+
+    def set_gate(self, KeyGate gate not None):
+        """Name the gate whose refusals are failures of single events."""
+        self.gate = gate
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return (self.selects or not self.app.frame.playback) and self.next.is_silent(epoch)
+
+    cdef bint keeps(self) noexcept:
+        # Conditions that have a form for blocks only read. Where a row may fail, its record goes to the error handling of
+        # the stream, and so does what is behind a copy.
+        return not self.selects or self.copier is not None or self.next.keeps()
+
+    cdef uint64_t reads(self) noexcept:
+        return self.read_mask
+
+    cdef bint takes_blocks(self) noexcept:
+        return True
+
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef EventC* passed[MAX_BLOCK]
+        cdef EventC* staged[MAX_BLOCK]
+        cdef EventC** rows = events
+        cdef Py_ssize_t i, at = 0, made = 0, m = n
+        if self.n_conditions:
+            m = self.filter_block(events, n, passed)
+            events = rows = passed
+        try:
+            if self.copier is not None:
+                rows = staged
+                self.copier.copy_block(events, m, staged)
+                made = m
+            while at < m:
+                try:
+                    self.next.process_block(rows, m, &at)
+                except Exception as error:
+                    self.next.abort()
+                    if at == m:
+                        raise            # of rows that went on: nothing of this query's
+                    self.source.fault(error, events[at])
+                    at += 1
+        finally:
+            for i in range(made):
+                release(self.copier.pool, staged[i])
+        return 0
+
+    cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1:
+        """Collect the events that pass the filters; returns how many."""
+        cdef Py_ssize_t i = 0, m = 0
+        if self.selects:
+            for i in range(self.n_conditions):
+                n = self.conditions[i].select(self.conditions[i], events, n, passed)
+                events = passed
+            return n
+        while i < n:
+            try:
+                while i < n:
+                    passed[m] = events[i]
+                    if self.passes(events[i]):
+                        m += 1
+                    i += 1
+            except Exception as error:
+                self.source.fault(error, events[i])
+                i += 1
+        return m
+
+    cdef inline bint passes(self, EventC* event) except -1:
+        cdef int i
+        for i in range(self.n_conditions):
+            self.frame.type = event.type
+            self.frame.group = self.frame.partition
+            if self.conditions[i].fn(self.conditions[i], event, self.frame, NULL) != TRUE:
+                return False
+        return True
+
+    cdef void abort(self) noexcept:
+        self.next.abort()
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        return entry_receive(self, chunk)
+
+    cdef int copy_one(self, EventC* event) except -1:
+        cdef EventC* stage = self.copier.copy(event)
+        try:
+            return self.next.process_one(stage)
+        finally:
+            release(self.copier.pool, stage)
+
+    cdef int receive_many(self, EventC* event) except -1:
+        cdef EventC* stage
+        cdef EventC* refused
+        cdef bint any_passed = False
+        cdef list failures = None
+        while event is not NULL:
+            if self.passes(event):
+                any_passed = True
+                if self.copier is None:
+                    self.next.process(event)
+                else:
+                    stage = self.copier.copy(event)
+                    try:
+                        self.next.process(stage)
+                    finally:
+                        release(self.copier.pool, stage)
+                if self.gate is not None and self.gate.pending is not None:
+                    failures = [] if failures is None else failures
+                    failures.append((<size_t> event, self.gate.pending))
+                    self.gate.pending = None
+            event = event.next
+        if any_passed:
+            self.next.finish()
+        if failures is not None:
+            for address, error in failures:
+                refused = <EventC*> <size_t> address
+                fault_alone(self.source, error, refused)
+        return 0
+
+
+cdef class StageProcessor(Processor):
+    """Copies an event into the records of the next stage (a window behind a stream function)."""
+
+    def __init__(self, AppContext app not None, StageCopier copier not None):
+        self.app = app
+        self.copier = copier
+
+    cdef int process(self, EventC* event) except -1:
+        cdef EventC* stage = self.copier.copy(event)
+        try:
+            return self.next.process(stage)
+        finally:
+            release(self.copier.pool, stage)

@@ -1,0 +1,360 @@
+"""Sliding windows that keep arguments instead of events: ``length``, ``time`` and ``externalTime`` with sum, avg, count."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.string cimport memset
+
+from siddhi._core.aggregate.accumulator cimport (
+    MAX_ARGUMENTS, MeasureC, add_arguments, add_row, measured, remove_arguments, take_arguments,
+)
+from siddhi._core.aggregate.group cimport GroupBy, end_chunk, find_near, leave_group, slot_near
+from siddhi._core.columnar.batch cimport BatchBuilder
+from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.query.column cimport COPY_OBJECT, copy_column, write_column
+from siddhi._core.query.output cimport emit_one, is_needed
+from siddhi._core.record.event cimport CURRENT, TIMER, Layout, acquire, release
+from siddhi._core.record.frame cimport MAX_BLOCK, NULL_VALUE, FrameC, now_ms
+from siddhi._core.record.instant cimport check_instant, is_instant, refuse_instant
+from siddhi._core.runtime.ring cimport entry_head, ring_first, ring_push
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+cdef inline uint32_t shed(const MeasureC* measures, int n, RingC* ring, int stride) noexcept:
+    """Take the oldest entry out of a ring and out of the measures; the slot of its group."""
+    cdef const uint64_t* entry = ring.words + ring.head * stride
+    cdef uint64_t head = entry[0]
+    ring.head = (ring.head + 1) & ring.mask
+    ring.size -= 1
+    remove_arguments(measures, n, <uint32_t> head, entry + 1, <uint32_t> (head >> 32))
+    return <uint32_t> head
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class SlidingAggregate(Selector):
+    """A selector with the window in front of it. Made as a :class:`Selector` is, then told which window."""
+
+    def __dealloc__(self):
+        PyMem_Free(self.measure_of)
+        PyMem_Free(self.results)
+        PyMem_Free(self.known)
+
+    def over_length(self, int64_t length):
+        """``length(n)``, n > 0."""
+        self.kind = BY_LENGTH
+        self.extent = length
+        self.prepare()
+
+    def over_time(self, int64_t duration_ms):
+        """``time(t)``: exactly that old is expired."""
+        self.kind = BY_TIME
+        self.extent = duration_ms
+        self.prepare()
+
+    def over_attribute(self, int position, Layout layout not None, int64_t duration_ms):
+        """``externalTime(ts, t)`` of the long attribute at a position of the stream."""
+        self.kind = BY_ATTRIBUTE
+        self.extent = duration_ms
+        self.attribute = layout.names[position]
+        self.cell = layout.cell(position)
+        self.word = layout.null_word(position)
+        self.bit = (<uint64_t> 1) << (position & 63)
+        self.prepare()
+
+    def prepare(self):
+        cdef int i
+        aggregators = self.states.aggregators if self.groups is None else self.groups.aggregators
+        self.measures = Measures(aggregators)
+        self.rings = CompactRings(1 + self.measures.n_arguments + (self.kind != BY_LENGTH))
+        self.measure_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
+        self.results = <uint64_t*> PyMem_Malloc(max(1, self.measures.n) * MAX_BLOCK * sizeof(uint64_t))
+        self.known = <uint8_t*> PyMem_Malloc(max(1, self.measures.n) * MAX_BLOCK)
+        if self.measure_of is NULL or self.results is NULL or self.known is NULL:
+            raise MemoryError
+        self.simple = self.having is None and self.ordering is None and self.limit < 0 and self.offset == 0
+        for i in range(self.n_columns):
+            self.measure_of[i] = -1
+            if self.columns[i].accumulates:
+                self.measure_of[i] = self.measures.aggregators.index(self.executors[i])
+            elif self.columns[i].kind > COPY_OBJECT:
+                self.simple = False
+
+    # --- state
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        Selector.ensure(self, partition)
+        return self.rings.ensure(partition)
+
+    cdef int drop(self, unsigned int partition) except -1:
+        Selector.drop(self, partition)
+        return self.rings.drop(partition)
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        Selector.write(self, writer)
+        return self.rings.write(writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef unsigned int i
+        cdef Py_ssize_t j
+        cdef RingC* ring
+        cdef uint32_t slot
+        Selector.read(self, reader)
+        self.rings.read(reader)
+        for i in range(self.rings.capacity):
+            ring = &self.rings.rings[i]
+            for j in range(ring.size):
+                slot = <uint32_t> ring.words[j * self.rings.stride]
+                if slot != i if self.groups is None else not self.groups.keys.is_live(slot):
+                    raise ValueError(f"snapshot is damaged: an event of no group ({slot})")
+                if self.kind != BY_LENGTH:
+                    check_instant(<int64_t> ring.words[(j + 1) * self.rings.stride - 1], "snapshot is damaged:")
+        return 0
+
+    # --- one event comes
+
+    cdef int give_up(self, RingC* ring) except -1:
+        """The oldest event leaves."""
+        cdef uint32_t slot = shed(self.measures.measures, self.measures.n, ring, self.rings.stride)
+        return 0 if self.groups is None else leave_group(self.groups, slot)
+
+    cdef inline int make_room(self, RingC* ring, int64_t now) except -1:
+        """What the next event, or the clock, makes expire."""
+        cdef int last = self.rings.stride - 1
+        if self.kind == BY_LENGTH:
+            return self.give_up(ring) if ring.size >= self.extent else 0
+        while ring.size and <int64_t> ring_first(self.rings, ring)[last] + self.extent <= now:
+            self.give_up(ring)
+        if self.kind == BY_TIME and self.groups is not None and self.app.frame.playback and (
+                self.out.head is NULL and self.last is NULL and self.n_order == 0):
+            # The clock got here before the event: these expired in a chunk of their own.
+            end_chunk(self.groups)
+        return 0
+
+    cdef inline uint32_t admit(self, EventC* event, RingC* ring, int64_t time, const uint64_t* values,
+                               uint32_t nulls) except? 0xfffffffe:
+        """The event is held; returns its group's slot."""
+        cdef FrameC* frame = &self.app.frame
+        cdef uint32_t slot = slot_near(self.groups, event, frame) if self.groups is not None else frame.partition
+        cdef uint64_t* entry = ring_push(self.rings, ring)
+        cdef int k
+        entry[0] = entry_head(slot, nulls)
+        for k in range(self.measures.n_arguments):
+            entry[1 + k] = values[k]
+        if self.kind != BY_LENGTH:
+            entry[self.rings.stride - 1] = <uint64_t> time
+        add_arguments(self.measures.measures, self.measures.n, slot, values, nulls)
+        return slot
+
+    cdef inline int64_t time_of(self, const EventC* event) except? -1:
+        """The time the event is held from."""
+        if self.kind != BY_ATTRIBUTE:
+            return event.timestamp
+        if event.body[self.word] & self.bit:
+            raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
+        if not is_instant(<int64_t> event.body[self.cell]):
+            refuse_instant(<int64_t> event.body[self.cell], f"externalTime goes by '{self.attribute}':")
+        return <int64_t> event.body[self.cell]
+
+    cdef inline uint32_t roll(self, EventC* event) except? 0xfffffffe:
+        """Let the window move over one event; the frame then shows the event's group to those who look."""
+        cdef uint64_t[MAX_ARGUMENTS] values
+        cdef uint32_t nulls
+        cdef FrameC* frame = &self.app.frame
+        cdef RingC* ring
+        cdef int64_t time = self.time_of(event)
+        frame.type = CURRENT
+        frame.group = frame.partition
+        take_arguments(self.measures, event, frame, values, &nulls)
+        ring = &self.rings.rings[frame.partition]
+        self.make_room(ring, time if self.kind == BY_ATTRIBUTE else now_ms(frame) if self.kind == BY_TIME else 0)
+        frame.group = self.admit(event, ring, time, values, nulls)
+        frame.type = TIMER
+        return frame.group
+
+    cdef inline EventC* fill(self, EventC* event, uint32_t slot) except NULL:
+        """The output of an event that came, of plain attributes and bare measures."""
+        cdef EventC* out = acquire(self.pool)
+        cdef const MeasureC* measures = self.measures.measures
+        cdef int i
+        out.timestamp = event.timestamp
+        for i in range(self.pool.layout.words):
+            out.body[i] = 0
+        for i in range(self.n_columns):
+            if self.measure_of[i] < 0:
+                write_column(&self.columns[i], event, &self.app.frame, out)
+            elif measured(&measures[self.measure_of[i]], slot, &out.body[self.columns[i].cell]) == NULL_VALUE:
+                out.body[self.columns[i].word] |= self.columns[i].bit
+        return out
+
+    cdef int process_one(self, EventC* event) except -1:
+        cdef uint32_t slot
+        cdef EventC* out
+        if not self.simple:
+            self.process(event)
+            return self.finish()
+        slot = self.roll(event)
+        if not is_needed(self.output):
+            return 0 if self.groups is None else end_chunk(self.groups)
+        out = self.fill(event, slot)
+        if self.groups is not None:
+            end_chunk(self.groups)
+        return emit_one(self.output, out)
+
+    cdef int process(self, EventC* event) except -1:
+        cdef uint32_t slot = self.roll(event)
+        cdef EventC* out
+        if is_needed(self.output):
+            out = self.select(event)
+            if out is not NULL:
+                out.type = CURRENT
+                self.keep(out, slot)
+        return 0
+
+    # --- a block of events comes, each a chunk of its own
+
+    cdef bint is_silent(self, int epoch) except -1:
+        # In playback a block comes before the clock has moved to its rows: fine where their own times tell, and where
+        # no row can fail and be taken alone.
+        if self.app.frame.playback and not (self.simple and self.measures.plain and self.kind != BY_ATTRIBUTE):
+            return False
+        return self.output.is_silent(epoch)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef Py_ssize_t i
+        cdef uint64_t refused = 0          # events that have no time, or none there is
+        if at[0] == 0 and self.simple and self.measures.plain and self.output.plain:
+            if self.kind == BY_ATTRIBUTE:
+                for i in range(n):
+                    refused |= (events[i].body[self.word] & self.bit) | (
+                        not is_instant(<int64_t> events[i].body[self.cell]))
+            if not refused and self.app.in_batch and self.output.target.sink is not None:
+                at[0] = n
+                return self.collect_block(events, n)
+            if not refused and self.output.target.block_mode:
+                at[0] = n
+                return self.pass_block(events, n)
+        while at[0] < n:
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0
+
+    cdef int slide(self, EventC** events, Py_ssize_t n, uint64_t** data, uint8_t** valid) except -1:
+        """Move over a block; what each measure says after each event goes into data[measure][row].
+
+        First what rows say by themselves, all rows at a time: arguments, and groups by the address of their key. Then
+        row by row what depends on the rows before. Divisions come last, again all at a time.
+        """
+        cdef Measures taken = self.measures
+        cdef const MeasureC* measures = taken.measures
+        cdef const uint64_t* values = taken.values
+        cdef CompactRings rings = self.rings
+        cdef GroupBy groups = self.groups
+        cdef FrameC* frame = &self.app.frame
+        cdef RingC* ring = &rings.rings[frame.partition]
+        cdef uint32_t slots[MAX_BLOCK]
+        cdef uint64_t* entry
+        cdef Py_ssize_t j
+        cdef int k, n_measures = taken.n, n_arguments = taken.n_arguments, stride = rings.stride
+        cdef uint32_t slot = frame.partition
+        cdef bint timed = self.kind != BY_LENGTH, steady = True
+        cdef Py_ssize_t size = 0
+        cdef int64_t time = 0, extent = self.extent, now = now_ms(frame) if self.kind == BY_TIME else 0
+        frame.type = CURRENT
+        frame.group = frame.partition
+        taken.take_block(events, n)
+        if groups is not None:
+            find_near(groups, events, n, slots)
+            size = groups.keys.size
+        for j in range(n):
+            if timed:
+                if self.kind == BY_ATTRIBUTE:
+                    time = now = <int64_t> events[j].body[self.cell]
+                else:
+                    time = events[j].timestamp
+                    if time > now and frame.playback:
+                        now = time
+                if ring.size and <int64_t> ring_first(rings, ring)[stride - 1] + extent <= now:
+                    self.make_room(ring, now)
+                    # It may have dropped groups, and the next new one may get their slot.
+                    steady = steady and (groups is None or groups.keys.size == size)
+            elif ring.size >= extent:
+                slot = shed(measures, n_measures, ring, stride)
+                if groups is not None:
+                    leave_group(groups, slot)
+            if groups is not None:
+                slot = slots[j]
+                if slot != NO_SLOT and steady:
+                    groups.held[slot] += 1
+                else:
+                    slot = slot_near(groups, events[j], frame)
+                    size = groups.keys.size
+            entry = ring_push(rings, ring)
+            entry[0] = entry_head(slot, taken.nulls[j])
+            for k in range(n_arguments):
+                entry[1 + k] = values[k * MAX_BLOCK + j]
+            if timed:
+                entry[stride - 1] = <uint64_t> time
+            add_row(measures, n_measures, slot, values, taken.nulls[j], j, data, taken.counts)
+            if groups is not None and groups.n_dropping:
+                end_chunk(groups)
+                steady = False
+        taken.finish_block(n, data, valid)
+        return 0
+
+    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Straight into the columns of the batch callback behind this query."""
+        cdef BatchBuilder builder = self.output.target.sink.builder
+        cdef Py_ssize_t j, row = builder.size
+        cdef uint64_t* data[MAX_BLOCK]
+        cdef uint8_t* valid[MAX_BLOCK]
+        cdef int i, m
+        while builder.capacity - row < n:
+            builder.grow()
+        for m in range(self.measures.n):
+            data[m] = self.results + m * MAX_BLOCK
+            valid[m] = self.known + m * MAX_BLOCK
+        for i in range(self.n_columns):
+            if self.measure_of[i] >= 0:
+                data[self.measure_of[i]] = <uint64_t*> builder.data[i] + row
+                valid[self.measure_of[i]] = builder.valid[i] + row
+        self.slide(events, n, data, valid)
+        for i in range(self.n_columns):
+            if self.measure_of[i] < 0:
+                copy_column(&self.columns[i], events, n, self.pool.layout.codes[i],
+                            builder.data[i], builder.valid[i], row)
+        for j in range(n):
+            builder.timestamps[row + j] = events[j].timestamp
+        builder.size = row + n
+        return 0 if self.output.target.sink.waiting else self.output.target.sink.await_flush()
+
+    cdef int pass_block(self, EventC** events, Py_ssize_t n) except -1:
+        """As a block of records to the readers of the target."""
+        cdef EventC* out[MAX_BLOCK]
+        cdef uint64_t* data[MAX_BLOCK]
+        cdef uint8_t* valid[MAX_BLOCK]
+        cdef Py_ssize_t j, made = 0
+        cdef int i, m
+        for m in range(self.measures.n):
+            data[m] = self.results + m * MAX_BLOCK
+            valid[m] = self.known + m * MAX_BLOCK
+        memset(self.known, 1, self.measures.n * MAX_BLOCK)
+        self.slide(events, n, data, valid)
+        try:
+            while made < n:
+                out[made] = acquire(self.pool)
+                out[made].timestamp = events[made].timestamp
+                for i in range(self.pool.layout.words):
+                    out[made].body[i] = 0
+                made += 1
+            for i in range(self.n_columns):
+                m = self.measure_of[i]
+                for j in range(n):
+                    if m < 0:
+                        write_column(&self.columns[i], events[j], &self.app.frame, out[j])
+                    else:
+                        out[j].body[self.columns[i].cell] = data[m][j]
+                        if not valid[m][j]:
+                            out[j].body[self.columns[i].word] |= self.columns[i].bit
+            return self.output.target.send_block(out, n)
+        finally:
+            for j in range(made):
+                release(self.pool, out[j])

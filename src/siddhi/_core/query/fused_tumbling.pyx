@@ -1,0 +1,456 @@
+"""Batch windows that add up as events come: ``lengthBatch`` and ``timeBatch`` with sum, avg and count."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memset
+
+from siddhi._core.aggregate.accumulator cimport MAX_ARGUMENTS, MeasureC, add_arguments, measured, take_arguments
+from siddhi._core.aggregate.aggregator cimport Aggregator
+from siddhi._core.aggregate.group cimport GroupBy, find_near, slot_near
+from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.query.column cimport COPY_OBJECT, ColumnC
+from siddhi._core.query.output cimport is_needed
+from siddhi._core.record.chunk cimport chunk_append
+from siddhi._core.record.event cimport CURRENT, DOUBLE, FLOAT, OBJECT, acquire, release
+from siddhi._core.record.frame cimport MAX_BLOCK, NULL_VALUE, FrameC, now_ms
+from siddhi._core.runtime.context cimport next_tick, passed_over, restored_tick
+from siddhi._core.runtime.ring cimport EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+cdef int add_slot(SlotsC* groups, uint32_t slot) except -1:
+    cdef Py_ssize_t capacity
+    cdef uint32_t* slots
+    if groups.n == groups.capacity:
+        capacity = max(4, 2 * groups.capacity)
+        slots = <uint32_t*> PyMem_Realloc(groups.slots, capacity * sizeof(uint32_t))
+        if slots is NULL:
+            raise MemoryError
+        groups.slots = slots
+        groups.capacity = capacity
+    groups.slots[groups.n] = slot
+    groups.n += 1
+    return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class TumblingAggregate(Selector):
+    """A selector with the batch window in front of it. Made as a :class:`Selector` is, then told which window."""
+
+    def __dealloc__(self):
+        cdef unsigned int i
+        for i in range(self.capacity):
+            self.drop_rows(&self.batches[i])
+            PyMem_Free(self.batches[i].groups.slots)
+            PyMem_Free(self.batches[i].before.slots)
+        PyMem_Free(self.batches)
+        PyMem_Free(self.rows)
+        PyMem_Free(self.measure_of)
+        PyMem_Free(self.shown)
+
+    def over_length(self, int64_t length):
+        """``lengthBatch(n)``, n > 0."""
+        self.extent = length
+        self.prepare()
+
+    def over_time(self, int64_t duration_ms, start_ms):
+        """``timeBatch(t [, start])``, see TimeBatchWindow."""
+        self.timed = True
+        self.extent = duration_ms
+        self.aligned = start_ms is not None
+        self.start = start_ms if start_ms is not None else 0
+        self.prepare()
+
+    def prepare(self):
+        cdef int i
+        self.measures = Measures(self.states.aggregators if self.groups is None else self.groups.aggregators)
+        self.measure_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
+        self.shown = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
+        if self.measure_of is NULL or self.shown is NULL:
+            raise MemoryError
+        for i in range(self.n_columns):
+            self.measure_of[i] = -1
+            if self.columns[i].accumulates:
+                self.measure_of[i] = self.measures.aggregators.index(self.executors[i])
+            elif self.columns[i].kind > COPY_OBJECT:
+                raise ValueError("only plain attributes and aggregators can be put out of what was added up")
+            elif self.groups is not None and is_key(self.groups, &self.columns[i]):
+                self.measure_of[i] = KEY
+            else:
+                self.shown[self.n_shown] = i
+                self.n_shown += 1
+
+    # --- state
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef unsigned int capacity
+        cdef TumbleC* batches
+        Selector.ensure(self, partition)
+        if partition >= self.capacity:
+            capacity = max(1, 2 * self.capacity, partition + 1)
+            batches = <TumbleC*> PyMem_Realloc(self.batches, capacity * sizeof(TumbleC))
+            if batches is NULL:
+                raise MemoryError
+            memset(batches + self.capacity, 0, (capacity - self.capacity) * sizeof(TumbleC))
+            self.batches = batches
+            self.capacity = capacity
+        self.batches[partition].live = True
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        if partition < self.capacity:
+            self.forget(&self.batches[partition])
+        return Selector.drop(self, partition)
+
+    cdef int drop_rows(self, TumbleC* batch) noexcept:
+        cdef Py_ssize_t i
+        for i in range(batch.groups.n):
+            release(self.pool, self.rows[batch.groups.slots[i]])
+            self.rows[batch.groups.slots[i]] = NULL
+        batch.groups.n = 0
+        return 0
+
+    cdef int forget(self, TumbleC* batch) except -1:
+        self.drop_rows(batch)
+        PyMem_Free(batch.groups.slots)
+        PyMem_Free(batch.before.slots)
+        memset(batch, 0, sizeof(TumbleC))
+        return 0
+
+    # --- events come
+
+    cdef int start_clock(self, TumbleC* batch) except -1:
+        """The first period begins, or one after periods without events; a timer fires at its end."""
+        cdef int64_t now
+        if batch.started:
+            batch.boundary = next_tick(self.app, self, batch.boundary, self.extent)
+        else:
+            now = now_ms(&self.app.frame)
+            batch.boundary = now + self.extent - ((now - self.start) % self.extent if self.aligned else 0)
+        batch.started = batch.armed = True
+        return self.app.schedule(self, batch.boundary, self.app.frame.partition)
+
+    cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL:
+        """The first event of a group in this batch came."""
+        cdef EventC* row
+        cdef Py_ssize_t capacity
+        cdef EventC** rows
+        cdef int i
+        if slot >= self.row_capacity:
+            capacity = max(16, 2 * self.row_capacity, <Py_ssize_t> slot + 1)
+            rows = <EventC**> PyMem_Realloc(self.rows, capacity * sizeof(EventC*))
+            if rows is NULL:
+                raise MemoryError
+            memset(rows + self.row_capacity, 0, (capacity - self.row_capacity) * sizeof(EventC*))
+            self.rows = rows
+            self.row_capacity = capacity
+        add_slot(&batch.groups, slot)
+        try:
+            row = acquire(self.pool)
+        except MemoryError:
+            batch.groups.n -= 1
+            raise
+        for i in range(self.pool.layout.words):
+            row.body[i] = 0
+        for i in range(self.n_columns):
+            # Until the batch ends.
+            if self.measure_of[i] >= 0:
+                row.body[self.columns[i].word] |= self.columns[i].bit
+                row.body[self.columns[i].cell] = 0
+        self.rows[slot] = row
+        return row
+
+    cdef inline int show_last(self, EventC* event, uint32_t slot, TumbleC* batch) except -1:
+        """Let a group's row show an event."""
+        cdef EventC* row = self.rows[slot] if slot < self.row_capacity else NULL
+        cdef int i
+        if row is NULL:
+            row = self.open_row(batch, slot)
+            for i in range(self.n_columns):
+                if self.measure_of[i] == KEY:
+                    show(&self.columns[i], event, row)
+        row.timestamp = event.timestamp
+        for i in range(self.n_shown):
+            show(&self.columns[self.shown[i]], event, row)
+        return 0
+
+    cdef inline int take(self, EventC* event, TumbleC* batch) except -1:
+        """Add an event up."""
+        cdef uint64_t[MAX_ARGUMENTS] values
+        cdef uint32_t nulls, slot
+        cdef FrameC* frame = &self.app.frame
+        frame.type = CURRENT
+        frame.group = frame.partition
+        take_arguments(self.measures, event, frame, values, &nulls)
+        slot = slot_near(self.groups, event, frame) if self.groups is not None else frame.partition
+        self.show_last(event, slot, batch)
+        add_arguments(self.measures.measures, self.measures.n, slot, values, nulls)
+        batch.size += 1
+        return 0
+
+    cdef int process_one(self, EventC* event) except -1:
+        cdef TumbleC* batch = &self.batches[self.app.frame.partition]
+        if self.timed:
+            if not batch.armed:
+                self.start_clock(batch)
+            return self.take(event, batch)
+        self.take(event, batch)
+        return self.put_out(batch) if batch.size >= self.extent else 0
+
+    cdef int process(self, EventC* event) except -1:
+        return self.process_one(event)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef TumbleC* batch = &self.batches[self.app.frame.partition]
+        cdef Py_ssize_t m
+        if self.timed and n and not batch.armed:
+            self.start_clock(batch)
+        while at[0] < n:
+            if not self.measures.plain:
+                self.process_one(events[at[0]])
+                at[0] += 1
+                continue
+            m = n - at[0]
+            if not self.timed and m > self.extent - batch.size:
+                m = <Py_ssize_t> (self.extent - batch.size)
+            self.take_block(events + at[0], m, batch)
+            at[0] += m
+            if not self.timed and batch.size >= self.extent:
+                self.put_out(batch)
+        return 0
+
+    cdef int take_block(self, EventC** events, Py_ssize_t n, TumbleC* batch) except -1:
+        """Add a block of events up, no more than the batch takes."""
+        cdef uint32_t slots[MAX_BLOCK]
+        cdef FrameC* frame = &self.app.frame
+        cdef GroupBy groups = self.groups
+        cdef Py_ssize_t j
+        cdef uint32_t slot = frame.partition
+        frame.type = CURRENT
+        frame.group = frame.partition
+        self.measures.take_block(events, n)
+        if groups is not None:
+            find_near(groups, events, n, slots)
+        for j in range(n):
+            if groups is not None:
+                slot = slots[j]
+                if slot != NO_SLOT:
+                    groups.held[slot] += 1
+                else:
+                    slot = slot_near(groups, events[j], frame)
+            slots[j] = slot
+            self.show_last(events[j], slot, batch)
+        self.measures.add_block(slots, n)
+        batch.size += n
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        # In playback a block comes before the clock has moved to its rows: fine once the first period has begun, where
+        # nothing behind looks at the clock, and where no row can fail.
+        if self.app.frame.playback and not (self.output.target is not None and self.output.target.sink is not None
+                                            and self.measures.plain and self.capacity
+                                            and (not self.timed or self.batches[0].armed)):
+            return False
+        if not self.output.is_silent(epoch):
+            return False
+        self.in_blocks = self.in_blocks or self.app.frame.playback
+        return True
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef TumbleC* batch
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        batch = &self.batches[self.app.frame.partition]
+        if not batch.started or batch.boundary != when:
+            return 0  # of a key that was dropped, its slot perhaps used again
+        batch.boundary = when + self.extent
+        if batch.groups.n == 0:
+            if not self.in_blocks:
+                batch.armed = False
+                return 0
+            batch.boundary = passed_over(batch.boundary, now_ms(&self.app.frame), self.extent)
+        self.app.schedule(self, batch.boundary, self.app.frame.partition)
+        return self.put_out(batch)
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return partition >= self.capacity or self.batches[partition].groups.n == 0
+
+    cdef int put_out(self, TumbleC* batch) except -1:
+        """The batch ends: its groups are put out, and everything begins at nothing."""
+        cdef const MeasureC* measures = self.measures.measures
+        cdef Aggregator aggregator
+        cdef SlotsC groups
+        cdef EventC* row
+        cdef ColumnC* column
+        cdef Py_ssize_t i
+        cdef int c
+        cdef uint32_t slot
+        cdef bint needed = is_needed(self.output)
+        batch.size = 0
+        if batch.groups.n == 0:
+            return 0
+        if self.groups is not None:
+            for i in range(batch.before.n):
+                slot = batch.before.slots[i]
+                if self.groups.keys.is_live(slot) and self.groups.held[slot] == 0:
+                    self.groups.drop(slot)
+        for i in range(batch.groups.n):
+            slot = batch.groups.slots[i]
+            row = self.rows[slot]
+            self.rows[slot] = NULL
+            for c in range(self.n_columns):
+                column = &self.columns[c]
+                if self.measure_of[c] >= 0 and needed and (
+                        measured(&measures[self.measure_of[c]], slot, &row.body[column.cell]) != NULL_VALUE):
+                    row.body[column.word] &= ~column.bit
+            for aggregator in self.measures.aggregators:
+                aggregator.reset(slot)
+            if self.groups is not None:
+                self.groups.held[slot] = 0
+            if needed:
+                chunk_append(&self.out, row)
+            else:
+                release(self.pool, row)
+        groups = batch.before
+        groups.n = 0
+        batch.before = batch.groups
+        batch.groups = groups
+        return self.finish()
+
+    # --- snapshots
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef unsigned int i, n = 0
+        cdef Py_ssize_t j
+        cdef TumbleC* batch
+        cdef EventRingC rows
+        Selector.write(self, writer)
+        for i in range(self.capacity):
+            n += self.batches[i].live
+        writer.put_u32(n)
+        for i in range(self.capacity):
+            batch = &self.batches[i]
+            if not batch.live:
+                continue
+            writer.put_u32(i)
+            writer.put_i64(batch.size)
+            writer.put_bool(batch.started)
+            writer.put_i64(batch.boundary)
+            write_slots(&batch.groups, writer)
+            write_slots(&batch.before, writer)
+            memset(&rows, 0, sizeof(EventRingC))
+            try:
+                for j in range(batch.groups.n):
+                    queue_push(&rows, self.rows[batch.groups.slots[j]])
+                queue_write(&rows, writer, self.pool)
+            finally:
+                while rows.size:
+                    queue_pop(&rows)
+                queue_clear(&rows, self.pool)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef unsigned int i, partition, n, before = self.app.frame.partition
+        cdef TumbleC* batch
+        cdef set missing = {i for i in range(self.capacity) if self.batches[i].live}
+        for i in range(self.capacity):
+            self.forget(&self.batches[i])
+        try:
+            Selector.read(self, reader)
+            n = reader.get_u32()
+            for _ in range(n):  # no-cython-lint
+                partition = reader.get_u32()
+                if partition not in missing:
+                    raise ValueError(f"snapshot is damaged: a batch of no partition key ({partition})")
+                missing.discard(partition)
+                self.ensure(partition)
+                batch = &self.batches[partition]
+                batch.size = reader.get_i64()
+                batch.started = reader.get_bool()
+                batch.boundary = reader.get_due()
+                self.read_groups(partition, reader)
+                if self.timed and batch.started:
+                    self.app.frame.partition = partition
+                    batch.boundary = restored_tick(self.app, batch.boundary, self.extent)
+                    if batch.groups.n:
+                        batch.armed = True
+                        self.app.schedule(self, batch.boundary, partition)
+        finally:
+            self.app.frame.partition = before
+            for i in missing:
+                self.ensure(i)
+        return 0
+
+    def read_groups(self, unsigned int partition, SnapshotReader reader not None):
+        """The groups of a batch and their rows, checked against the keys that were read."""
+        cdef TumbleC* batch = &self.batches[partition]
+        cdef EventRingC rows
+        cdef EventC* row
+        cdef uint32_t slot
+        cdef list groups = read_slots(reader), earlier = read_slots(reader)
+        for slot in [*groups, *earlier]:
+            # What came in the batch before may have been dropped since; what is in this one may not.
+            if slot != partition if self.groups is None else slot >= self.groups.keys.slots():
+                raise ValueError(f"snapshot is damaged: a batch of no group ({slot})")
+        if self.groups is not None and not all([self.groups.keys.is_live(slot) for slot in groups]):
+            raise ValueError("snapshot is damaged: a batch of groups that are gone")
+        if self.groups is not None and any([self.groups.partition_of(slot) != partition for slot in groups]):
+            raise ValueError("snapshot is damaged: a batch of groups of another partition key")
+        memset(&rows, 0, sizeof(EventRingC))
+        try:
+            queue_read(&rows, reader, self.pool)
+            if rows.size != len(groups) or len(set(groups)) != len(groups):
+                raise ValueError("snapshot is damaged: the rows of a batch do not fit its groups")
+            for slot in groups:
+                row = self.open_row(batch, slot)
+                self.rows[slot] = queue_pop(&rows)
+                release(self.pool, row)
+            for slot in earlier:
+                add_slot(&batch.before, slot)
+        finally:
+            queue_clear(&rows, self.pool)
+
+
+cdef bint is_key(GroupBy groups, const ColumnC* column) noexcept:
+    """Whether every event of a group has the same value there, to the last bit."""
+    cdef int k
+    for k in range(groups.n_cells):
+        if groups.cells[k].slot < 0 and groups.cells[k].cell == column.source_cell:
+            return column.code != DOUBLE and column.code != FLOAT and column.code != OBJECT
+    return False
+
+
+cdef inline void show(const ColumnC* column, const EventC* event, EventC* row) noexcept:
+    """Let a row show a plain attribute of the latest event."""
+    cdef uint64_t value = event.body[column.source_cell], old = row.body[column.cell]
+    if event.body[column.source_word] & column.source_bit:
+        row.body[column.word] |= column.bit
+        value = 0
+    else:
+        row.body[column.word] &= ~column.bit
+    if value == old:
+        return
+    row.body[column.cell] = value
+    if column.kind == COPY_OBJECT:
+        if value:
+            Py_INCREF(<object> <PyObject*> value)
+        if old:
+            Py_DECREF(<object> <PyObject*> old)
+
+
+cdef int write_slots(const SlotsC* groups, SnapshotWriter writer) except -1:
+    cdef Py_ssize_t i
+    writer.put_i64(groups.n)
+    for i in range(groups.n):
+        writer.put_u32(groups.slots[i])
+    return 0
+
+
+cdef list read_slots(SnapshotReader reader):
+    cdef Py_ssize_t n = <Py_ssize_t> reader.get_i64()
+    if n < 0 or n > (reader.size - reader.position) // 4:
+        raise ValueError(f"snapshot is damaged: {n} groups announced")
+    return [reader.get_u32() for _ in range(n)]  # no-cython-lint

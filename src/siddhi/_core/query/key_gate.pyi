@@ -1,0 +1,35 @@
+from typing import final
+
+from siddhi._core.aggregate.aggregator import Aggregator
+from siddhi._core.aggregate.group import GroupWatcher
+from siddhi._core.query.selector import Selector
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.key_limit import KeyLimit
+
+@final
+class KeyGate(GroupWatcher):
+    @property
+    def selector(self) -> Selector: ...
+    @property
+    def keys(self) -> KeyLimit: ...
+    @property
+    def values(self) -> KeyLimit: ...
+    @property
+    def holds(self) -> bool: ...
+    @property
+    def held(self) -> int: ...
+    @property
+    def most_values(self) -> int: ...
+    def __init__(
+        self,
+        app: AppContext,
+        query: str,
+        selector: Selector,
+        keys: KeyLimit,
+        values: KeyLimit,
+        counted: tuple[Aggregator, ...],
+        returns: bool,
+        marks: bool,
+        holds: bool,
+    ) -> None: ...
+    def renew(self) -> None: ...

@@ -1,0 +1,195 @@
+"""The gate in front of a selection with limits."""
+
+cimport cython
+
+from siddhi._core.aggregate.aggregator cimport Aggregator
+from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.record.event cimport CURRENT
+from siddhi._core.record.frame cimport FrameC, now_ms
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.key_limit cimport DROP_OLDEST
+from siddhi._core.snapshot.format cimport REFUSED, SnapshotReader, SnapshotWriter
+
+
+@cython.final
+cdef class KeyGate(GroupWatcher):
+    """Limits the keys and values of a selection.
+
+    Args:
+        app: the app's context.
+        query: what it is called when its rows fail behind a window.
+        selector: the selection, which comes next.
+        keys: limit of its groups.
+        values: limit of the distinct values of an aggregator and group.
+        counted: the aggregators that hold such values.
+        returns: a window gives rows back, as EXPIRED or by RESET.
+        marks: it gives the records back that it took.
+        holds: it passes rows on later than they come.
+    """
+
+    def __init__(self, AppContext app not None, str query not None, Selector selector not None, KeyLimit keys not None,
+                 KeyLimit values not None, tuple counted not None, bint returns, bint marks, bint holds):
+        self.app = app
+        self.query = query
+        self.selector = selector
+        self.next = selector
+        self.groups = selector.groups
+        self.keys = keys
+        self.values = values
+        self.counted = counted
+        self.returns = returns
+        self.marks = marks
+        self.holds = holds
+        if self.groups is not None:
+            self.groups.set_watcher(self)
+
+    @property
+    def held(self):
+        """Keys held now; those that are idle for their ttl are forgotten first. The app's lock is held."""
+        if self.groups is None:
+            return 0
+        self.purge(now_ms(&self.app.frame))
+        return len(self.groups)
+
+    @property
+    def most_values(self):
+        """Values of the group and aggregator that hold most."""
+        return max([aggregator.most_held() for aggregator in self.counted], default=0)
+
+    cdef bint refuses(self, EventC* event) except -1:
+        cdef FrameC* frame = &self.app.frame
+        cdef Aggregator aggregator
+        cdef uint32_t slot = frame.partition
+        cdef int64_t now = now_ms(frame)
+        if self.keys.ttl:
+            self.purge(now)
+        if event.type != CURRENT:
+            if self.marks and event.group == REFUSED:
+                return True
+            # A batch gives rows back whose key found no room.
+            return not self.marks and self.groups is not None and self.groups.find(event, frame) == NO_SLOT
+        frame.type = CURRENT
+        if self.groups is not None:
+            slot = self.groups.find(event, frame)
+        frame.group = slot
+        for aggregator in self.counted:
+            if not aggregator.has_room(event, frame, self.values):
+                return self.refuse(self.values, event)
+        if self.groups is None:
+            return False
+        if slot == NO_SLOT:
+            if self.keys.most and self.groups.keys.size >= self.keys.most and not self.make_room():
+                return self.refuse(self.keys, event)
+        elif self.returns:
+            self.keys.unlist(slot)
+        else:
+            self.keys.use(slot, now)
+        return False
+
+    cdef int purge(self, int64_t now) except -1:
+        cdef uint32_t slot = self.keys.idle(now)
+        while slot != NO_SLOT:
+            self.groups.discard(slot)
+            self.keys.purge()
+            slot = self.keys.idle(now)
+        return 0
+
+    cdef bint make_room(self) except -1:
+        """Room for one key more; False where there is none."""
+        cdef GroupBy groups = self.groups
+        cdef uint32_t slot
+        # Groups whose last row left in this very chunk end with it; where they are in the way, a little earlier.
+        while groups.keys.size >= self.keys.most and self.looked < groups.n_dropping:
+            slot = groups.dropping[self.looked]
+            self.looked += 1
+            if groups.keys.is_live(slot) and groups.held[slot] == 0 and not self.is_needed(slot):
+                groups.drop(slot)
+        while groups.keys.size >= self.keys.most:
+            slot = self.keys.oldest
+            # What the chunk at hand has used comes last: where its row waits for the end of the chunk, all others do.
+            if self.keys.on_full != DROP_OLDEST or slot == NO_SLOT or self.is_needed(slot):
+                return False
+            groups.discard(slot)
+            self.keys.drop()
+        return True
+
+    cdef bint is_needed(self, uint32_t slot) noexcept:
+        """Whether a row of the chunk at hand is to be put out under a slot."""
+        cdef Selector selector = self.selector
+        if <Py_ssize_t> slot < selector.group_capacity and selector.last_of_group[slot] is not NULL:
+            return True
+        return self.groups.is_pinned(slot)
+
+    cdef int refuse(self, KeyLimit limit, EventC* event) except -1:
+        if self.marks:
+            event.group = REFUSED
+        error = limit.refuse(None if self.groups is None else self.groups.key_of(event, &self.app.frame))
+        if error is not None and self.pending is None:
+            self.pending = error
+        return 1
+
+    cdef int process(self, EventC* event) except -1:
+        return 0 if self.refuses(event) else self.selector.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        if not self.refuses(event):
+            return self.selector.process_one(event)
+        return self.finish()
+
+    cdef int finish(self) except -1:
+        error, self.pending = self.pending, None
+        self.selector.finish()
+        return 0 if error is None else self.fail(error)
+
+    cdef void abort(self) noexcept:
+        self.pending = None
+        self.selector.abort()
+
+    cdef int fail(self, object error) except -1:
+        if self.holds:
+            # The event at work is another one than those whose rows were refused.
+            self.app.handle(error, self.query, [])
+            return 0
+        raise error
+
+    cdef int begun(self, uint32_t slot) except -1:
+        if not self.returns:
+            self.keys.use(slot, now_ms(&self.app.frame))
+        self.keys.allows(self.groups.keys.size)        # warns
+        return 0
+
+    cdef int left(self, uint32_t slot) except -1:
+        if self.groups.n_dropping == 0:
+            self.looked = 0
+        return self.keys.use(slot, now_ms(&self.app.frame))
+
+    cdef int ended(self, uint32_t slot) except -1:
+        self.keys.unlist(slot)
+        return 0
+
+    cdef int cleared(self) except -1:
+        self.keys.clear()
+        return 0
+
+    # --- snapshots: keys in order of use. Read behind the groups.
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        if self.groups is None:
+            return 0
+        return self.keys.write(self.groups.keys, writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        if self.groups is None:
+            return 0
+        return self.keys.read(self.groups.keys, reader)
+
+    def renew(self):
+        """All keys that may be dropped are as if they had been used now, in the order of their slots."""
+        cdef uint32_t slot
+        cdef int64_t now = now_ms(&self.app.frame)
+        if self.groups is None:
+            return
+        self.keys.clear()
+        for slot in range(self.groups.keys.slots()):
+            if self.groups.keys.is_live(slot) and not (self.returns and self.groups.held[slot]):
+                self.keys.use(slot, now)

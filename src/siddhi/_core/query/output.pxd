@@ -1,0 +1,73 @@
+# What happens to a chunk a query puts out: rate limiting, query callbacks, then the output action.
+
+from libc.stdint cimport int64_t
+
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport CURRENT, EventC, EventPool, Layout, release
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.metrics cimport OperationMeter
+from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.stream.junction cimport StreamJunction, send
+
+cdef struct HeldChunkC:
+    EventChunk chunk
+    int64_t last_timestamp
+
+cdef struct HeldOutputC:                  # chunks that wait to go out, in order
+    HeldChunkC* chunks
+    Py_ssize_t size
+    Py_ssize_t capacity
+
+cdef class RateLimiter(Processor):
+    # Takes over the chunk; hands on what is due through OutputStage.deliver.
+    cdef public OutputStage stage
+    cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1
+
+cdef class OutputStage:
+    cdef readonly AppContext app
+    cdef readonly EventPool pool
+    cdef readonly Layout layout
+    cdef readonly StreamJunction target   # the stream inserted into, or None
+    cdef bint always                      # evaluated even if nobody listens: other actions, limiters, side effects
+    cdef bint leaves_partition            # a stream outside the partition: its readers work under no key
+    cdef list callbacks                   # fn(timestamp, current events or None, expired events or None)
+    cdef RateLimiter limiter
+    cdef bint counting
+    cdef public OperationMeter meter      # of the action, at work while `counting`; None: nobody measures
+    cdef public long long events          # put out, while `counting`
+    cdef bint plain                       # nothing but insert into the stream, at once
+    cdef HeldOutputC* held                # where chunks wait, behind the rate limiter; NULL: they go out as they come
+    cdef void choose(self) noexcept
+    cdef bint is_silent(self, int epoch) except -1
+    cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
+    cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1    # takes over the chunk
+    cdef int hold(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
+    cdef int deliver_held(self, HeldOutputC* held) except -1
+    cdef void drop_held(self, HeldOutputC* held) noexcept
+    cdef int act_measured(self, EventChunk* chunk) except -1
+    cdef int act(self, EventChunk* chunk) except -1                                # the chunk stays the caller's
+    cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1
+
+cdef inline bint is_needed(OutputStage output) noexcept:
+    """Whether anybody can see what the query puts out."""
+    return output.always or output.target.n != 0 or output.target.counts
+
+cdef inline int emit_one(OutputStage output, EventC* event) except -1:
+    """Put out a chunk of one; takes over the event."""
+    cdef EventChunk chunk
+    if output.plain and output.app.in_batch and output.target.sink is not None:
+        # The batch callback would do no more than this.
+        event.type = CURRENT
+        try:
+            return output.target.sink.collect(event)
+        finally:
+            release(output.pool, event)
+    chunk.head = event
+    chunk.tail = event
+    if not output.plain:
+        return output.emit(&chunk, event.timestamp)
+    event.type = CURRENT
+    try:
+        return send(output.target, &chunk)
+    finally:
+        release(output.pool, event)

@@ -1,0 +1,171 @@
+"""The output of a query: insert into a stream, with query callbacks before it."""
+
+from cpython.mem cimport PyMem_Realloc
+
+from siddhi._core.record.chunk cimport chunk_release
+from siddhi._core.record.event cimport CURRENT, EXPIRED, EventC
+from siddhi._core.record.user_event cimport make_event
+
+
+cdef class RateLimiter(Processor):
+    """Base of output rate limiters."""
+
+    cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        return self.stage.deliver(chunk, last_timestamp)
+
+
+cdef class OutputStage:
+    """Inserts into a stream; without one (``return``) only query callbacks see the events.
+
+    Args:
+        app: the app's context.
+        pool: of the output records.
+        layout: names and types of what is put out.
+        target: junction of the stream, or None.
+        leaves_partition: the query is inside a partition and the stream outside.
+        always: evaluate the selection even if nobody listens.
+    """
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, StreamJunction target,
+                 bint leaves_partition=False, bint always=False):
+        self.app = app
+        self.pool = pool
+        self.layout = layout
+        self.target = target
+        self.leaves_partition = leaves_partition
+        self.always = always or target is None
+        self.callbacks = []
+        self.choose()
+
+    cdef void choose(self) noexcept:
+        self.plain = (self.target is not None and not self.callbacks and self.limiter is None and not self.counting
+                      and not self.leaves_partition and self.held is NULL)
+
+    def add_callback(self, callback):
+        """Add a query callback ``fn(timestamp, current, expired)``."""
+        self.callbacks = [*self.callbacks, callback]
+        self.always = True
+        self.choose()
+
+    def remove_callback(self, callback):
+        """Take a query callback out; unknown ones are ignored."""
+        self.callbacks = [other for other in self.callbacks if other is not callback]
+        self.choose()
+
+    def set_limiter(self, RateLimiter limiter not None):
+        """Put a rate limiter between selection and callbacks."""
+        limiter.stage = self
+        self.limiter = limiter
+        self.always = True
+        self.choose()
+
+    def set_counting(self, bint counting):
+        """Count the events put out, or stop counting."""
+        self.counting = counting
+        self.choose()
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return self.plain and self.target.is_silent(epoch)
+
+    cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        if self.limiter is not None:
+            return self.limiter.limit(chunk, last_timestamp)
+        return self.deliver(chunk, last_timestamp)
+
+    cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        cdef EventC* event
+        if self.held is not NULL:
+            return self.hold(chunk, last_timestamp)
+        try:
+            if self.counting:
+                event = chunk.head
+                while event is not NULL:
+                    self.events += 1
+                    event = event.next
+            if self.callbacks:
+                self.call_back(chunk, last_timestamp)
+            if self.meter is not None and self.counting:
+                return self.act_measured(chunk)
+            return self.act(chunk)
+        finally:
+            chunk_release(chunk, self.pool)
+
+    cdef int hold(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        cdef HeldOutputC* held = self.held
+        cdef HeldChunkC* chunks
+        cdef Py_ssize_t capacity
+        if held.size == held.capacity:
+            capacity = max(8, 2 * held.capacity)
+            chunks = <HeldChunkC*> PyMem_Realloc(held.chunks, capacity * sizeof(HeldChunkC))
+            if chunks is NULL:
+                chunk_release(chunk, self.pool)
+                raise MemoryError
+            held.chunks = chunks
+            held.capacity = capacity
+        held.chunks[held.size].chunk = chunk[0]
+        held.chunks[held.size].last_timestamp = last_timestamp
+        held.size += 1
+        return 0
+
+    cdef int deliver_held(self, HeldOutputC* held) except -1:
+        """Put out what waited, chunk by chunk; what follows may put out more meanwhile. What fails takes the rest along."""
+        cdef Py_ssize_t i = 0
+        try:
+            while i < held.size:
+                i += 1
+                self.deliver(&held.chunks[i - 1].chunk, held.chunks[i - 1].last_timestamp)
+        finally:
+            while i < held.size:
+                chunk_release(&held.chunks[i].chunk, self.pool)
+                i += 1
+            held.size = 0
+        return 0
+
+    cdef void drop_held(self, HeldOutputC* held) noexcept:
+        while held.size > 0:
+            held.size -= 1
+            chunk_release(&held.chunks[held.size].chunk, self.pool)
+
+    cdef int act_measured(self, EventChunk* chunk) except -1:
+        cdef int64_t start = self.meter.begin(), n = 0
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            n += 1
+            event = event.next
+        try:
+            return self.act(chunk)
+        finally:
+            self.meter.end(start, n)
+
+    cdef int act(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef unsigned int partition
+        if self.target is None:
+            return 0
+        while event is not NULL:
+            event.type = CURRENT
+            event = event.next
+        if not self.leaves_partition:
+            return send(self.target, chunk)
+        partition = self.app.frame.partition
+        self.app.frame.partition = 0
+        try:
+            send(self.target, chunk)
+        finally:
+            self.app.frame.partition = partition
+        return 0
+
+    cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        cdef list current = [], expired = []
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            (expired if event.type == EXPIRED else current).append(make_event(event, self.pool, self.layout))
+            event = event.next
+        for callback in self.callbacks:
+            try:
+                callback(last_timestamp, current or None, expired or None)
+            except Exception as error:
+                if self.app.passes_on(error):
+                    raise error
+                self.app.handle(error, "query callback", current + expired)
+        return 0

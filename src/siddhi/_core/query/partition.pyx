@@ -1,0 +1,443 @@
+"""Partitions: the keys of a partition, and the receivers that give events their key.
+
+The operators inside a partition exist once. A key is a slot: FrameC.partition tells them whose state to use, for the
+time an event of that key, and all that follows from it, is processed.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport int64_t, uint32_t
+
+from siddhi._core.expression.executor cimport Executor
+from siddhi._core.index.hash_index cimport NO_SLOT, KeyMap
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport BOOL, CellC, EventC
+from siddhi._core.record.frame cimport NULL_VALUE, TRUE, VALUE, box, now_ms
+from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, next_tick_of, restored_tick
+from siddhi._core.runtime.key_limit cimport DROP_OLDEST, KeyLimit
+from siddhi._core.runtime.lock cimport is_nested
+from siddhi._core.runtime.operator cimport Processor, Receiver
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+cdef int64_t NEVER = -(<int64_t> 1 << 62)    # when a key was seen that is kept for good
+
+
+@cython.final
+cdef class PartitionKeys(Processor):
+    """The keys of one partition, their slots, and when each was last seen.
+
+    Args:
+        app: the app's context.
+        type: TypeCode of the keys.
+        make_state: ``fn(slot)``, called when a key is met for the first time.
+        drop_state: ``fn(slot)``, called when a key is purged.
+        purge_interval_ms, idle_period_ms: how often keys are looked over, and how long one may be idle; 0: never.
+    """
+
+    cdef KeyMap keys
+    cdef int type
+    cdef object make_state_of
+    cdef object drop_state_of
+    cdef int64_t* seen                 # [capacity] by slot, ms; kept only where keys are purged
+    cdef Py_ssize_t capacity
+    cdef int64_t interval
+    cdef int64_t idle
+    cdef bint purging                  # the timer is set
+    cdef int64_t due                   # when it fires, ms
+    cdef readonly long long purged     # keys forgotten because they were idle
+    cdef KeyLimit limit                # or None
+    cdef list working                  # limited: slots whose events are at work, innermost last
+
+    def __init__(self, AppContext app not None, int type, make_state not None, drop_state not None,
+                 int64_t purge_interval_ms=0, int64_t idle_period_ms=0):
+        self.app = app
+        self.type = type
+        self.keys = KeyMap([type])
+        self.make_state_of = make_state
+        self.drop_state_of = drop_state
+        self.interval = purge_interval_ms
+        self.idle = idle_period_ms
+
+    def set_limit(self, KeyLimit limit not None):
+        """Limit the number of keys. Returns what of it belongs into a snapshot."""
+        self.limit = limit
+        self.working = []
+        return PartitionUses(self)
+
+    def __dealloc__(self):
+        PyMem_Free(self.seen)
+
+    def __len__(self):
+        return self.keys.size
+
+    cdef uint32_t slot_of(self, const CellC* key) except? 0xfffffffe:
+        cdef bint is_new = False
+        cdef uint32_t slot = self.keys.insert(key, 0, &is_new)
+        if is_new:
+            try:
+                self.make_state_of(slot)
+            except:
+                self.drop_state_of(slot)
+                self.keys.remove(slot)
+                raise
+        if self.interval:
+            self.see(slot)
+        return slot
+
+    cdef uint32_t limited_slot(self, const CellC* key, EventC* event, FaultSink source) except? 0xfffffffe:
+        """The same under a limit; NO_SLOT where the event was refused. `source`: of its chunk; None where it is alone."""
+        cdef uint32_t slot = self.keys.find(key, 0)
+        if slot == NO_SLOT and self.keys.size >= self.limit.most and not self.make_room():
+            error = self.limit.refuse((key.i == TRUE if self.type == BOOL else box(VALUE, self.type, key),))
+            if error is not None:
+                if source is None:
+                    raise error
+                fault_alone(source, error, event)
+            return NO_SLOT
+        if slot == NO_SLOT:
+            self.limit.allows(self.keys.size + 1)      # warns
+        slot = self.slot_of(key)
+        self.limit.use(slot, now_ms(&self.app.frame))
+        return slot
+
+    cdef bint make_room(self) except -1:
+        """Drop the key unused for longest, unless its events are at work."""
+        cdef uint32_t slot = self.limit.oldest
+        if self.limit.on_full != DROP_OLDEST or slot == NO_SLOT or slot in self.working:
+            return False
+        self.forget(slot)
+        self.limit.drop()
+        return True
+
+    cdef int forget(self, uint32_t slot) except -1:
+        self.drop_state_of(slot)
+        self.keys.remove(slot)
+        if self.limit is not None:
+            self.limit.unlist(slot)
+        return 0
+
+    cdef int see(self, uint32_t slot) except -1:
+        cdef int64_t now = now_ms(&self.app.frame)
+        cdef int64_t* seen
+        cdef Py_ssize_t capacity
+        if slot >= self.capacity:
+            capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
+            seen = <int64_t*> PyMem_Realloc(self.seen, capacity * sizeof(int64_t))
+            if seen is NULL:
+                raise MemoryError
+            self.seen = seen
+            self.capacity = capacity
+        self.seen[slot] = now
+        if not self.purging:
+            self.order(now + self.interval)
+        return 0
+
+    cdef int order(self, int64_t due) except -1:
+        self.purging = True
+        self.due = due
+        return self.app.schedule(self, due, 0)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        """Forget the keys that were idle for too long."""
+        cdef uint32_t slot
+        cdef int64_t now = now_ms(&self.app.frame)
+        if not self.purging or when != self.due:
+            return 0
+        if is_nested(self.app.lock):
+            # A callback moved the clock: events of some key are at work further up, and what that holds must stay.
+            return self.order(next_tick_of(self.app, now, self.interval))
+        self.purging = False
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:
+                self.forget(slot)
+                self.purged += 1
+        if self.keys.size:
+            self.order(next_tick_of(self.app, now, self.interval))
+        return 0
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return True
+
+    def retain(self, wanted not None):
+        """Forget the keys for which ``wanted(key)`` is false, and all that is kept for them; how many are left.
+
+        No event may be at work.
+        """
+        cdef uint32_t slot
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot) and not wanted(self.keys.key_to_python(slot)):
+                self.forget(slot)
+        return self.keys.size
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef uint32_t slot
+        self.keys.write(writer)
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                writer.put_i64(self.seen[slot] if self.interval else NEVER)
+        writer.put_bool(self.purging)
+        writer.put_i64(self.due)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        # Whether keys are purged, and when, may differ from what was so when the snapshot was taken.
+        cdef uint32_t slot
+        cdef int64_t seen, due, now = now_ms(&self.app.frame)
+        cdef bint purging
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                self.drop_state_of(slot)
+        self.keys.clear()
+        if self.limit is not None:
+            self.limit.clear()
+        self.keys.read(reader)
+        self.purging = True                # no timer until all is read
+        for slot in range(self.keys.slots()):
+            if self.keys.is_live(slot):
+                self.make_state_of(slot)
+                seen = reader.get_time()
+                if self.interval:
+                    self.see(slot)
+                    if seen != NEVER:
+                        self.seen[slot] = seen
+        purging = reader.get_bool()
+        due = reader.get_due()
+        self.purging = False
+        if self.interval and purging:
+            self.order(min(restored_tick(self.app, due, self.interval), now + self.interval))
+        elif self.interval and self.keys.size:
+            self.order(now + self.interval)
+        return 0
+
+
+@cython.final
+cdef class PartitionUses(Processor):
+    """In which order the keys of a partition were used, where their number is limited. Read behind the keys."""
+
+    cdef PartitionKeys keys
+
+    def __init__(self, PartitionKeys keys not None):
+        self.app = keys.app
+        self.keys = keys
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        return self.keys.limit.write(self.keys.keys, writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        return self.keys.limit.read(self.keys.keys, reader)
+
+    def renew(self):
+        """All keys are as if they had been used now, in the order of their slots."""
+        cdef uint32_t slot
+        self.keys.limit.clear()
+        for slot in range(self.keys.keys.slots()):
+            if self.keys.keys.is_live(slot):
+                self.keys.limit.use(slot, now_ms(&self.app.frame))
+
+
+cdef class PartitionReceiver(Receiver):
+    """Receives a stream on behalf of a partition's queries. Subclasses find the keys.
+
+    Consecutive events of one key are handed on as one chunk.
+    """
+
+    cdef AppContext app
+    cdef PartitionKeys keys
+    cdef FaultSink source          # the stream, which handles events that a limit refuses
+    cdef public list receivers     # replaced as a whole
+
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, FaultSink source not None):
+        self.app = app
+        self.keys = keys
+        self.source = source
+        self.receivers = []
+
+    def subscribe(self, Receiver receiver not None):
+        """Add a query's entry behind those there are."""
+        self.receivers.append(receiver)
+
+    cdef void abort(self) noexcept:
+        cdef Receiver receiver
+        for receiver in self.receivers:
+            receiver.abort()
+
+    cdef int hand_on(self, EventC* first, EventC* last, uint32_t slot) except -1:
+        """Give the events first..last of a chunk, all of one key, to the queries."""
+        cdef EventChunk chunk
+        cdef EventC* following = last.next
+        cdef uint32_t before = self.app.frame.partition
+        cdef Receiver receiver
+        chunk.head = first
+        chunk.tail = last
+        last.next = NULL
+        self.app.frame.partition = slot
+        if self.keys.working is not None:
+            self.keys.working.append(slot)
+        try:
+            for receiver in self.receivers:
+                receiver.receive(&chunk)
+        finally:
+            self.app.frame.partition = before
+            last.next = following
+            if self.keys.working is not None:
+                self.keys.working.pop()
+        return 0
+
+
+@cython.final
+cdef class ValuePartitionReceiver(PartitionReceiver):
+    """Keys by an expression; events whose key is null are dropped.
+
+    Args:
+        app: the app's context.
+        keys: the partition's.
+        expression: executor of the key, of the keys' type.
+    """
+
+    cdef Executor expression
+
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, FaultSink source not None,
+                 Executor expression not None):
+        PartitionReceiver.__init__(self, app, keys, source)
+        self.expression = expression
+
+    cdef inline bint read_key(self, EventC* event, CellC* key) except -1:
+        """Whether an event has a key."""
+        cdef int status
+        key.bits = 0
+        status = self.expression.c.fn(&self.expression.c, event, &self.app.frame, key)
+        if self.expression.type == BOOL:
+            key.i = status == TRUE
+        return status != NULL_VALUE
+
+    cdef uint32_t key_slot(self, EventC* event) except? 0xfffffffe:
+        cdef CellC key
+        return self.keys.slot_of(&key) if self.read_key(event, &key) else NO_SLOT
+
+    cdef int receive_limited(self, EventC* event) except -1:
+        """A key is made when those before it have been handed on: it may be one of them that makes room."""
+        cdef EventC* last
+        cdef EventC* following
+        cdef CellC key
+        cdef uint32_t slot
+        cdef FaultSink source = None if event.next is NULL else self.source
+        while event is not NULL:
+            slot = NO_SLOT
+            if self.read_key(event, &key):
+                slot = self.keys.limited_slot(&key, event, source)
+            last = event
+            following = event.next
+            while slot != NO_SLOT and following is not NULL and self.read_key(following, &key) and (
+                    self.keys.keys.find(&key, 0) == slot):
+                last = following
+                following = last.next
+            if slot != NO_SLOT:
+                self.hand_on(event, last, slot)
+            event = following
+        return 0
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef EventC* last
+        cdef EventC* following
+        cdef uint32_t slot, other
+        if self.keys.limit is not None:
+            return self.receive_limited(event)
+        slot = self.key_slot(event)
+        while event is not NULL:
+            last = event
+            other = NO_SLOT
+            while last.next is not NULL:
+                other = self.key_slot(last.next)
+                if other != slot:
+                    break
+                last = last.next
+            following = last.next
+            if slot != NO_SLOT:
+                self.hand_on(event, last, slot)
+            event = following
+            slot = other
+        return 0
+
+
+@cython.final
+cdef class RangePartitionReceiver(PartitionReceiver):
+    """Keys by labelled conditions: an event is processed under every label whose condition is true, in order.
+
+    Args:
+        app: the app's context.
+        keys: the partition's; of type string.
+        labels: the labels.
+        conditions: their executors.
+    """
+
+    cdef tuple labels                  # those it looks for
+    cdef tuple conditions
+    cdef tuple all                     # (label, condition)
+
+    def __init__(self, AppContext app not None, PartitionKeys keys not None, FaultSink source not None,
+                 tuple labels not None, tuple conditions not None):
+        PartitionReceiver.__init__(self, app, keys, source)
+        self.labels = labels
+        self.conditions = conditions
+        self.all = tuple(zip(labels, conditions))
+
+    def look_for(self, wanted not None):
+        """Process events under no other labels than those for which ``wanted(label)`` is true. No event may be at work."""
+        cdef list chosen = [one for one in self.all if wanted(one[0])]
+        self.labels = tuple([label for label, _ in chosen])
+        self.conditions = tuple([condition for _, condition in chosen])
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef EventC* first = NULL
+        cdef EventC* last = NULL
+        cdef Executor condition
+        cdef CellC key
+        cdef uint32_t slot, pending = NO_SLOT
+        cdef int i
+        while event is not NULL:
+            for i in range(len(self.labels)):
+                condition = self.conditions[i]
+                if condition.c.fn(&condition.c, event, &self.app.frame, NULL) != TRUE:
+                    continue
+                key.o = <void*> self.labels[i]
+                if self.keys.limit is None:
+                    slot = self.keys.slot_of(&key)
+                else:
+                    # A key is made when those before it have been handed on: it may be one of them that makes room.
+                    if pending != NO_SLOT and self.keys.keys.find(&key, 0) == NO_SLOT:
+                        self.hand_on(first, last, pending)
+                        pending = NO_SLOT
+                    slot = self.keys.limited_slot(&key, event, None if chunk.head is chunk.tail else self.source)
+                    if slot == NO_SLOT:
+                        continue
+                if slot != pending or last is event:
+                    if pending != NO_SLOT:
+                        self.hand_on(first, last, pending)
+                    first, pending = event, slot
+                elif last.next is not event:
+                    # Events without a label lie between: the chunk ends there.
+                    self.hand_on(first, last, pending)
+                    first = event
+                last = event
+            event = event.next
+        if pending != NO_SLOT:
+            self.hand_on(first, last, pending)
+        return 0
+
+
+@cython.final
+cdef class BroadcastReceiver(PartitionReceiver):
+    """A stream without key inside a partition: its events go to every key seen so far."""
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef uint32_t slot
+        cdef EventC* event = chunk.head
+        cdef EventC* last = chunk.head
+        while last.next is not NULL:
+            last = last.next
+        for slot in range(self.keys.keys.slots()):
+            if self.keys.keys.is_live(slot):
+                self.hand_on(event, last, slot)
+        return 0

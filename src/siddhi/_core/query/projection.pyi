@@ -1,0 +1,23 @@
+from typing import Any, final
+
+from siddhi._core.query.output import OutputStage
+from siddhi._core.record.event import EventPool
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.operator import Processor
+
+@final
+class Projection(Processor):
+    @property
+    def pool(self) -> EventPool: ...
+    @property
+    def output(self) -> OutputStage: ...
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        executors: tuple[Any, ...],
+        source: EventPool | None,
+        output: OutputStage,
+        pure: bool = False,
+    ) -> None: ...
+    def collect_at_once(self) -> None: ...

@@ -1,0 +1,233 @@
+"""Selection without memory."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+
+from siddhi._core.columnar.batch cimport BatchBuilder
+from siddhi._core.query.column cimport (
+    COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, compute_column, copy_column, lend_column, make_columns, write_columns,
+    write_row,
+)
+from siddhi._core.query.output cimport emit_one, is_needed
+from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.record.event cimport CURRENT, acquire, release
+from siddhi._core.record.frame cimport MAX_BLOCK
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.stream.callback cimport BatchCallback
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Projection(Processor):
+    """Select clause of a query that aggregates nothing and puts out current events, each for itself.
+
+    Args:
+        app: the app's context.
+        pool: pool of the output's records.
+        executors: one per output attribute.
+        source: pool of the stream's own records where the query reads them directly, else None.
+        output: where chunks go.
+        pure: no column calls Python.
+    """
+
+    def __init__(self, AppContext app not None, EventPool pool not None, tuple executors not None, EventPool source,
+                 OutputStage output not None, bint pure=False):
+        cdef int i
+        self.app = app
+        self.frame = &app.frame
+        self.pool = pool
+        self.executors = executors
+        self.n_columns = len(executors)
+        self.columns = make_columns(executors, pool.layout)
+        self.output = output
+        self.forwards = source is pool and self.n_columns == pool.layout.width
+        for i in range(self.n_columns):
+            if self.columns[i].kind > COPY_OBJECT or self.columns[i].source_cell != self.columns[i].cell:
+                self.forwards = False
+        self.pure = pure
+        self.copies = self.prefix = True
+        for i in range(self.n_columns):
+            if self.columns[i].kind > COPY_OBJECT:
+                self.copies = False
+            if self.columns[i].source_cell != self.columns[i].cell or self.columns[i].cell != i + 1 or i > 62:
+                self.prefix = False
+            if self.columns[i].kind == COMPUTE_OBJECT:
+                self.pure = False
+        chunk_clear(&self.out)
+
+    def __dealloc__(self):
+        if self.pool is not None:
+            self.abort()
+        PyMem_Free(self.columns)
+
+    cdef void abort(self) noexcept:
+        chunk_release(&self.out, self.pool)
+
+    cdef EventC* project(self, EventC* event) except NULL:
+        cdef EventC* out = acquire(self.pool)
+        cdef int i
+        cdef bint done = False
+        out.timestamp = event.timestamp
+        for i in range(self.pool.layout.words):
+            out.body[i] = 0
+        self.frame.type = CURRENT
+        self.frame.group = self.frame.partition
+        try:
+            write_columns(self.columns, self.n_columns, event, self.frame, out)
+            done = True
+        finally:
+            if not done:
+                release(self.pool, out)
+        return out
+
+    cdef int process_one(self, EventC* event) except -1:
+        if event.type != CURRENT or not is_needed(self.output):
+            return 0
+        if self.forwards:
+            # It is alone in the sender's chunk, so that it can be in this one, too. Objects it borrows stay borrowed:
+            # the sender waits, and who keeps the record takes them over.
+            event.refs += 1
+            return emit_one(self.output, event)
+        return emit_one(self.output, self.project(event))
+
+    cdef bint is_silent(self, int epoch) except -1:
+        cdef int i
+        if self.app.frame.playback:
+            # See Processor: a row that fails, or asks for the time, could not be taken alone.
+            for i in range(self.n_columns):
+                if self.columns[i].kind > COPY_OBJECT:
+                    return False
+        return self.output.is_silent(epoch)
+
+    cdef bint keeps(self) noexcept:
+        # Copies of plain attributes can't fail, and go into new records; those that are lent on, only as far as this holds.
+        return not (self.copies and self.output.plain and self.output.target.block_mode
+                    and not (self.forwards and self.output.target.keeps))
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef EventC* out[MAX_BLOCK]
+        cdef Py_ssize_t made = 0, i
+        if not is_needed(self.output):
+            at[0] = n
+            return 0
+        if self.output.plain and at[0] == 0:
+            if self.forwards and self.output.target.block_mode:
+                at[0] = n
+                return self.output.target.send_block(events, n)
+            if self.pure and self.app.in_batch and self.output.target.sink is not None:
+                try:
+                    self.collect_block(events, n)
+                    at[0] = n
+                    return 0
+                except Exception:
+                    pass  # some row fails: which one shows when they are taken one by one, below
+            elif self.output.target.block_mode and self.copies:
+                at[0] = n
+                if self.prefix and not self.output.target.keeps:
+                    return self.output.target.send_block(events, n)
+                return self.lend_block(events, n)
+            elif self.output.target.block_mode:
+                try:
+                    while at[0] < n:
+                        out[made] = self.project(events[at[0]])
+                        made += 1
+                        at[0] += 1
+                finally:
+                    # Rows before a failing one go on; the caller comes back with those behind it.
+                    try:
+                        self.output.target.send_block(out, made)
+                    finally:
+                        for i in range(made):
+                            release(self.pool, out[i])
+                return 0
+        while at[0] < n:
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0
+
+    cdef int lend_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Send records with other cells of the same events; objects stay the events', who keeps a record takes them over."""
+        cdef EventC* out[MAX_BLOCK]
+        cdef Py_ssize_t i
+        cdef int k
+        cdef uint64_t mask
+        self.pool.borrow_block(out, n)
+        if self.prefix:
+            mask = (<uint64_t> 1 << self.n_columns) - 1
+            for i in range(n):
+                out[i].timestamp = events[i].timestamp
+                out[i].body[0] = events[i].body[0] & mask
+                for k in range(1, 1 + self.n_columns):
+                    out[i].body[k] = events[i].body[k]
+        else:
+            for i in range(n):
+                out[i].timestamp = events[i].timestamp
+                for k in range(self.pool.layout.words):
+                    out[i].body[k] = 0
+            for k in range(self.n_columns):
+                lend_column(&self.columns[k], events, n, out)
+        try:
+            return self.output.target.send_block(out, n)
+        finally:
+            self.pool.release_block(out, n)
+
+    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Write rows into the columns of the batch callback behind this query; on failure nothing was collected."""
+        cdef BatchBuilder builder = self.output.target.sink.builder
+        cdef int i
+        cdef Py_ssize_t j, row = builder.size
+        cdef bint done = False
+        while builder.capacity - row < n:
+            builder.grow()
+        self.frame.type = CURRENT
+        self.frame.group = self.frame.partition
+        try:
+            for i in range(self.n_columns):
+                if self.columns[i].kind >= COMPUTE:
+                    compute_column(&self.columns[i], events, n, self.frame, self.pool.layout.codes[i],
+                                   builder.data[i], builder.valid[i], row)
+            done = True
+        finally:
+            if not done:
+                for i in range(self.n_columns):
+                    memset(builder.valid[i] + row, 1, n)
+        # Nothing fails from here on: copies come last, because their objects are counted.
+        for i in range(self.n_columns):
+            if self.columns[i].kind < COMPUTE:
+                copy_column(&self.columns[i], events, n, self.pool.layout.codes[i],
+                            builder.data[i], builder.valid[i], row)
+        for j in range(n):
+            builder.timestamps[row + j] = events[j].timestamp
+        builder.size = row + n
+        if not self.output.target.sink.waiting:
+            self.output.target.sink.await_flush()
+        return 0
+
+    def collect_at_once(self):
+        """Let rows go into the columns of a batch callback as they come. To be said where no row of a chunk can fail."""
+        self.at_once = True
+
+    cdef int process(self, EventC* event) except -1:
+        cdef BatchCallback sink
+        if event.type == CURRENT and is_needed(self.output):
+            sink = self.output.target.sink if self.at_once and self.app.in_batch and self.output.plain else None
+            if sink is not None and not sink.chunked:
+                self.frame.type = CURRENT
+                self.frame.group = self.frame.partition
+                write_row(self.columns, self.n_columns, event, self.frame, sink.builder)
+                return 0 if sink.waiting else sink.await_flush()
+            chunk_append(&self.out, self.project(event))
+        return 0
+
+    cdef int reset(self, int64_t timestamp) except -1:
+        return 0
+
+    cdef int finish(self) except -1:
+        cdef EventChunk chunk
+        if self.out.head is NULL:
+            return 0
+        chunk = self.out
+        chunk_clear(&self.out)
+        return self.output.emit(&chunk, chunk.tail.timestamp)

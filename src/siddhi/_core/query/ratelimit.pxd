@@ -1,0 +1,84 @@
+# Base of the output rate limiters.
+#
+# A limiter has one state per partition slot and one cell per group slot; without group by the partition slot takes the
+# place of the group's. The cells a partition has something in are linked in order of first appearance. Records come
+# from the selection with one reference, so whatever waits here may be linked through `next`; with group by they carry
+# their group as EventC.group (slot + 1), which is taken off before they go on.
+
+from libc.stdint cimport int64_t, uint32_t, uint8_t
+
+from siddhi._core.aggregate.group cimport GroupBy
+from siddhi._core.expression.executor cimport Executor
+from siddhi._core.query.output cimport RateLimiter
+from siddhi._core.query.selector cimport Selector
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport EventC, EventPool
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+
+cdef enum:
+    NO_TICK = -1                   # of LimiterState.due: no tick was ordered yet
+    FIRST_INSTANT = 0              # in playback, before the clock is known: ticks start with the first event
+
+cdef struct GroupCellC:
+    EventChunk rows
+    EventC* latest
+    int64_t value
+    int64_t shown                  # the last picture it was in
+    uint32_t previous              # slot + 1 of the linked neighbours, 0: none
+    uint32_t following
+    uint8_t linked
+    uint8_t pinned                 # its group has events on their way from the selection to the limiter
+
+cdef class LimiterState:
+    cdef EventPool pool
+    cdef EventChunk held
+    cdef int64_t count
+    cdef int64_t due               # of the tick on its way, or of one not later than the next, ms
+    cdef bint resting              # there was nothing to hand out: no tick is on its way until something is held again
+    cdef uint32_t first            # slot + 1 of the linked cells' ends, 0: none
+    cdef uint32_t last
+
+cdef class Limiter(RateLimiter):
+    cdef readonly EventPool pool
+    cdef bint grouped
+    cdef int64_t period            # ms between ticks, 0: none
+    cdef list states               # LimiterState by partition slot, or None
+    cdef GroupCellC* cells         # [capacity] by group slot
+    cdef uint32_t capacity
+    cdef LimitedGroups groups      # where groups may vanish while they have something here, else None
+    cdef bint judges               # having is the limiter's: events it refuses come too, marked (EventC.stamp)
+    cdef bint repeats              # it has something to say at every tick, also where nothing comes
+    cdef Executor having
+    cdef list pins                 # slots pinned since the last chunk came
+    cdef set awaited               # partition slots whose states are to be read from a snapshot
+    cdef LimiterState state_at_work(self)
+    cdef uint32_t slot_of(self, EventC* event) except? 0xfffffffe
+    cdef int reserve(self, uint32_t slot) except -1
+    cdef EventC* mark(self, EventC* event, EventC* out) except? NULL
+    cdef int pin(self, uint32_t slot) except -1
+    cdef int unpin(self) except -1
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1      # takes over the event
+    cdef int tick(self, LimiterState state, EventChunk* out) except -1
+    cdef int order_tick(self, LimiterState state) except -1
+    cdef int rest(self, LimiterState state, int64_t due) except -1
+    cdef int wake(self, LimiterState state) except -1
+    cdef int turn(self, LimiterState state, EventChunk* out) except -1
+    cdef int hand_on(self, EventChunk* out) except -1
+    cdef int clear(self) except -1
+    cdef int complete(self) except -1
+    cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1
+    cdef bint is_of(self, uint32_t slot, uint32_t partition) noexcept
+    cdef int resume(self, LimiterState state) except -1
+    cdef void empty(self, GroupCellC* cell) noexcept
+    cdef void link(self, LimiterState state, uint32_t slot) noexcept
+    cdef int unlink(self, LimiterState state, uint32_t slot) except -1
+    cdef int forget(self, LimiterState state) except -1
+    cdef int write_cell(self, GroupCellC* cell, SnapshotWriter writer) except -1
+    cdef int read_cell(self, GroupCellC* cell, SnapshotReader reader, uint32_t n_slots) except -1
+
+cdef class LimitedGroups(GroupBy):
+    cdef Limiter limiter
+    cdef int let_go(self, uint32_t slot) except -1
+
+cdef class LimitedSelector(Selector):
+    cdef Limiter limiter

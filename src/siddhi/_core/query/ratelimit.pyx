@@ -1,0 +1,710 @@
+"""Base of the output rate limiters, and the selection in front of them."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memset
+
+from siddhi._core.record.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_pop, chunk_release
+from siddhi._core.record.event cimport EventC, EventPool, release
+from siddhi._core.record.frame cimport TRUE, FrameC, now_ms
+from siddhi._core.runtime.context cimport AppContext, next_tick, next_tick_of, passed_over, restored_tick
+
+
+# no_gc_clear here and below: records are given back when an object dies, and that takes its pool.
+@cython.no_gc_clear
+@cython.final
+cdef class LimiterState:
+    """What a limiter knows of one partition slot."""
+
+    def __cinit__(self, EventPool pool not None):
+        self.pool = pool
+        self.due = NO_TICK
+        chunk_clear(&self.held)
+
+    def __dealloc__(self):
+        chunk_release(&self.held, self.pool)
+
+
+@cython.no_gc_clear
+cdef class Limiter(RateLimiter):
+    """Base: states by partition, cells by group, ticks.
+
+    Args:
+        app: the app's context.
+        pool: of the output's records.
+        grouped: events come with their group.
+        period_ms: time between ticks; 0: none.
+    """
+
+    def __init__(self, AppContext app not None, EventPool pool not None, bint grouped, int64_t period_ms=0):
+        self.app = app
+        self.pool = pool
+        self.grouped = grouped
+        self.period = period_ms
+        self.states = []
+        self.pins = []
+
+    def __dealloc__(self):
+        cdef uint32_t slot
+        for slot in range(self.capacity):
+            self.empty(&self.cells[slot])
+        PyMem_Free(self.cells)
+
+    cdef inline void empty(self, GroupCellC* cell) noexcept:
+        chunk_release(&cell.rows, self.pool)
+        if cell.latest is not NULL:
+            release(self.pool, cell.latest)
+            cell.latest = NULL
+
+    def start(self):
+        """Order the first tick of every state that has none yet: the app starts."""
+        cdef LimiterState state
+        cdef uint32_t partition, before = self.app.frame.partition
+        try:
+            for partition in range(len(self.states)):
+                state = self.states[partition]
+                if state is not None and state.due == NO_TICK:
+                    self.app.frame.partition = partition
+                    self.order_tick(state)
+        finally:
+            self.app.frame.partition = before
+
+    cdef int order_tick(self, LimiterState state) except -1:
+        """Order the first tick of the partition slot at work."""
+        if self.period == 0:
+            return 0
+        if self.app.frame.playback and self.app.frame.clock == 0:
+            state.due = FIRST_INSTANT
+        else:
+            state.due = now_ms(&self.app.frame) + self.period
+        return self.app.schedule(self, state.due, self.app.frame.partition)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef EventChunk out
+        cdef LimiterState state = self.state_at_work()
+        if state is None or state.due != when:
+            return 0  # of a key that was dropped, its slot perhaps used again, or done by an event that came before
+        if when == FIRST_INSTANT:
+            state.due = now_ms(&self.app.frame) + self.period
+            return self.app.schedule(self, state.due, self.app.frame.partition)
+        if self.is_idle(self.app.frame.partition):
+            return self.rest(state, when + self.period)
+        chunk_clear(&out)
+        try:
+            self.turn(state, &out)
+        except:
+            chunk_release(&out, self.pool)
+            raise
+        return self.hand_on(&out)
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        cdef LimiterState state
+        if partition >= <uint32_t> len(self.states) or self.states[partition] is None:
+            return True
+        state = <LimiterState> self.states[partition]
+        return state.held.head is NULL and state.first == 0
+
+    cdef int rest(self, LimiterState state, int64_t due) except -1:
+        """Order no tick until something is held again."""
+        state.due = due
+        state.resting = True
+        return 0
+
+    cdef int wake(self, LimiterState state) except -1:
+        """Order the tick that comes next, as if all before it had come."""
+        state.due = next_tick(self.app, self, state.due, self.period)
+        state.resting = False
+        return self.app.schedule(self, state.due, self.app.frame.partition)
+
+    cdef int turn(self, LimiterState state, EventChunk* out) except -1:
+        """A tick, with the next one ordered before it."""
+        state.due = next_tick_of(self.app, state.due, self.period) if self.repeats else state.due + self.period
+        if state.held.head is NULL and state.first == 0:
+            state.due = passed_over(state.due, now_ms(&self.app.frame), self.period)
+        self.app.schedule(self, state.due, self.app.frame.partition)
+        return self.tick(state, out)
+
+    cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
+        cdef EventChunk out
+        cdef LimiterState state = self.state_at_work()
+        chunk_clear(&out)
+        try:
+            if state is None:
+                return 0
+            if state.resting:
+                self.wake(state)
+            if self.period and state.due > FIRST_INSTANT and not self.app.frame.playback and (
+                    state.due <= now_ms(&self.app.frame)):
+                # The timer thread is late: what belongs to its tick must not see this chunk.
+                self.turn(state, &out)
+                self.hand_on(&out)
+                chunk_clear(&out)
+            while chunk.head is not NULL:
+                self.take(state, chunk_pop(chunk), &out)
+        except:
+            chunk_release(&out, self.pool)
+            raise
+        finally:
+            chunk_release(chunk, self.pool)
+            self.unpin()
+        return self.hand_on(&out)
+
+    cdef int hand_on(self, EventChunk* out) except -1:
+        """Deliver what is due, if anything is."""
+        if out.head is NULL:
+            return 0
+        return self.stage.deliver(out, out.tail.timestamp)
+
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
+        chunk_append(out, event)
+        return 0
+
+    cdef int tick(self, LimiterState state, EventChunk* out) except -1:
+        return 0
+
+    # --- states and cells
+
+    cdef inline LimiterState state_at_work(self):
+        cdef uint32_t partition = self.app.frame.partition
+        return <LimiterState> self.states[partition] if partition < <uint32_t> len(self.states) else None
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef uint32_t before = self.app.frame.partition
+        while len(self.states) <= partition:
+            self.states.append(None)
+        if self.states[partition] is None:
+            self.states[partition] = LimiterState(self.pool)
+            if self.app.running:
+                self.app.frame.partition = partition
+                try:
+                    self.order_tick(self.states[partition])
+                finally:
+                    self.app.frame.partition = before
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        cdef LimiterState state
+        if partition < <unsigned int> len(self.states) and self.states[partition] is not None:
+            state = self.states[partition]
+            self.states[partition] = None
+            self.forget(state)
+        return 0
+
+    cdef int reset(self, int64_t timestamp) except -1:
+        # RESET is no event of the output: limiters neither count nor pass it.
+        return 0
+
+    cdef inline uint32_t slot_of(self, EventC* event) except? 0xfffffffe:
+        """The slot of an event's cell; takes the group off the event."""
+        cdef uint32_t slot = event.group - 1 if self.grouped else self.app.frame.partition
+        event.group = 0
+        if slot >= self.capacity:
+            self.reserve(slot)
+        return slot
+
+    cdef int reserve(self, uint32_t slot) except -1:
+        cdef uint32_t capacity = max(<uint32_t> 4, 2 * self.capacity, slot + 1)
+        cdef GroupCellC* cells = <GroupCellC*> PyMem_Realloc(self.cells, capacity * sizeof(GroupCellC))
+        if cells is NULL:
+            raise MemoryError
+        memset(cells + self.capacity, 0, (capacity - self.capacity) * sizeof(GroupCellC))
+        self.cells = cells
+        self.capacity = capacity
+        return 0
+
+    cdef void link(self, LimiterState state, uint32_t slot) noexcept:
+        """Put a cell behind those in which the partition has something, unless it is there."""
+        cdef GroupCellC* cell = &self.cells[slot]
+        if cell.linked:
+            return
+        cell.linked = True
+        cell.previous = state.last
+        cell.following = 0
+        if state.last:
+            self.cells[state.last - 1].following = slot + 1
+        else:
+            state.first = slot + 1
+        state.last = slot + 1
+
+    cdef int unlink(self, LimiterState state, uint32_t slot) except -1:
+        """Forget a cell."""
+        cdef GroupCellC* cell = &self.cells[slot]
+        if not cell.linked:
+            return 0
+        if cell.previous:
+            self.cells[cell.previous - 1].following = cell.following
+        else:
+            state.first = cell.following
+        if cell.following:
+            self.cells[cell.following - 1].previous = cell.previous
+        else:
+            state.last = cell.previous
+        cell.linked = False
+        cell.value = cell.shown = 0
+        self.empty(cell)
+        if self.groups is not None and not cell.pinned:
+            self.groups.let_go(slot)
+        return 0
+
+    cdef int forget(self, LimiterState state) except -1:
+        """Forget everything of a partition slot but its ticks."""
+        state.count = 0
+        chunk_release(&state.held, self.pool)
+        while state.first:
+            self.unlink(state, state.first - 1)
+        return 0
+
+    cdef EventC* mark(self, EventC* event, EventC* out) except? NULL:
+        """Note down in what the selection made of an event (or NULL) what the limiter wants to know."""
+        cdef FrameC* frame = &self.app.frame
+        if out is NULL:
+            return NULL
+        out.stamp = 0
+        if self.grouped:
+            out.group = frame.group + 1
+            if self.groups is not None:
+                self.pin(frame.group)
+        if self.having is not None:
+            frame.output = out
+            try:
+                out.stamp = self.having.c.fn(&self.having.c, event, frame, NULL) != TRUE
+            except:
+                release(self.pool, out)
+                raise
+        return out
+
+    cdef int clear(self) except -1:
+        """Forget all states; they are to be read from a snapshot."""
+        cdef uint32_t partition
+        self.awaited = {partition for partition in range(len(self.states)) if self.states[partition] is not None}
+        for partition in range(len(self.states)):
+            self.drop(partition)
+        return 0
+
+    cdef int complete(self) except -1:
+        """Make the states anew that could not be read."""
+        cdef uint32_t partition
+        for partition in self.awaited:
+            self.ensure(partition)
+        self.awaited = None
+        return 0
+
+    cdef int pin(self, uint32_t slot) except -1:
+        """Keep a group until the chunk at work has been here."""
+        if slot >= self.capacity:
+            self.reserve(slot)
+        if not self.cells[slot].pinned:
+            self.cells[slot].pinned = True
+            self.pins.append(slot)
+        return 0
+
+    cdef int unpin(self) except -1:
+        cdef uint32_t slot
+        while self.pins:
+            slot = self.pins.pop()
+            self.cells[slot].pinned = False
+            if not self.cells[slot].linked:
+                self.groups.let_go(slot)
+        return 0
+
+    # --- snapshots
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef LimiterState state
+        cdef uint32_t partition, slot
+        writer.put_u32(<uint32_t> sum([state is not None for state in self.states]))
+        for partition in range(len(self.states)):
+            state = self.states[partition]
+            if state is None:
+                continue
+            writer.put_u32(partition)
+            writer.put_i64(state.due)
+            writer.put_i64(state.count)
+            write_chunk(&state.held, writer, self.pool)
+            slot = state.first
+            while slot:
+                writer.put_u32(slot)
+                self.write_cell(&self.cells[slot - 1], writer)
+                slot = self.cells[slot - 1].following
+            writer.put_u32(0)
+        return 0
+
+    cdef int read_states(self, SnapshotReader reader, uint32_t n_groups) except -1:
+        """Read the states of those that clear() forgot; the groups have been read."""
+        cdef LimiterState state
+        cdef uint32_t partition, slot, i, n = reader.get_u32(), before = self.app.frame.partition
+        cdef uint32_t n_slots = n_groups if self.grouped else <uint32_t> len(self.states)
+        if n != <uint32_t> len(self.awaited):
+            raise ValueError("snapshot is damaged: a rate limit of other keys than the partition's")
+        try:
+            for i in range(n):  # no-cython-lint
+                partition = reader.get_u32()
+                if partition not in self.awaited:
+                    raise ValueError("snapshot is damaged: a rate limit of a key that is not there")
+                self.awaited.remove(partition)
+                state = LimiterState(self.pool)
+                self.states[partition] = state
+                state.due = reader.get_due()
+                state.count = reader.get_i64()
+                read_chunk(&state.held, reader, self.pool, n_slots)
+                slot = reader.get_u32()
+                while slot:
+                    if slot > n_slots or (slot <= self.capacity and self.cells[slot - 1].linked):
+                        raise ValueError("snapshot is damaged: a rate limit of a group that is not there")
+                    if not self.is_of(slot - 1, partition):
+                        raise ValueError("snapshot is damaged: a rate limit of a group of another partition key")
+                    if slot > self.capacity:
+                        self.reserve(slot - 1)
+                    self.link(state, slot - 1)
+                    self.read_cell(&self.cells[slot - 1], reader, n_slots)
+                    slot = reader.get_u32()
+                self.app.frame.partition = partition
+                self.resume(state)
+        finally:
+            self.app.frame.partition = before
+        return 0
+
+    cdef bint is_of(self, uint32_t slot, uint32_t partition) noexcept:
+        """Whether a cell may be one of a partition slot."""
+        if not self.grouped:
+            return slot == partition
+        if self.groups is None:
+            return True
+        return self.groups.keys.is_live(slot) and self.groups.partition_of(slot) == (
+            partition if self.groups.partitioned else 0)
+
+    cdef int resume(self, LimiterState state) except -1:
+        """Order the tick that was on its way. Ticks missed while nobody ran are not made up for."""
+        if self.period == 0:
+            return 0
+        if state.due == NO_TICK:
+            return self.order_tick(state) if self.app.running else 0
+        if state.due != FIRST_INSTANT:
+            self.rest(state, restored_tick(self.app, state.due, self.period))
+            return 0 if self.is_idle(self.app.frame.partition) else self.wake(state)
+        return self.app.schedule(self, state.due, self.app.frame.partition)
+
+    cdef int write_cell(self, GroupCellC* cell, SnapshotWriter writer) except -1:
+        writer.put_i64(cell.value)
+        write_chunk(&cell.rows, writer, self.pool)
+        writer.put_bool(cell.latest is not NULL)
+        if cell.latest is not NULL:
+            writer.put_event(cell.latest, self.pool.layout)
+        return 0
+
+    cdef int read_cell(self, GroupCellC* cell, SnapshotReader reader, uint32_t n_slots) except -1:
+        cell.value = reader.get_i64()
+        read_chunk(&cell.rows, reader, self.pool, n_slots)
+        if reader.get_bool():
+            cell.latest = reader.get_event(self.pool)
+        return 0
+
+
+cdef int write_chunk(EventChunk* chunk, SnapshotWriter writer, EventPool pool) except -1:
+    cdef Py_ssize_t n = 0
+    cdef EventC** events
+    cdef EventC* event = chunk.head
+    while event is not NULL:
+        n += 1
+        event = event.next
+    events = <EventC**> PyMem_Malloc(max(1, n) * sizeof(EventC*))
+    if events is NULL:
+        raise MemoryError
+    try:
+        n = 0
+        event = chunk.head
+        while event is not NULL:
+            events[n] = event
+            n += 1
+            event = event.next
+        writer.put_events(events, n, pool.layout)
+        for i in range(n):
+            writer.put_u32(events[i].group)
+            writer.put_bool(events[i].stamp != 0)
+    finally:
+        PyMem_Free(events)
+    return 0
+
+
+cdef int read_chunk(EventChunk* chunk, SnapshotReader reader, EventPool pool, uint32_t n_slots) except -1:
+    """Append the events that were written; their groups have slots below n_slots."""
+    cdef EventC** events = NULL
+    cdef Py_ssize_t i, n = reader.get_events(pool, &events)
+    for i in range(n):
+        chunk_append(chunk, events[i])
+    try:
+        for i in range(n):
+            events[i].group = reader.get_u32()
+            events[i].stamp = reader.get_bool()
+            if events[i].group > n_slots:
+                raise ValueError("snapshot is damaged: a row of a group that is not there")
+    finally:
+        PyMem_Free(events)
+    return 0
+
+
+cdef class LimitedGroups(GroupBy):
+    """Groups whose slot stays theirs while a limiter keeps something of them."""
+
+    def set_limiter(self, Limiter limiter not None):
+        """Name the limiter."""
+        self.limiter = limiter
+        limiter.groups = self
+
+    cdef int drop(self, uint32_t slot) except -1:
+        if slot < self.limiter.capacity and (self.limiter.cells[slot].linked or self.limiter.cells[slot].pinned):
+            return 0
+        return GroupBy.drop(self, slot)
+
+    cdef int discard(self, uint32_t slot) except -1:
+        """What the limiter keeps of the group goes with it."""
+        cdef uint32_t partition = self.partition_of(slot)
+        if slot < self.limiter.capacity and self.limiter.cells[slot].linked:
+            self.limiter.unlink(<LimiterState> self.limiter.states[partition], slot)
+        return GroupBy.discard(self, slot) if self.keys.is_live(slot) else 0
+
+    cdef bint is_pinned(self, uint32_t slot) noexcept:
+        return slot < self.limiter.capacity and self.limiter.cells[slot].pinned
+
+    cdef int let_go(self, uint32_t slot) except -1:
+        """The limiter keeps nothing of the group any more."""
+        if slot < self.keys.slots() and self.keys.is_live(slot) and self.held[slot] == 0:
+            return GroupBy.drop(self, slot)
+        return 0
+
+
+@cython.no_gc_clear
+cdef class LimitedSelector(Selector):
+    """A selector in front of a limiter: tells it the group of what is put out, and which events were reset.
+
+    The limiter's state lives and is saved with the selector's.
+
+    Args:
+        arguments: those of :class:`Selector`.
+        limiter: the limiter.
+    """
+
+    def __init__(self, tuple arguments not None, Limiter limiter not None):
+        Selector.__init__(self, *arguments)
+        self.limiter = limiter
+        if limiter.judges:
+            limiter.having = self.having
+            self.having = None
+
+    cdef EventC* select(self, EventC* event) except? NULL:
+        return self.limiter.mark(event, Selector.select(self, event))
+
+    cdef int reset(self, int64_t timestamp) except -1:
+        Selector.reset(self, timestamp)
+        return self.limiter.reset(timestamp)
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        Selector.ensure(self, partition)
+        return self.limiter.ensure(partition)
+
+    cdef int drop(self, unsigned int partition) except -1:
+        self.limiter.drop(partition)
+        return Selector.drop(self, partition)
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        Selector.write(self, writer)
+        return self.limiter.write(writer)
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        self.limiter.clear()
+        try:
+            Selector.read(self, reader)
+            return self.limiter.read_states(reader, 0 if self.groups is None else self.groups.keys.slots())
+        finally:
+            self.limiter.complete()
+
+
+# --- ``output [all | first | last] every N events``.
+
+@cython.final
+@cython.no_gc_clear
+cdef class AllEveryEvents(Limiter):
+    """Groups of N events leave together; none ever with N < 1.
+
+    Args:
+        events: N.
+    """
+
+    cdef int64_t events
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t events):
+        Limiter.__init__(self, app, pool, False)
+        self.events = events
+
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
+        if self.events < 1:
+            release(self.pool, event)
+            return 0
+        chunk_append(&state.held, event)
+        state.count += 1
+        if state.count == self.events:
+            state.count = 0
+            append_chunk(out, &state.held)
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class FirstEveryEvents(Limiter):
+    """The first of every N events, of each group where there is group by; the very first one only with N < 1.
+
+    Args:
+        events: N.
+        grouped: count by group.
+    """
+
+    cdef int64_t events
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t events, bint grouped):
+        Limiter.__init__(self, app, pool, grouped)
+        self.events = events
+
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
+        cdef uint32_t slot = self.slot_of(event)
+        cdef GroupCellC* cell = &self.cells[slot]
+        self.link(state, slot)
+        cell.value += 1
+        if cell.value == 1:
+            chunk_append(out, event)
+        else:
+            release(self.pool, event)
+        if cell.value == self.events:
+            self.unlink(state, slot)  # as if it had never been
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class LastEveryEvents(Limiter):
+    """With every N-th event the last one, or the last one of each group since then, by first appearance.
+
+    Args:
+        events: N; nothing is put out with N < 1.
+        grouped: by group.
+    """
+
+    cdef int64_t events
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t events, bint grouped):
+        Limiter.__init__(self, app, pool, grouped)
+        self.events = events
+
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
+        cdef uint32_t slot = self.slot_of(event)
+        if self.events < 1:
+            release(self.pool, event)
+            return 0
+        self.link(state, slot)
+        chunk_release(&self.cells[slot].rows, self.pool)
+        chunk_append(&self.cells[slot].rows, event)
+        state.count += 1
+        if state.count == self.events:
+            state.count = 0
+            while state.first:
+                slot = state.first - 1
+                append_chunk(out, &self.cells[slot].rows)
+                self.unlink(state, slot)
+        return 0
+
+
+cdef inline void append_chunk(EventChunk* chunk, EventChunk* other) noexcept:
+    """Move the events of another chunk to the end."""
+    if other.head is NULL:
+        return
+    if chunk.tail is NULL:
+        chunk.head = other.head
+    else:
+        chunk.tail.next = other.head
+    chunk.tail = other.tail
+    chunk_clear(other)
+
+
+# --- ``output [all | first | last] every <time>``, by the app's clock.
+
+@cython.final
+@cython.no_gc_clear
+cdef class AllEveryTime(Limiter):
+    """What came since the last tick, at every tick.
+
+    Args:
+        period_ms: time between ticks.
+    """
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t period_ms):
+        Limiter.__init__(self, app, pool, False, period_ms)
+
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
+        chunk_append(&state.held, event)
+        return 0
+
+    cdef int tick(self, LimiterState state, EventChunk* out) except -1:
+        while state.held.head is not NULL:
+            chunk_append(out, chunk_pop(&state.held))
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class LastEveryTime(Limiter):
+    """At every tick the last event since the tick before, or the last one of each group, by first appearance.
+
+    Args:
+        period_ms: time between ticks.
+        grouped: by group.
+    """
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t period_ms, bint grouped):
+        Limiter.__init__(self, app, pool, grouped, period_ms)
+
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
+        cdef uint32_t slot = self.slot_of(event)
+        self.link(state, slot)
+        chunk_release(&self.cells[slot].rows, self.pool)
+        chunk_append(&self.cells[slot].rows, event)
+        return 0
+
+    cdef int tick(self, LimiterState state, EventChunk* out) except -1:
+        cdef uint32_t slot
+        while state.first:
+            slot = state.first - 1
+            chunk_append(out, chunk_pop(&self.cells[slot].rows))
+            self.unlink(state, slot)
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class FirstEveryTime(Limiter):
+    """An event passes at once, if none (of its group) did in the time before.
+
+    Args:
+        time_ms: how long the others are dropped.
+        grouped: by group.
+    """
+
+    cdef int64_t time
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t time_ms, bint grouped):
+        Limiter.__init__(self, app, pool, grouped)
+        self.time = time_ms
+
+    cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
+        cdef uint32_t slot = self.slot_of(event)
+        cdef GroupCellC* cell = &self.cells[slot]
+        cdef int64_t now = now_ms(&self.app.frame)
+        # Cells are linked in the order in which their events passed: those whose time is over are as if never seen.
+        while state.first and now - self.cells[state.first - 1].value >= self.time:
+            self.unlink(state, state.first - 1)
+        if cell.linked:
+            release(self.pool, event)
+            return 0
+        self.link(state, slot)
+        cell.value = now
+        chunk_append(out, event)
+        return 0

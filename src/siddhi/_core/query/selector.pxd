@@ -1,0 +1,62 @@
+# The selector: evaluates the select clause for every CURRENT and EXPIRED event and keeps, chunk by chunk, what the
+# query puts out: each event, the last one, or the last one per group.
+#
+# Output records are made in the pool of the target, so that a stream gets them without another copy. Columns that are
+# plain attributes are copied cell by cell; the others are closures that write straight into the output cell.
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+
+from siddhi._core.aggregate.aggregator cimport AggregatorStates
+from siddhi._core.aggregate.group cimport GroupBy
+from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
+from siddhi._core.query.column cimport ColumnC
+from siddhi._core.query.output cimport OutputStage
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport EventC, EventPool
+from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.stream.callback cimport BatchCallback
+
+cdef enum SelectMode:
+    EACH = 0
+    LAST = 1
+    LAST_PER_GROUP = 2
+
+cdef class Selector(Processor):
+    cdef readonly EventPool pool
+    cdef ColumnC* columns
+    cdef int n_columns
+    cdef tuple executors                 # keeps the columns' executors alive
+    cdef AggregatorStates states         # of the aggregators, where there is no group by
+    cdef bint has_aggregates
+    cdef bint wants_current
+    cdef bint wants_expired
+    cdef Executor having
+    cdef readonly GroupBy groups
+    cdef int mode
+    cdef object ordering                 # ChunkOrder or None
+    cdef Py_ssize_t limit                # -1: none
+    cdef Py_ssize_t offset
+    cdef EventChunk out
+    # Batches may be selected late: while a batch window holds the events until finish(), aggregators alone see them one
+    # by one, and only the last of each group is selected. `last` and `last_of_group` then point at those input events.
+    cdef bint late
+    cdef bint by_column                  # one column need not know of the others: rows may be selected column by column
+    cdef EventC* last                    # mode LAST
+    cdef EventC** last_of_group          # mode LAST_PER_GROUP, by slot
+    cdef Py_ssize_t group_capacity
+    cdef uint32_t* order                 # slots by first kept appearance in the chunk
+    cdef Py_ssize_t n_order
+    cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
+    cdef readonly OutputStage output
+    cdef bint is_silent(self, int epoch) except -1
+    cdef uint32_t enter(self, EventC* event) except? 0xfffffffe
+    cdef int collect_one(self, BatchCallback sink, EventC* event) except -1
+    cdef EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL
+    cdef EventC* select(self, EventC* event) except? NULL
+    cdef int update(self, EventC* event) except -1
+    cdef int keep(self, EventC* out, uint32_t slot) except -1
+    cdef int keep_late(self, EventC* event, uint32_t slot) except -1
+    cdef int select_late(self) except -1
+    cdef int grow(self, uint32_t slot) except -1
+    cdef bint selects_by_column(self) noexcept
+    cdef int arrange(self, EventChunk* chunk) except -1

@@ -1,3 +1,0 @@
-from typing import Any
-
-def row_values(row: object, names: tuple[str, ...] | None) -> tuple[Any, ...]: ...

@@ -1,0 +1,42 @@
+# A chunk: an ordered list of records linked through `next`, handled together by one call. A chunk of one costs nothing
+# extra: head and tail are the record.
+
+from siddhi._core.record.event cimport EventC, EventPool, release
+
+cdef struct EventChunk:
+    EventC* head
+    EventC* tail
+
+cdef inline void chunk_clear(EventChunk* chunk) noexcept:
+    chunk.head = NULL
+    chunk.tail = NULL
+
+cdef inline void chunk_append(EventChunk* chunk, EventC* event) noexcept:
+    """Put an event that is in no chunk at the end; the chunk takes over the caller's ownership."""
+    event.next = NULL
+    if chunk.tail is NULL:
+        chunk.head = event
+    else:
+        chunk.tail.next = event
+    chunk.tail = event
+
+cdef inline EventC* chunk_pop(EventChunk* chunk) noexcept:
+    """Take the first event out (NULL when empty); the caller owns it."""
+    cdef EventC* event = chunk.head
+    if event is not NULL:
+        chunk.head = event.next
+        if chunk.head is NULL:
+            chunk.tail = NULL
+        event.next = NULL
+    return event
+
+cdef inline void chunk_release(EventChunk* chunk, EventPool pool) noexcept:
+    """Give up every event of the chunk."""
+    cdef EventC* event = chunk.head
+    cdef EventC* following
+    chunk.head = NULL
+    chunk.tail = NULL
+    while event is not NULL:
+        following = event.next
+        release(pool, event)
+        event = following

@@ -1,0 +1,392 @@
+"""Pools of event records over slabs, and the way between cells and Python values."""
+
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact, PyFloat_FromDouble
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_FromLongLong
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.unicode cimport PyUnicode_Check
+
+import operator
+from contextvars import ContextVar
+
+from siddhi._core.record.arena cimport give_slab, next_slab, take_zeroed_slab
+from siddhi._core.record.null cimport is_null
+from siddhi.errors import shown
+
+cdef extern from "Python.h":
+    bint PyLong_CheckExact(object value)
+    bint PyBool_Check(object value)
+
+cdef extern from "siddhi/single.h":
+    double siddhi_shortest_double(float value)
+
+# The debug build fills what goes back to a pool with 0xDB and stops the process at once where an event is given back
+# twice. References stay at 1 meanwhile: a second release then comes by here again, and is seen.
+cdef extern from *:
+    """
+    #ifdef SIDDHI_DEBUG
+    #define SIDDHI_FREED 0xDB
+    #define siddhi_is_debug 1
+    static void siddhi_check_returned(siddhi_event *event) {
+        if (event->type == SIDDHI_FREED && event->flags == SIDDHI_FREED)
+            Py_FatalError("siddhi: an event was given back to its pool twice");
+    }
+    static void siddhi_poison(siddhi_event *event, int words, int width, const unsigned char *codes) {
+        event->timestamp = (int64_t) 0xDBDBDBDBDBDBDBDBULL;
+        event->group = event->stamp = 0xDBDBDBDBU;
+        event->type = event->flags = SIDDHI_FREED;
+        event->refs = 1;
+        for (int i = 0; i < words + width; i++)
+            if (i < words || (codes[i - words] != 0 && codes[i - words] != 6)) /* not STRING, not OBJECT */
+                event->body[i] = 0xDBDBDBDBDBDBDBDBULL;
+    }
+    #else
+    #define siddhi_is_debug 0
+    #define siddhi_check_returned(event) ((void) 0)
+    #define siddhi_poison(event, words, width, codes) ((void) 0)
+    #endif
+    """
+    const bint siddhi_is_debug
+    void siddhi_check_returned(EventC* event) noexcept
+    void siddhi_poison(EventC* event, int words, int width, const uint8_t* codes) noexcept
+
+cdef object index_of = operator.index
+
+_NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool", OBJECT: "object"}
+
+# A slab starts small, so that an app of a thousand queries stays small, and the next ones double up to this many bytes.
+cdef Py_ssize_t FIRST_SLAB_RECORDS = 16
+
+
+cdef class Layout:
+    """Names and types of the cells of a record.
+
+    Args:
+        names: attribute names, in cell order.
+        types: :class:`TypeCode` of each.
+
+    Raises:
+        ValueError: the types are not one code for each name.
+    """
+
+    def __cinit__(self, names, types):
+        cdef int i, n = 0
+        self.names = tuple(names)
+        self.types = tuple(types)
+        if len(self.names) != len(self.types) or any([not STRING <= code <= OBJECT for code in self.types]):
+            raise ValueError(f"a layout takes a type code for each name: {self.names!r}, {self.types!r}")
+        self.width = len(self.types)
+        self.words = max(1, (self.width + 63) // 64)
+        self.codes = <uint8_t*> PyMem_Malloc(max(1, self.width))
+        self.objects = <int*> PyMem_Malloc(max(1, self.width) * sizeof(int))
+        if self.codes is NULL or self.objects is NULL:
+            raise MemoryError
+        for i in range(self.width):
+            self.codes[i] = self.types[i]
+            if self.codes[i] == STRING or self.codes[i] == OBJECT:
+                self.objects[n] = self.words + i
+                n += 1
+        self.n_objects = n
+
+    def __dealloc__(self):
+        PyMem_Free(self.codes)
+        PyMem_Free(self.objects)
+
+    def __reduce__(self):
+        return Layout, (self.names, tuple([int(code) for code in self.types]))
+
+    cpdef int cell(self, int position):
+        """Body index of a cell."""
+        return self.words + position
+
+    cpdef int null_word(self, int position):
+        """Body index of the word that holds a cell's null bit."""
+        return position >> 6
+
+
+cdef dict _pools = {}                  # addresses of the pools there are, and what they may take
+cdef object _budget = ContextVar("siddhi record budget", default=None)
+
+
+@cython.final
+cdef class RecordBudget:
+    """How many bytes the pools of an app may take together for their records.
+
+    The pools that are made inside ``with budget:`` share it.
+
+    Args:
+        most: bytes.
+        told: what a MemoryError says that is raised where there are no more.
+    """
+    cdef readonly Py_ssize_t most
+    cdef readonly Py_ssize_t taken
+    cdef str told
+    cdef object token
+
+    def __init__(self, most, str told not None):
+        self.most = most
+        self.told = told
+
+    def __enter__(self):
+        self.token = _budget.set(self)
+        return self
+
+    def __exit__(self, *error):
+        _budget.reset(self.token)
+        self.token = None
+
+    cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes) except -1:
+        """Take room for so many records, or for fewer."""
+        records = min(records, (self.most - self.taken) // record_bytes)
+        if records < 1:
+            raise MemoryError(self.told)
+        self.taken += records * record_bytes
+        return records
+
+    cdef void give(self, Py_ssize_t bytes_) noexcept:
+        self.taken -= bytes_
+
+
+def live_events():
+    """Events that are alive in the pools of this process: in windows and tables, on their way, or held by callers."""
+    return sum([(<EventPool> <void*> <size_t> address).alive for address in _pools])
+
+
+def live_pools():
+    """How many pools there are in this process; those of an app go with it."""
+    return len(_pools)
+
+
+# no_gc: its only reference is the layout. Were it cleared by a collection, records given back after that would find
+# their object cells by a freed list.
+@cython.no_gc
+@cython.final
+cdef class EventPool:
+    """Records of one layout. Grows by slabs; ``alive`` counts what is handed out."""
+
+    def __cinit__(self, Layout layout not None):
+        self.layout = layout
+        self.n_objects = layout.n_objects
+        self.objects = layout.objects
+        self.record_bytes = sizeof(EventC) + 8 * (layout.words + layout.width)
+        # The struct ends in a flexible array that Cython counts as one word: the C compiler does not.
+        self.slab_records = FIRST_SLAB_RECORDS
+        _pools[<size_t> <void*> self] = _budget.get()
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        cdef RecordBudget budget = _pools.pop(<size_t> <void*> self, None)
+        for i in range(self.n_slabs):
+            give_slab(self.slabs[i])
+        if budget is not None:
+            budget.give(self.capacity * self.record_bytes)
+        PyMem_Free(self.slabs)
+        if siddhi_is_debug and self.alive:
+            raise AssertionError(f"a pool of {self.layout.names} was dropped with {self.alive} events alive")
+
+    cdef int grow(self) except -1:
+        cdef Py_ssize_t i, records = self.slab_records
+        cdef char* memory
+        cdef EventC* event
+        cdef RecordBudget budget = _pools[<size_t> <void*> self]
+        cdef void** slabs = <void**> PyMem_Realloc(self.slabs, (self.n_slabs + 1) * sizeof(void*))
+        if slabs is NULL:
+            raise MemoryError
+        self.slabs = slabs
+        if budget is not None:
+            records = budget.take(records, self.record_bytes)
+        memory = <char*> take_zeroed_slab(records * self.record_bytes)
+        if memory is NULL:
+            if budget is not None:
+                budget.give(records * self.record_bytes)
+            raise MemoryError
+        self.slabs[self.n_slabs] = memory
+        self.n_slabs += 1
+        for i in range(records - 1, -1, -1):
+            event = <EventC*> (memory + i * self.record_bytes)
+            event.next = self.free
+            self.free = event
+        self.capacity += records
+        self.slab_records = next_slab(self.slab_records, self.record_bytes)
+        return 0
+
+    cdef void recycle(self, EventC* event) noexcept:
+        cdef int i
+        cdef PyObject* value
+        cdef uint64_t* cell
+        siddhi_check_returned(event)
+        if event.flags & BORROWED:
+            for i in range(self.n_objects):
+                event.body[self.objects[i]] = 0
+        else:
+            for i in range(self.n_objects):
+                cell = &event.body[self.objects[i]]
+                value = <PyObject*> cell[0]
+                # The cell is emptied first: the object's last breath may run Python code.
+                cell[0] = 0
+                Py_XDECREF(value)
+        siddhi_poison(event, self.layout.words, self.layout.width, self.layout.codes)
+        event.next = self.free
+        self.free = event
+        self.alive -= 1
+
+    cdef int borrow_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef Py_ssize_t i
+        cdef EventC* event
+        while self.capacity - self.alive < n:
+            self.grow()
+        event = self.free
+        for i in range(n):
+            events[i] = event
+            event.refs = 1
+            event.group = 0
+            event.type = CURRENT
+            event.flags = BORROWED
+            event = event.next
+        for i in range(n):
+            events[i].next = NULL
+        self.free = event
+        self.alive += n
+        return 0
+
+    cdef void release_block(self, EventC** events, Py_ssize_t n) noexcept:
+        cdef Py_ssize_t i
+        cdef int k, n_objects = self.n_objects
+        cdef EventC* event
+        cdef EventC* free = self.free
+        for i in range(n):
+            event = events[i]
+            if event.refs != 1 or not event.flags & BORROWED:
+                self.free = free
+                release(self, event)
+                free = self.free
+                continue
+            event.refs = 0
+            siddhi_check_returned(event)
+            for k in range(n_objects):
+                event.body[self.objects[k]] = 0
+            siddhi_poison(event, self.layout.words, self.layout.width, self.layout.codes)
+            event.next = free
+            free = event
+            self.alive -= 1
+        self.free = free
+
+    cdef void own(self, EventC* event) noexcept:
+        cdef int i
+        cdef PyObject* value
+        event.flags &= ~BORROWED
+        for i in range(self.layout.n_objects):
+            value = <PyObject*> event.body[self.layout.objects[i]]
+            if value is not NULL:
+                Py_INCREF(<object> value)
+
+
+cdef object cell_to_python(const EventC* event, int word, uint64_t bit, int cell, int code):
+    """The value of a cell as a new Python object."""
+    cdef const CellC* value
+    if event.body[word] & bit:
+        return None
+    value = <const CellC*> &event.body[cell]
+    if code == STRING or code == OBJECT:
+        return <object> value.o
+    if code == DOUBLE:
+        return PyFloat_FromDouble(value.d)
+    if code == LONG:
+        return PyLong_FromLongLong(value.l)
+    if code == INT:
+        return PyLong_FromLongLong(value.i)
+    if code == FLOAT:
+        return PyFloat_FromDouble(siddhi_shortest_double(value.f))
+    return value.i != 0
+
+
+cdef object event_to_tuple(const EventC* event, Layout layout):
+    """All cells as a tuple."""
+    cdef int i
+    cdef object value, row = PyTuple_New(layout.width)
+    for i in range(layout.width):
+        value = cell_to_python(event, i >> 6, (<uint64_t> 1) << (i & 63), layout.words + i, layout.codes[i])
+        Py_INCREF(value)
+        PyTuple_SET_ITEM(row, i, value)
+    return row
+
+
+cdef int refuse(Layout layout, int position, object value, str why) except -1:
+    raise ValueError(
+        f"attribute '{layout.names[position]}' ({_NAMES[layout.types[position]]}) can't take {shown(value)}: {why}")
+
+
+cdef int integer_from_python(Layout layout, int position, object value, int64_t low, int64_t high,
+                             int64_t* out) except -1:
+    cdef int overflow = 0
+    if PyBool_Check(value):
+        refuse(layout, position, value, "it is a bool")
+    if not PyLong_CheckExact(value):
+        try:
+            value = index_of(value)
+        except TypeError:
+            refuse(layout, position, value, f"it is a {type(value).__name__}")
+    out[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0 or out[0] < low or out[0] > high:
+        refuse(layout, position, value, "it is out of range")
+    return 0
+
+
+cdef int real_from_python(Layout layout, int position, object value, double* out) except -1:
+    if PyFloat_CheckExact(value):
+        out[0] = PyFloat_AS_DOUBLE(value)
+        return 0
+    if PyBool_Check(value) or PyUnicode_Check(value):
+        refuse(layout, position, value, f"it is a {type(value).__name__}")
+    try:
+        out[0] = PyFloat_AsDouble(value)
+    except TypeError:
+        refuse(layout, position, value, f"it is a {type(value).__name__}")
+    except OverflowError:
+        refuse(layout, position, value, "it is out of range")
+    return 0
+
+
+cdef int cell_from_python(EventC* event, Layout layout, int position, object value) except -1:
+    """Write a Python value into a cell whose null bit is clear and whose object, if any, is NULL.
+
+    Raises:
+        ValueError: the value does not fit the attribute's type; names attribute and value.
+    """
+    cdef CellC* cell = <CellC*> &event.body[layout.words + position]
+    cdef int code = layout.codes[position]
+    cdef int64_t integer
+    cdef double real
+    if is_null(value):
+        event.body[position >> 6] |= (<uint64_t> 1) << (position & 63)
+        return 0
+    if code == STRING:
+        if not PyUnicode_Check(value):
+            refuse(layout, position, value, f"it is a {type(value).__name__}")
+        Py_INCREF(value)
+        cell.o = <void*> value
+    elif code == DOUBLE:
+        real_from_python(layout, position, value, &cell.d)
+    elif code == LONG:
+        integer_from_python(layout, position, value, <int64_t> (-0x7fffffffffffffff - 1), 0x7fffffffffffffff, &cell.l)
+    elif code == INT:
+        integer_from_python(layout, position, value, -0x80000000, 0x7fffffff, &integer)
+        cell.i = <int32_t> integer
+    elif code == FLOAT:
+        real_from_python(layout, position, value, &real)
+        cell.f = <float> real
+        if (cell.f - cell.f) != 0 and (real - real) == 0:
+            refuse(layout, position, value, "it is out of range")
+    elif code == BOOL:
+        if not PyBool_Check(value):
+            # numpy's bool is not a bool, and says what it is by name only.
+            if type(value).__name__ not in ("bool", "bool_"):
+                refuse(layout, position, value, f"it is a {type(value).__name__}")
+        cell.i = 1 if value else 0
+    else:
+        Py_INCREF(value)
+        cell.o = <void*> value
+    return 0

@@ -1,0 +1,80 @@
+"""Which numbers are times, and a warning where they seem to be in another unit than ms."""
+
+cimport cython
+
+import logging
+import operator
+from datetime import datetime, timedelta, timezone
+
+from siddhi.errors import shown
+
+cdef object index_of = operator.index
+cdef object logger = logging.getLogger("siddhi")
+cdef object EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+cdef int64_t SECONDS_FROM = 1_000_000_000          # 2001 in seconds; in ms, the twelfth day of 1970
+cdef int64_t SECONDS_TO = 4_000_000_000            # 2096
+cdef int64_t MS_TO = 7_258_118_400_000             # 2200 in ms
+
+
+cdef int refuse_instant(object time, str what) except -1:
+    raise ValueError(f"{what} {shown(time)} is out of range: times are ms since 1970, from -2^62 to 2^62")
+
+
+cdef int64_t read_instant(object time, str what) except? -1:
+    cdef object number
+    if isinstance(time, bool):
+        raise TypeError(f"a {what} is an integer (ms since the epoch), not {shown(time)}")
+    try:
+        number = index_of(time)
+    except TypeError:
+        raise TypeError(f"a {what} is an integer (ms since the epoch), not {shown(time)}") from None
+    if not EARLIEST <= number <= LATEST:
+        refuse_instant(number, what)
+    return number
+
+
+@cython.final
+cdef class TimestampCheck:
+    """Refuses what is no time, and warns once of timestamps that are not in ms.
+
+    Args:
+        app, stream: their names, for the warning.
+    """
+
+    def __init__(self, str app not None, str stream not None):
+        self.app = app
+        self.stream = stream
+        self.expect(SECONDS_TO + 1, MS_TO)
+
+    cdef void expect(self, int64_t low, int64_t high) noexcept:
+        self.low = low
+        self.span = <uint64_t> high - <uint64_t> low
+
+    cdef int look(self, int64_t time) except -1:
+        if not is_instant(time):
+            refuse_instant(time, "timestamp")
+        if self.warned:
+            self.expect(EARLIEST, LATEST)
+        elif time < SECONDS_FROM:
+            self.expect(EARLIEST, SECONDS_FROM - 1)
+        elif SECONDS_TO < time <= MS_TO:
+            self.expect(SECONDS_TO + 1, MS_TO)
+        else:
+            self.warned = True
+            self.expect(EARLIEST, LATEST)
+            self.warn(time)
+        return 0
+
+    cdef int warn(self, int64_t time) except -1:
+        if time <= SECONDS_TO:
+            unit, seconds, change = "seconds", time, "multiply them by 1000"
+        elif time // 1000 <= MS_TO:
+            unit, seconds, change = "microseconds", time // 1_000_000, "divide them by 1000"
+        else:
+            unit, seconds, change = "nanoseconds", time // 1_000_000_000, "divide them by 1,000,000"
+        logger.warning(
+            "app '%s', stream '%s': timestamp %d seems to be in %s (%s); it is taken as milliseconds since 1970, as all "
+            "timestamps are: %s", self.app, self.stream, time, unit,
+            (EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%d"), change)
+        return 0

@@ -1,0 +1,209 @@
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
+
+from siddhi._core.expression.executor cimport ExecC, Executor
+from siddhi._core.index.hash_index cimport MAX_WIDTH, KeyMap
+from siddhi._core.join.join cimport JoinSelector
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport CellC, EventC, EventPool, Layout
+from siddhi._core.record.frame cimport FrameC
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport Searchable
+from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.table.table cimport Table
+
+# --- Buckets of time. The calendar cuts at the boundaries of a time zone: GMT by arithmetic, any other by asking.
+
+cpdef enum BucketLength:               # finest first
+    SECOND = 0
+    MINUTE = 1
+    HOUR = 2
+    DAY = 3
+    MONTH = 4
+    YEAR = 5
+
+cdef class Calendar:
+    cdef object bounds_in_zone         # fn(length, ms) -> (start, end) for hours and longer; None: GMT
+    cdef int bounds(self, int length, int64_t time, int64_t* start, int64_t* end) except -1
+
+# --- What the rows of an aggregation hold, and how they take events and each other in. A row is a record of one layout for
+# all levels: the two times, the group, the latest values, the base values (sums, counts, ...). Null in a base value
+# means that no value has come by yet.
+
+cpdef enum FoldKind:
+    COUNT = 0
+    SUM = 1
+    MINIMUM = 2
+    MAXIMUM = 3
+    DISTINCT = 4               # a set of values, null among them
+    DEVIATION = 5              # three cells: number of values, their mean, the sum of their squared distances from it
+    LATEST = 6
+
+cpdef enum FinishKind:
+    AS_STORED = 0
+    MEAN = 1                   # of a sum and a count
+    SIZE = 2                   # of a set
+    SPREAD = 3                 # the standard deviation of a DEVIATION
+    COMPUTED = 4               # an expression over the row
+
+cdef struct FoldC:
+    uint8_t kind               # FoldKind
+    uint8_t code               # TypeCode of what comes in
+    bint computed              # not a plain attribute
+    int32_t cell               # in the row
+    int32_t word
+    uint64_t bit
+    int32_t source_cell        # in the event
+    int32_t source_word
+    uint64_t source_bit
+    const ExecC* x
+
+cdef struct FinishC:
+    uint8_t kind               # FinishKind
+    bint is_object
+    int32_t cell               # in the answer
+    int32_t word
+    uint64_t bit
+    int32_t first_cell         # in the row
+    int32_t first_word
+    uint64_t first_bit
+    int32_t second_cell        # MEAN: the count
+    uint8_t code               # of the first; COMPUTED: of the answer
+    const ExecC* x             # COMPUTED
+
+cdef class Fold:
+    cdef readonly EventPool pool       # of the rows
+    cdef readonly EventPool answers    # of what readers get
+    cdef tuple executors
+    cdef FoldC* folds
+    cdef int n_folds
+    cdef FinishC* finishes
+    cdef int n_finishes
+    cdef bint computes                 # something is made of an expression
+    cdef int last_cell                 # body index of the time of the latest event; 0: the order of arrival decides
+    cdef EventC* computed(self, EventC* event, FrameC* frame) except NULL
+    cdef int begin(self, EventC* row) except -1
+    cdef int add(self, EventC* row, const EventC* event, const EventC* computed, int64_t time) except -1
+    cdef EventC* clone(self, const EventC* row) except NULL
+    cdef int merge(self, EventC* row, const EventC* newer) except -1
+    cdef EventC* finish(self, EventC* row, int64_t bucket, FrameC* frame) except NULL
+
+# An incremental aggregation. One level per bucket length, finest first. Each level has the rows of its bucket at work
+# (running) and a table of the rows of buckets that are over.
+#
+# The bucket at work is told by the app's clock. When it is over, each running row is handed on in one go: the next
+# level merges it, the table takes it over, and the level is empty. So every event is in exactly one running row of one
+# level plus in the tables of that level and the finer ones, at any moment; events are read once, rows are merged.
+#
+# With `by`, a row belongs to the bucket of its events' own time, of which many can be running at once; what comes late
+# is a further row of its bucket, and readers merge.
+
+cdef enum:
+    HINTS = 256
+
+cdef struct KeyFieldC:                # one attribute of the group
+    int cell
+    int word
+    uint64_t bit
+
+cdef int64_t NEVER                     # before all times
+
+cdef class Rows:                       # rows by bucket and group; owns a reference to each
+    cdef readonly EventPool pool
+    cdef KeyMap keys
+    cdef EventC** rows                 # [capacity] by slot
+    cdef Py_ssize_t capacity
+    cdef uint32_t slot_of(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe
+    cdef int clear(self) except -1
+
+cdef class Level:
+    cdef readonly int length           # BucketLength
+    cdef readonly Table table          # None: they are kept elsewhere, in
+    cdef readonly object store         # see runtime/assembly/aggregation/store.py
+    cdef Rows running
+    cdef int64_t start                 # of the bucket at work; 0 == end before the first event
+    cdef int64_t end
+    cdef int64_t known_start           # the bucket looked up last
+    cdef int64_t known_end
+    cdef int64_t until                 # rows of buckets before were stored before this run; NEVER: none were
+    cdef Rows standing                 # see restart.pxi
+
+cdef class Aggregation(Processor):
+    cdef readonly str id
+    cdef readonly Fold fold
+    cdef readonly tuple levels
+    cdef Level finest
+    cdef Calendar calendar
+    cdef Executor by                   # time of an event; None: the app's clock
+    cdef bint by_text
+    cdef int time_cell                 # body index of the bucket of a row: AGG_EVENT_TIMESTAMP, else AGG_TIMESTAMP
+    cdef KeyFieldC* groups                # [n_groups] in the row
+    cdef KeyFieldC* sources               # [n_groups] in the event
+    cdef int* group_objects            # [n_groups] whether they are strings
+    cdef int n_groups
+    cdef bint retains                  # what a row gives up may run Python
+    cdef bint shared                   # stores hold the rows of several nodes: what is read comes from there alone
+    cdef bint unprepared               # the levels are still to be told what stores hold of their buckets
+    cdef bint resumed                  # they came from a snapshot, which what stores hold is still to be held against
+    cdef bint undecided                # they are what stores hold; the first event is still to tell how it goes on
+    cdef list stash                    # see restart.pxi
+    cdef bint stash_replaying
+    cdef bint replaying                # see restart.pxi
+    cdef object purge                  # what deletes old rows, or None
+    cdef int64_t due                   # when the timer is ordered for; NOT_ORDERED: it is not
+    cdef uint32_t* hints               # [HINTS] slot of the finest level that such a key had last
+    cdef int take(self, EventC* event, int64_t now) except -1
+    cdef int64_t time_of(self, EventC* event) except? -1
+    cdef EventC* row_for(self, EventC* event, int64_t bucket) except NULL
+    cdef EventC* make_row(self, EventC* event, int64_t bucket) except NULL
+    cdef int64_t bucket_of(self, Level level, int64_t time) except? -1
+    cdef uint64_t key_of(self, const EventC* row, int64_t bucket, CellC* key) noexcept
+    cdef int prepare(self, bint has_event=*) except -1
+    cdef int roll(self, int64_t now) except -1
+    cdef int put_away(self, Level level) except -1
+    cdef void stamp(self, Level level) noexcept
+    cdef int flush(self, Level level, Level coarser) except -1
+    cdef int merge_into(self, Rows rows, int64_t bucket, EventC* row) except -1
+    cdef int order(self) except -1
+
+# --- Reading an aggregation: the rows of one bucket length within a range of time, from the tables and from what is running.
+#
+# Answers are made for each question; they are records of their own, in the pool Fold.answers.
+
+cdef struct GateC:                 # what a group must equal for the condition to hold
+    int cell                       # of the group in the row
+    int word
+    uint64_t bit
+    int code
+    const ExecC* x
+    CellC value                    # while rows are looked through
+
+cdef class AggregationSearch(Searchable):
+    cdef readonly Aggregation aggregation
+    cdef Executor condition            # over the answer; None: all of them
+    cdef object range                  # (start, end), where that is known beforehand
+    cdef Executor first                # else what they are made of
+    cdef Executor second
+    cdef object range_of
+    cdef int level                     # index of the level; -1: `per` tells
+    cdef Executor per
+    cdef object level_of
+    cdef tuple gate_executors
+    cdef GateC* gates
+    cdef int n_gates
+    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=*) except -1
+    cdef int set_waiting(self, bint waits) except -1
+    cdef bint open_gates(self, EventC* event, FrameC* frame) except -1
+    cdef bint passes(self, const EventC* row) noexcept
+    cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1
+    cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1
+    cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1
+    cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1
+    cdef int finish(self, Rows rows, FrameC* frame, EventChunk* out) except -1
+
+cdef class AggregationJoin(Processor):
+    cdef AggregationSearch search
+    cdef JoinSelector parts
+    cdef int own
+    cdef bint outer
+    cdef bint joins_expired

@@ -1,0 +1,324 @@
+# Reading aggregations: on demand, and as one side of a join.
+
+cdef extern from "siddhi/text.h":
+    bint siddhi_same_text(void* a, void* b)
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class AggregationSearch(Searchable):
+    """A question to an aggregation.
+
+    Args:
+        aggregation: that is asked.
+        slot: where the condition reads an answer.
+        condition: over the answer and other slots, or None.
+        within: (start, end) in ms; or the executors of one or two values, of which ``range_of`` makes them.
+        range_of: fn(one value or two) -> (start, end).
+        per: index of the level; or the executor of a text, of which ``level_of`` makes it.
+        level_of: fn(text) -> index.
+        gates: (number of an attribute of the group, executor of a plain value of the same type): for every answer for
+            which the condition holds they are equal. Others are not even merged.
+    """
+
+    def __init__(self, Aggregation aggregation not None, int slot, Executor condition, tuple within not None, range_of,
+                 per not None, level_of, gates=()):
+        cdef int i, number
+        cdef Executor executor
+        self.aggregation = aggregation
+        self.pool = aggregation.fold.answers
+        self.slot = slot
+        self.condition = condition
+        self.range_of = range_of
+        self.level_of = level_of
+        if isinstance(within[0], int):
+            self.range = within
+        else:
+            self.first = within[0]
+            self.second = within[1] if len(within) > 1 else None
+        self.gate_executors = tuple([value for _, value in gates])
+        self.gates = <GateC*> PyMem_Malloc(max(1, len(gates)) * sizeof(GateC))
+        if self.gates is NULL:
+            raise MemoryError
+        for i, (number, executor) in enumerate(gates):
+            self.gates[i].cell = aggregation.groups[number].cell
+            self.gates[i].word = aggregation.groups[number].word
+            self.gates[i].bit = aggregation.groups[number].bit
+            self.gates[i].code = executor.type
+            self.gates[i].x = &executor.c
+        self.n_gates = len(gates)
+        self.level = -1
+        if isinstance(per, int):
+            self.level = per
+        else:
+            self.per = per
+
+    def __dealloc__(self):
+        PyMem_Free(self.gates)
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        cdef EventChunk answers
+        chunk_clear(&answers)
+        # Only events wait for a store that is away: who asks is told.
+        self.answer(NULL, frame, &answers, False)
+        try:
+            while answers.head is not NULL:
+                found_add(found, answers.head)
+                chunk_pop(&answers)
+        finally:
+            chunk_release(&answers, self.pool)
+        return 0
+
+    cdef int answer(self, EventC* event, FrameC* frame, EventChunk* out, bint waits=True) except -1:
+        """The rows that answer, in the order of their buckets' first appearance; the caller's. `out` is empty.
+
+        Args:
+            event: that asks, for what the range is made of; NULL where that reads none.
+            waits: for a store that is away; else it is an error.
+        """
+        cdef EventChunk made
+        cdef EventC* row
+        cdef int at = self.level
+        cdef EventPool pool = self.aggregation.fold.answers
+        within = self.range
+        if within is None:
+            within = (evaluate_to_python(self.first, event, frame),)
+            if self.second is not None:
+                within += (evaluate_to_python(self.second, event, frame),)
+            within = self.range_of(*within)
+        if at < 0:
+            at = self.level_of(evaluate_to_python(self.per, event, frame))
+        chunk_clear(&made)
+        try:
+            if self.open_gates(event, frame):
+                self.set_waiting(waits)
+                try:
+                    self.gather(at, within[0], within[1], frame, &made)
+                finally:
+                    self.set_waiting(True)
+            # From here on Python may run: the answers are nobody else's.
+            while made.head is not NULL:
+                row = chunk_pop(&made)
+                if self.condition is not None:
+                    frame.slots[self.slot] = row
+                    try:
+                        if evaluate_condition(&self.condition.c, row, frame) != TRUE:
+                            release(pool, row)
+                            continue
+                    except BaseException:
+                        release(pool, row)
+                        raise
+                chunk_append(out, row)
+        except BaseException:
+            chunk_release(&made, pool)
+            chunk_release(out, pool)
+            raise
+        return 0
+
+    cdef int set_waiting(self, bint waits) except -1:
+        cdef Level level
+        for level in self.aggregation.levels:
+            if level.store is not None:
+                level.store.set_waiting(waits)
+        return 0
+
+    cdef bint open_gates(self, EventC* event, FrameC* frame) except -1:
+        """Find out what groups must equal; False where nothing does (null)."""
+        cdef int i, status
+        cdef GateC* gate
+        for i in range(self.n_gates):
+            gate = &self.gates[i]
+            gate.value.bits = 0
+            status = gate.x.fn(gate.x, event, frame, &gate.value)
+            if status == NULL_VALUE:
+                return False
+        return True
+
+    cdef bint passes(self, const EventC* row) noexcept:
+        cdef int i
+        cdef GateC* gate
+        cdef const CellC* cell
+        for i in range(self.n_gates):
+            gate = &self.gates[i]
+            if row.body[gate.word] & gate.bit:
+                return False
+            cell = <const CellC*> &row.body[gate.cell]
+            if gate.code == STRING:
+                if cell.o != gate.value.o and not siddhi_same_text(cell.o, gate.value.o):
+                    return False
+            elif gate.code == LONG:
+                if cell.l != gate.value.l:
+                    return False
+            elif cell.i != gate.value.i:
+                return False
+        return True
+
+    cdef int gather(self, int at, int64_t start, int64_t end, FrameC* frame, EventChunk* out) except -1:
+        """The rows of a level whose buckets begin in [start, end)."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef Level asked = <Level> aggregation.levels[at]
+        cdef Level level
+        cdef Table table = asked.table
+        cdef Rows rows = Rows(aggregation.fold.pool, asked.running.keys.types)
+        cdef int64_t bucket
+        cdef uint32_t number = NO_ROW if table is None else table.first, slot
+        cdef int i
+        # Older rows first: of equal times, what came later is the latest.
+        while number != NO_ROW:
+            bucket = (<CellC*> &table.rows[number].event.body[aggregation.time_cell]).l
+            if start <= bucket < end and self.passes(table.rows[number].event):
+                aggregation.merge_into(rows, bucket, table.rows[number].event)
+            number = table.rows[number].next
+        if asked.store is not None:
+            aggregation.prepare()
+            if aggregation.shared:
+                self.gather_of_nodes(rows, at, start, end)
+            elif aggregation.replaying:
+                return self.gather_anew(rows, at, start, end, frame, out)
+            else:
+                self.merge_stored(rows, asked, asked.store.within(start, end), start, end)
+        for i in range(at, at if aggregation.shared else -1, -1):
+            level = <Level> aggregation.levels[i]
+            for slot in range(level.running.keys.slots()):
+                bucket = (<CellC*> &level.running.rows[slot].body[aggregation.time_cell]).l
+                if i < at:
+                    bucket = aggregation.bucket_of(asked, bucket)
+                if start <= bucket < end and self.passes(level.running.rows[slot]):
+                    aggregation.merge_into(rows, bucket, level.running.rows[slot])
+        return self.finish(rows, frame, out)
+
+    cdef int finish(self, Rows rows, FrameC* frame, EventChunk* out) except -1:
+        cdef uint32_t slot
+        cdef Aggregation aggregation = self.aggregation
+        for slot in range(rows.keys.slots()):
+            chunk_append(out, aggregation.fold.finish(
+                rows.rows[slot], (<CellC*> &rows.rows[slot].body[aggregation.time_cell]).l, frame))
+        return 0
+
+    cdef int gather_anew(self, Rows rows, int at, int64_t start, int64_t end, FrameC* frame,
+                         EventChunk* out) except -1:
+        """The same amid a replay: what is at work stands for what is stored of its groups."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef Level asked = <Level> aggregation.levels[at]
+        cdef EventPool pool = aggregation.fold.pool
+        cdef EventC* row
+        cdef Rows touched = Rows(pool, rows.keys.types)
+        cdef Rows remade = Rows(pool, rows.keys.types)
+        cdef Rows tail = Rows(pool, rows.keys.types)
+        cdef Rows more
+        cdef uint32_t slot
+        cdef int64_t bucket
+        anew(aggregation, at, touched, remade, tail)
+        for record in asked.store.within(start, end):
+            row = record_of(record, pool, pool.layout)
+            try:
+                bucket = (<CellC*> &row.body[aggregation.time_cell]).l
+                if self.passes(row) and not ((<CellC*> &row.body[pool.layout.words]).l == asked.start
+                                             and has_row(aggregation, touched, row, bucket)):
+                    aggregation.merge_into(rows, bucket, row)
+            finally:
+                release(pool, row)
+        for more in (remade, tail):
+            for slot in range(more.keys.slots()):
+                bucket = (<CellC*> &more.rows[slot].body[aggregation.time_cell]).l
+                if start <= bucket < end and self.passes(more.rows[slot]):
+                    aggregation.merge_into(rows, bucket, more.rows[slot])
+        return self.finish(rows, frame, out)
+
+    cdef int gather_of_nodes(self, Rows rows, int at, int64_t start, int64_t end) except -1:
+        """The stored rows of all nodes: of the level, and of finer ones what the node it is of has not rolled up yet. What
+        nodes store in the meantime is left out, so that nothing is there twice."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef Level asked = <Level> aggregation.levels[at], level = asked
+        cdef int i, length
+        cdef dict starts = {}
+        newest = asked.store.newest_of_nodes()
+        self.merge_stored(rows, asked, asked.store.within(start, end, newest), start, end)
+        for i in range(at - 1, -1, -1):
+            length = level.length
+            for node, time in newest.items():
+                # Where rows of a level have been purged, a coarser one tells how far its node has come.
+                over = aggregation.calendar.bucket(length, time)[1]
+                starts[node] = max(over, starts.get(node, over))
+            level = <Level> aggregation.levels[i]
+            newest = level.store.newest_of_nodes()
+            self.merge_stored(rows, asked, level.store.between(starts, newest), start, end)
+        return 0
+
+    cdef int merge_stored(self, Rows rows, Level asked, records, int64_t start, int64_t end) except -1:
+        """Merge rows that a store gave into the buckets of a level, those that begin in [start, end)."""
+        cdef Aggregation aggregation = self.aggregation
+        cdef EventPool pool = aggregation.fold.pool
+        cdef EventC* row
+        cdef int64_t bucket
+        for record in records:
+            row = record_of(record, pool, pool.layout)
+            try:
+                bucket = aggregation.bucket_of(asked, (<CellC*> &row.body[aggregation.time_cell]).l)
+                if start <= bucket < end and self.passes(row):
+                    aggregation.merge_into(rows, bucket, row)
+            finally:
+                release(pool, row)
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class AggregationJoin(Processor):
+    """Joins what leaves a side's window with the answers of an aggregation.
+
+    Args:
+        app: the app's context.
+        own: slot of this side's events, 0 (left) or 1 (right).
+        search: the question, with the join condition.
+        outer: events without match are handed on with the other side null.
+        joins_expired: expired events look for matches, too.
+        parts: the selection where it aggregates, orders or limits: the matches of one event are a chunk for it.
+    """
+
+    def __init__(self, AppContext app not None, int own, AggregationSearch search not None, bint outer,
+                 bint joins_expired, JoinSelector parts):
+        self.app = app
+        self.own = own
+        self.search = search
+        self.outer = outer
+        self.joins_expired = joins_expired
+        self.parts = parts
+
+    cdef int process(self, EventC* event) except -1:
+        cdef FrameC* frame = &self.app.frame
+        cdef EventC* slots[2]
+        cdef EventC** before = frame.slots
+        cdef EventChunk answers
+        cdef EventC* row
+        cdef int opposite = 1 - self.own
+        cdef int64_t start
+        if event.type == EXPIRED and not self.joins_expired:
+            return 0
+        chunk_clear(&answers)
+        slots[self.own] = event
+        slots[opposite] = NULL
+        frame.slots = slots
+        frame.type = event.type
+        frame.group = frame.partition
+        try:
+            if self.search.meter is not None and self.search.meter.on:
+                start = self.search.meter.begin()
+                self.search.answer(event, frame, &answers)
+                self.search.meter.end(start, 1)
+            else:
+                self.search.answer(event, frame, &answers)
+            if answers.head is NULL:
+                if self.outer:
+                    slots[opposite] = NULL
+                    self.next.process(event)
+            else:
+                row = answers.head
+                while row is not NULL:
+                    slots[opposite] = row
+                    self.next.process(event)
+                    row = row.next
+        finally:
+            frame.slots = before
+            chunk_release(&answers, self.search.aggregation.fold.answers)
+        return 0 if self.parts is None else self.parts.end_part()

@@ -1,0 +1,1 @@
+"""What operators share: the app's context, its lock, the operator interface, metrics."""

@@ -1,0 +1,164 @@
+# What all operators of one app share: frame, lock, clock and timers.
+#
+# Timers are a binary heap ordered by (due time, step, partition slot, order of scheduling). They fire when the clock
+# reaches them: in playback when an event moves it (advance), otherwise from the app's timer thread (fire_due). Checking
+# costs one comparison. Where an event moves the clock over several, they all run at the new time: step by step in the
+# order the steps were built (that of the text), those of one step in time order. With exact timers each runs at its own
+# time instead, before the clock moves on: by time, then by step.
+
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from siddhi._core.record.event cimport EventC
+from siddhi._core.record.frame cimport FrameC, now_ms
+from siddhi._core.record.instant cimport EARLIEST, INT64_MAX, later
+from siddhi._core.runtime.lock cimport AppLock
+
+#
+# What an event leads to is processed inside one another, send in send: `depth` counts them. Where that does not end, or
+# not before the stack does, the innermost send raises RecursionError, and everything up to the outermost one fails with
+# it: the event that began it is given to the error handling of its stream, once.
+
+cdef enum:
+    SHALLOW = 32                   # sends inside one another before each of them looks whether there is room
+    MAX_DEPTH = 10_000             # sends inside one another
+
+cdef class Timed:
+    cdef readonly unsigned long long rank        # order in which steps were built
+    # `when` is the due time in ms; FrameC.partition is set to the slot the timer was scheduled for.
+    cdef int on_timer(self, int64_t when) except -1
+    # Give up what a failed chunk left behind; an exception may be set and stays so.
+    cdef void abort(self) noexcept
+    # Nothing waits for the timers of a partition slot: as long as no event comes, they put out nothing.
+    cdef bint is_idle(self, uint32_t partition) noexcept
+
+cdef class FaultSink:
+    # Where the failure of one event's processing is handled: the stream it was sent to.
+    cdef int fault(self, object error, EventC* event) except -1
+
+cdef struct TimerC:
+    int64_t when
+    uint64_t order
+    void* target                   # a Timed, owned
+    uint32_t partition
+
+cdef struct FrontC:                # how far those timers have come that one move of the playback clock makes due
+    int64_t since                  # the clock before the move
+    int64_t goal                   # the clock behind it
+    unsigned long long rank        # of the step furthest behind of those that had a turn, 0: none had
+    int64_t when                   # its timer furthest behind: due time and partition slot
+    uint32_t partition
+
+cdef class AppContext:
+    cdef FrameC frame
+    cdef readonly AppLock lock
+    cdef readonly str name
+    cdef public object on_error            # fn(exception, origin: str, events: list[Event])
+    cdef public object wake                # fn(): the earliest due time moved forward (live mode)
+    cdef public unsigned long long timer_errors    # that a thread that moves the app's time has survived
+    cdef readonly bint running
+    cdef TimerC* timers
+    cdef Py_ssize_t n_timers
+    cdef Py_ssize_t timer_capacity
+    cdef uint64_t timer_order
+    cdef FrontC front
+    cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the event behind it
+    cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
+    cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
+    cdef list batch_callbacks              # those that have something to deliver then
+    cdef int depth                         # sends that are inside one another now
+    cdef int deep                          # beyond it each send asks dive(); 0: the next outermost one does, too
+    cdef bint overrun                      # it went too deep: every send fails until the outermost one has ended
+    cdef bint closed                       # shut down: no timers any more
+    cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see next_tick_of()
+    cdef unsigned int n_fired
+    cdef int64_t told_of                   # the move of which the log knows that ticks were left out
+    cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
+    cdef readonly bint measuring
+    cdef list retired                      # junctions that tidy up when no delivery is on its way
+    cdef int dive(self, str stream) except -1
+    cdef bint has_room(self) except -1                      # for a block to go on
+    cdef bint passes_on(self, object error) except -1       # it is not for this send to handle it
+    cdef int surface(self) except -1
+    cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
+    # Up to which time a step at the partition slot at work had its turn with timers, had it set any.
+    cdef int64_t had_turns(self, Timed step) noexcept
+    cdef void take_turn(self, const TimerC* timer) noexcept
+    cdef int fire(self, int64_t now, int64_t since) except -1
+    cdef int advance_over(self, int64_t timestamp) except -1
+    cdef int advance_exactly(self, int64_t timestamp) except -1
+    cdef bint several_due(self, int64_t now) noexcept
+    cdef TimerC take_first(self) noexcept
+    cdef int fire_by_step(self, int64_t now) except -1
+    cdef int run(self, TimerC timer) except -1
+    cdef int look_at_signals(self) except -1
+    cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1
+    cdef int report(self, object origin, object events) except -1   # handle the exception that is set
+
+cdef inline int advance(AppContext app, int64_t timestamp) except -1:
+    """Playback: move the clock forward (never back) and fire what is due. A time before it does neither."""
+    if timestamp < app.frame.clock:
+        return 0
+    if app.n_timers and app.timers[0].when <= timestamp:
+        return app.advance_over(timestamp)
+    app.frame.clock = timestamp
+    return 0
+
+cdef inline int64_t next_tick_of(AppContext app, int64_t when, int64_t period) except? -1:
+    """The tick of a periodic timer that comes behind the one of `when`.
+
+    However far the clock moves, every tick is run: the results are those of a clock that moves in small steps. But where
+    one move makes more than `most_ticks` of a timer due, only the last ones of them are run, and the log says so: that is
+    a wrong timestamp, or a computer that was switched off."""
+    cdef int64_t due = later(when, period)
+    if due < app.front.goal and period > 0 and (
+            <uint64_t> app.front.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks:
+        return app.leave_out(due, period)
+    return due
+
+cdef inline FrameC set_frame_aside(AppContext app) noexcept:
+    """The frame of what is at work, for an entry from inside it (a function or callback that sends): that one starts
+    like one from outside, and what is at work finds its frame again with put_frame_back()."""
+    cdef FrameC frame = app.frame
+    app.frame.slots = NULL
+    app.frame.output = NULL
+    app.frame.row = NULL
+    app.frame.partition = 0
+    app.frame.group = 0
+    return frame
+
+cdef inline void put_frame_back(AppContext app, const FrameC* frame) noexcept:
+    cdef int64_t clock = app.frame.clock
+    cdef bint playback = app.frame.playback
+    app.frame = frame[0]
+    app.frame.clock = clock
+    app.frame.playback = playback
+
+# Let an event of a chunk fail without those behind it.
+cdef int fault_alone(FaultSink source, object error, EventC* event) except -1
+
+cdef int leave() except -1         # propagate the exception that is set
+
+# --- Ticks of a fixed period, as snapshots bring them back.
+cdef enum:
+    TICKS_IN_A_ROW = 1000          # of a step that has nothing to say; then it passes over the rest
+
+cdef inline int64_t passed_over(int64_t due, int64_t now, int64_t period) noexcept:
+    """Where a step that has nothing to say goes on: with the tick that is due, or the last one by now if that is far."""
+    return due if due > now or (now - due) // period <= TICKS_IN_A_ROW else now - (now - due) % period
+
+cdef inline int64_t next_tick(AppContext app, Timed step, int64_t due, int64_t period) noexcept:
+    """Where a step that rested goes on, for the partition slot at work: with the first tick, of those every period from
+    `due` on, that it would not have had yet. What wakes it may follow from a timer of a step in front of it: then its
+    own tick at this instant is still to come."""
+    cdef int64_t had = app.had_turns(step)
+    return due if due > had else had + period - (had - due) % period
+
+cdef inline int64_t restored_tick(AppContext app, int64_t due, int64_t period) except? -1:
+    """A tick that a snapshot says is on its way. By the system's clock it is no further away than a period: that clock may
+    have been set back since. In playback the clock was restored as well."""
+    cdef int64_t now = now_ms(&app.frame)
+    if due < EARLIEST:
+        raise ValueError("snapshot is damaged: a tick is at no time")
+    if not app.frame.playback and due - now > period:
+        due -= (due - now - 1) // period * period
+    return due

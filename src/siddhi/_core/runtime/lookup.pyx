@@ -1,0 +1,51 @@
+"""Searchable contents: base and buffer of the answers."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from libc.stdint cimport int64_t
+
+cdef int found_grow(FoundC* found) except -1:
+    cdef Py_ssize_t capacity = max(16, 2 * found.capacity)
+    cdef EventC** events = <EventC**> PyMem_Realloc(found.events, capacity * sizeof(EventC*))
+    if events is NULL:
+        raise MemoryError
+    found.events = events
+    found.capacity = capacity
+    return 0
+
+
+cdef void found_free(FoundC* found) noexcept:
+    """Give the buffer up; the events in it are not its own."""
+    PyMem_Free(found.events)
+    found.events = NULL
+    found.size = 0
+    found.capacity = 0
+
+
+cdef int measured_find(Searchable content, FrameC* frame, FoundC* found) except -1:
+    cdef int64_t start = content.meter.begin()
+    try:
+        return content.find(frame, found)
+    finally:
+        content.meter.end(start, 1)
+
+
+cdef class Searchable:
+    """Something events can be looked up in, by a condition fixed when it is made."""
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        raise TypeError(f"{type(self).__name__} can't be searched")
+
+    cdef int fetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:
+        return 0
+
+
+@cython.final
+cdef class NothingHeld(Searchable):
+    """The content of a stream without window: empty."""
+
+    def __init__(self, int slot):
+        self.slot = slot
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        return 0

@@ -1,0 +1,101 @@
+"""Receivers and processors: the operators of a query."""
+
+cdef int receive_virtual(void* receiver, EventChunk* chunk) except -1:
+    return (<Receiver> receiver).receive(chunk)
+
+
+cdef class Receiver(Timed):
+    """Takes the chunks of a junction."""
+
+    def __cinit__(self):
+        self.on_chunk = <receive_fn> receive_virtual
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        raise TypeError(f"{type(self).__name__} receives nothing")
+
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        cdef EventChunk chunk
+        cdef Py_ssize_t i
+        for i in range(n):
+            chunk.head = events[i]
+            chunk.tail = events[i]
+            self.receive(&chunk)
+        return 0
+
+    cdef bint takes_blocks(self) noexcept:
+        return False
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return False
+
+    cdef bint keeps(self) noexcept:
+        return True
+
+    cdef uint64_t reads(self) noexcept:
+        return <uint64_t> 0 - 1
+
+
+cdef class Processor(Timed):
+    """A step of a query. Stateless by default; passes everything on."""
+
+    cdef int process(self, EventC* event) except -1:
+        return self.next.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        self.process(event)
+        return self.finish()
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        while at[0] < n:
+            self.process_one(events[at[0]])
+            at[0] += 1
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        # In playback a block comes before the clock has moved to its rows: steps that know how to do without say so.
+        return not self.app.frame.playback and self.next is not None and self.next.is_silent(epoch)
+
+    cdef bint keeps(self) noexcept:
+        return True
+
+    cdef bint takes_pairs(self) noexcept:
+        return False
+
+    cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1:
+        raise TypeError(f"{type(self).__name__} takes no pairs")
+
+    cdef int reset(self, int64_t timestamp) except -1:
+        return self.next.reset(timestamp)
+
+    cdef int finish(self) except -1:
+        return self.next.finish()
+
+    cdef void abort(self) noexcept:
+        if self.next is not None:
+            self.next.abort()
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        return 0
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        return 0
+
+    def save(self, SnapshotWriter writer not None):
+        """Write the state of all partition slots."""
+        self.write(writer)
+
+    def load(self, SnapshotReader reader not None):
+        """Replace the state by a written one."""
+        self.read(reader)
+
+    def make_state(self, unsigned int partition):
+        self.ensure(partition)
+
+    def drop_state(self, unsigned int partition):
+        self.drop(partition)

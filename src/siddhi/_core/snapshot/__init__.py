@@ -1,0 +1,1 @@
+"""The format of snapshots, and what operators write into it."""

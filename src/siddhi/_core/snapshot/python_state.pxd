@@ -1,0 +1,6 @@
+# The state of users' objects in snapshots: events and deques besides the built-in types.
+
+from siddhi._core.record.event cimport Layout
+
+cdef object plain_state(object value)                      # what a snapshot takes
+cdef object living_state(object value, Layout layout)      # and back; events get the names of the layout

@@ -1,0 +1,1 @@
+"""Junctions and what stands at them: inputs, callbacks, buffers, triggers, probes."""

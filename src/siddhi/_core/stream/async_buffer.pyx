@@ -1,0 +1,245 @@
+"""The buffer of an ``@async`` stream: senders put events in and go on, worker threads deliver them.
+
+The app's lock is what makes this safe to think about. Workers take events out of the ring only while they hold it, so
+events are delivered in the order they were put in, whatever the number of workers, and a snapshot sees a ring that
+stands still. Putting in takes no lock: a ring operation runs no Python code, so the interpreter lock is enough.
+
+A full ring stops senders. One that holds the app's lock (a query that inserts into the stream, a callback that sends)
+cannot wait for workers that need that lock: it delivers the oldest events itself. Should these send into the same
+stream again, the ring grows: a stream that feeds itself would otherwise wait for itself for ever.
+"""
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t
+
+import threading
+
+from siddhi._core.record.chunk cimport EventChunk, chunk_append, chunk_clear, chunk_release
+from siddhi._core.record.event cimport EventC, EventPool, copy_event, release
+from siddhi._core.runtime.context cimport AppContext, advance
+from siddhi._core.runtime.lock cimport AppLock, PyThread_get_thread_ident, lock_app, unlock_app
+from siddhi._core.runtime.operator cimport Processor, Receiver
+from siddhi._core.runtime.ring cimport EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_write
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.stream.junction cimport StreamJunction, send
+from siddhi.errors import NotRunningError
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class AsyncBuffer(Processor):
+    """Holds the events of one stream until a worker delivers them.
+
+    Args:
+        app: the app's context.
+        junction: where they are delivered.
+        capacity: events held; senders wait beyond it.
+        batch: most events of a delivered chunk.
+    """
+
+    cdef StreamJunction junction
+    cdef EventPool pool
+    cdef EventRingC ring
+    cdef readonly Py_ssize_t capacity
+    cdef Py_ssize_t batch
+    cdef bint stopped              # workers end when the ring is empty; nobody waits for room any more
+    cdef bint helping              # a sender is delivering
+    cdef int sleeping              # workers waiting for events
+    cdef int waiting               # senders waiting for room
+    cdef object filled             # conditions to wait on
+    cdef object emptied
+
+    def __init__(self, AppContext app not None, StreamJunction junction not None, Py_ssize_t capacity,
+                 Py_ssize_t batch):
+        self.app = app
+        self.junction = junction
+        self.pool = junction.pool
+        self.capacity = capacity
+        self.batch = batch
+        self.filled = threading.Condition()
+        self.emptied = threading.Condition()
+
+    def __dealloc__(self):
+        if self.pool is not None:
+            queue_clear(&self.ring, self.pool)
+
+    def __len__(self):
+        return self.ring.size
+
+    cdef bint holds_app(self) noexcept:
+        """Whether this thread is inside the app's processing."""
+        return self.app.lock.depth > 0 and self.app.lock.owner == PyThread_get_thread_ident()
+
+    cdef int put(self, EventC* event, bint moves_clock, AppLock gate) except -1:
+        """Put a copy of an event in, as soon as there is room."""
+        cdef EventC* copy
+        while self.ring.size >= self.capacity:
+            if not self.holds_app():
+                self.await_room(gate)
+            elif self.helping:
+                break
+            else:
+                self.help()
+        if self.stopped and not self.holds_app():
+            self.refuse()
+        copy = copy_event(self.pool, event)
+        copy.stamp = moves_clock
+        try:
+            queue_push(&self.ring, copy)
+        except:
+            release(self.pool, copy)
+            raise
+        if self.stopped:
+            # The workers may be gone: whoever still sends from inside the app delivers himself.
+            while self.ring.size and not self.helping:
+                self.help()
+        elif self.sleeping:
+            with self.filled:
+                self.filled.notify()
+        return 0
+
+    cdef int help(self) except -1:
+        """Do a worker's job, for a sender that holds the app's lock."""
+        self.helping = True
+        try:
+            self.deliver()
+        finally:
+            self.helping = False
+        return 0
+
+    cdef int await_room(self, AppLock gate) except -1:
+        # Nobody else may be kept out meanwhile: the one who makes room may be sending here, too.
+        cdef int i, depth = 0 if gate is None else gate.depth
+        for i in range(depth):  # no-cython-lint
+            unlock_app(gate)
+        self.waiting += 1
+        try:
+            with self.emptied:
+                while self.ring.size >= self.capacity and not self.stopped:
+                    self.emptied.wait()
+        finally:
+            self.waiting -= 1
+            for i in range(depth):  # no-cython-lint
+                lock_app(gate)
+        return 0 if not self.stopped else self.refuse()
+
+    cdef int refuse(self) except -1:
+        raise NotRunningError(
+            f"Siddhi app '{self.app.name}' was shut down while an event was sent to '{self.junction.id}'; "
+            "the event was not taken")
+
+    cdef int deliver(self) except -1:
+        """Deliver the oldest events as one chunk; the app's lock is held."""
+        cdef EventChunk chunk
+        cdef EventC* event
+        cdef Py_ssize_t n = min(self.batch, self.ring.size)
+        cdef int64_t clock = 0
+        cdef bint moves_clock = False
+        cdef uint32_t partition
+        if n == 0:
+            return 0
+        chunk_clear(&chunk)
+        while n:
+            event = queue_pop(&self.ring)
+            if event.stamp:
+                clock = event.timestamp
+                moves_clock = True
+            chunk_append(&chunk, event)
+            n -= 1
+        partition = self.app.frame.partition
+        try:
+            # Not for one free place: sender and worker would take turns event by event.
+            if self.waiting and 2 * self.ring.size <= self.capacity:
+                with self.emptied:
+                    self.emptied.notify_all()
+            self.app.frame.partition = 0
+            if moves_clock and self.app.frame.playback:
+                advance(self.app, clock)
+            send(self.junction, &chunk)
+        finally:
+            self.app.frame.partition = partition
+            chunk_release(&chunk, self.pool)
+        return 0
+
+    # --- threads
+
+    def work(self):
+        """Deliver until :meth:`stop` was called and the ring is empty; a worker's whole life."""
+        while self.await_events():
+            self.deliver_some()
+
+    def deliver_some(self):
+        """Deliver one chunk, if there is something to deliver. Raises what the stream's error handling raises."""
+        lock_app(self.app.lock)
+        try:
+            self.deliver()
+        finally:
+            unlock_app(self.app.lock)
+
+    cdef bint await_events(self) except -1:
+        """Wait for events; False: there will be none."""
+        if self.ring.size:
+            return True
+        with self.filled:
+            # Counted before the ring is looked at again: a sender who fills it from now on will call.
+            self.sleeping += 1
+            try:
+                while self.ring.size == 0 and not self.stopped:
+                    self.filled.wait()
+            finally:
+                self.sleeping -= 1
+        return self.ring.size != 0
+
+    def stop(self):
+        """Let workers end when the ring is empty; senders that wait for room are refused."""
+        self.stopped = True
+        with self.filled:
+            self.filled.notify_all()
+        with self.emptied:
+            self.emptied.notify_all()
+
+    # --- snapshots
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef Py_ssize_t i
+        queue_write(&self.ring, writer, self.pool)
+        for i in range(self.ring.size):
+            writer.put_bool(self.ring.ring[(self.ring.head + i) & self.ring.mask].stamp != 0)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef Py_ssize_t i
+        queue_read(&self.ring, reader, self.pool)
+        for i in range(self.ring.size):
+            self.ring.ring[(self.ring.head + i) & self.ring.mask].stamp = reader.get_bool()
+        for condition in (self.filled, self.emptied):
+            with condition:
+                condition.notify_all()
+        return 0
+
+
+@cython.final
+cdef class AsyncEntry(Receiver):
+    """Puts what reaches a junction into the buffer.
+
+    Args:
+        buffer: the buffer.
+        moves_clock: in playback the timestamps of these events move the app's clock.
+        gate: lock of the senders of this entry, given up while they wait; None: it is the app's own.
+    """
+
+    cdef AsyncBuffer buffer
+    cdef bint moves_clock
+    cdef AppLock gate
+
+    def __init__(self, AsyncBuffer buffer not None, bint moves_clock, AppLock gate):
+        self.buffer = buffer
+        self.moves_clock = moves_clock
+        self.gate = gate
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            self.buffer.put(event, self.moves_clock, self.gate)
+            event = event.next
+        return 0

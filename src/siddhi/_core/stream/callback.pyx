@@ -1,0 +1,250 @@
+"""Receivers that call Python: stream callbacks and batch callbacks.
+
+An exception of a callback goes to the app's handler; the callback's neighbours and later events are not affected.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy, memset
+
+from siddhi._core.columnar.batch cimport BatchBuilder, EventBatch
+from siddhi._core.columnar.buffer cimport give_block, grow_block
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport LONG, EventC, EventPool, Layout
+from siddhi._core.record.user_event cimport make_event, make_events
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.operator cimport receive_fn
+
+cdef extern from "Python.h":
+    PyObject* PyObject_CallOneArg(PyObject* callable, PyObject* argument)
+
+
+cdef int call_back(StreamCallback callback, EventChunk* chunk) except -1:
+    cdef list events
+    if chunk.head.next is NULL:
+        events = [make_event(chunk.head, callback.pool, callback.layout)]
+    else:
+        events = make_events(chunk, callback.pool, callback.layout)
+    # Called by hand: a try block around every call would cost as much as a filter.
+    cdef PyObject* answer = PyObject_CallOneArg(<PyObject*> callback.function, <PyObject*> events)
+    if answer is NULL:
+        return callback.app.report(f"callback of '{callback.stream}'", events)
+    Py_XDECREF(answer)
+    return 0
+
+
+cdef class StreamCallback(Receiver):
+    """Calls ``fn(events: list[Event])`` once per chunk."""
+
+    cdef AppContext app
+    cdef EventPool pool
+    cdef Layout layout
+    cdef readonly object function
+    cdef readonly str stream
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, str stream not None,
+                 function not None):
+        self.app = app
+        self.pool = pool
+        self.layout = layout
+        self.stream = stream
+        self.function = function
+        self.on_chunk = <receive_fn> call_back
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        return call_back(self, chunk)
+
+
+cdef class BatchCallback(Receiver):
+    """Collects events and calls ``fn(batch: EventBatch)``: at the end of a ``send_batch``, else once per chunk."""
+
+    def __init__(self, AppContext app not None, BatchBuilder builder not None, str stream not None, function not None):
+        self.app = app
+        self.builder = builder
+        self.stream = stream
+        self.function = function
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            self.builder.append(event)
+            event = event.next
+        return 0 if self.waiting else self.await_flush()
+
+    cdef bint takes_blocks(self) noexcept:
+        return True
+
+    cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
+        self.builder.append_block(events, n)
+        return 0 if self.waiting else self.await_flush()
+
+    cdef int collect(self, EventC* event) except -1:
+        self.builder.append(event)
+        return 0 if self.waiting else self.await_flush()
+
+    cdef int await_flush(self) except -1:
+        """Have the rows handed out at the end of the batch being sent, or at once where there is none."""
+        if not self.app.in_batch:
+            return self.flush()
+        self.app.batch_callbacks.append(self)
+        self.waiting = True         # not before: where that fails, nobody would ever flush it
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return True
+
+    cdef bint keeps(self) noexcept:
+        return False
+
+    cpdef int flush(self) except -1:
+        """Hand out what was collected."""
+        self.waiting = False
+        if self.builder.size == 0:
+            return 0
+        batch = self.builder.take()
+        try:
+            self.function(batch)
+        except Exception as error:
+            if self.app.passes_on(error):
+                raise error
+            self.app.handle(error, f"batch callback of '{self.stream}'", [])
+        return 0
+
+
+# --- Output kept as columns until somebody asks for it.
+
+cdef void give_columns(void** data, uint8_t** valid, int first, int end) noexcept:
+    """Give back what was allocated of columns that nothing was put into."""
+    cdef int i
+    if data is not NULL and valid is not NULL:
+        for i in range(first, end):
+            give_block(data[i])
+            give_block(valid[i])
+    PyMem_Free(data)
+    PyMem_Free(valid)
+
+
+cdef struct ChunkSpanC:                   # a chunk of several events; all other rows are chunks by themselves
+    Py_ssize_t row
+    Py_ssize_t size
+
+
+@cython.final
+cdef class Collector(BatchCallback):
+    """Collects the events of one stream, with time and number of their chunks as further columns.
+
+    Args:
+        app: the app's context.
+        builder: of the stream's layout.
+        stream: its name.
+        timestamp: name of the column of the events' times (ms); None: none.
+        chunk: name of the column of the chunks' numbers, counted from 0; None: none.
+    """
+
+    cdef Layout layout
+    cdef readonly str timestamp
+    cdef readonly str chunk
+    cdef int64_t chunks              # drained so far
+    cdef ChunkSpanC* spans
+    cdef Py_ssize_t n_spans
+    cdef Py_ssize_t span_capacity
+
+    def __init__(self, AppContext app not None, BatchBuilder builder not None, str stream not None, timestamp, chunk):
+        BatchCallback.__init__(self, app, builder, stream, ())
+        hidden = tuple([name for name in (timestamp, chunk) if name is not None])
+        self.timestamp = timestamp
+        self.chunk = chunk
+        self.layout = Layout(builder.layout.names + hidden, builder.layout.types + (LONG,) * len(hidden))
+        self.waiting = True          # for drain() alone: nobody else flushes it
+        self.chunked = True
+
+    def __dealloc__(self):
+        PyMem_Free(self.spans)
+
+    def move(self, AppContext app not None):
+        """Go on with the events of another app whose stream has the same attributes."""
+        self.app = app
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        cdef EventC* event = chunk.head
+        cdef bint several = event.next is not NULL
+        if several:
+            self.begin_span()
+        while event is not NULL:
+            self.builder.append(event)
+            if several:
+                self.spans[self.n_spans - 1].size += 1
+            event = event.next
+        return 0
+
+    cdef int begin_span(self) except -1:
+        """The rows from here on come in one chunk. They are counted one by one: memory may end between them."""
+        cdef ChunkSpanC* spans
+        cdef Py_ssize_t capacity
+        if self.n_spans == self.span_capacity:
+            capacity = max(16, 2 * self.span_capacity)
+            spans = <ChunkSpanC*> PyMem_Realloc(self.spans, capacity * sizeof(ChunkSpanC))
+            if spans is NULL:
+                raise MemoryError
+            self.spans = spans
+            self.span_capacity = capacity
+        self.spans[self.n_spans] = ChunkSpanC(self.builder.size, 0)
+        self.n_spans += 1
+        return 0
+
+    cpdef int flush(self) except -1:
+        return 0
+
+    def drain(self):
+        """What was collected since the last time, as an :class:`EventBatch`."""
+        cdef EventBatch batch
+        cdef int width = self.builder.layout.width, more = self.layout.width - width, i
+        cdef Py_ssize_t n
+        cdef void** data = NULL
+        cdef uint8_t** valid = NULL
+        cdef bint done = False
+        with self.app.lock:
+            n = self.builder.size
+            try:
+                # All memory first: what is taken from the builder can't be put back.
+                data = <void**> PyMem_Calloc(max(1, width + more), sizeof(void*))
+                valid = <uint8_t**> PyMem_Calloc(max(1, width + more), sizeof(uint8_t*))
+                if data is NULL or valid is NULL:
+                    raise MemoryError
+                for i in range(width, width + more if n else width):
+                    data[i] = grow_block(NULL, n * sizeof(int64_t))
+                    valid[i] = <uint8_t*> grow_block(NULL, n)
+                    memset(valid[i], 1, n)
+                batch = self.builder.take()
+                done = True
+            finally:
+                if not done:
+                    give_columns(data, valid, width, width + more)
+            for i in range(width):
+                data[i], valid[i] = batch.data[i], batch.valid[i]
+            PyMem_Free(batch.data)
+            PyMem_Free(batch.valid)
+            batch.data, batch.valid, batch.layout = data, valid, self.layout
+            if n and self.timestamp is not None:
+                memcpy(data[width], batch.ts, n * sizeof(int64_t))
+            self.number(<int64_t*> data[width + more - 1] if n and self.chunk is not None else NULL, n)
+        return batch
+
+    cdef int number(self, int64_t* numbers, Py_ssize_t n) except -1:
+        """Write the number of each row's chunk, and go on counting from there."""
+        cdef Py_ssize_t row = 0, span = 0, end
+        while row < n:
+            end = row + 1
+            if span < self.n_spans and self.spans[span].row == row:
+                end = row + self.spans[span].size
+                span += 1
+            while row < end:
+                if numbers is not NULL:
+                    numbers[row] = self.chunks
+                row += 1
+            self.chunks += 1
+        self.n_spans = 0
+        return 0

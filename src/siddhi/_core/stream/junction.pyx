@@ -1,0 +1,395 @@
+"""Stream junctions."""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+
+from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_release
+from siddhi._core.record.event cimport EventC, acquire, cell_from_python
+from siddhi._core.record.frame cimport MAX_BLOCK
+from siddhi._core.record.instant cimport TimestampCheck
+from siddhi._core.record.user_event cimport make_events
+from siddhi._core.runtime.context cimport SHALLOW, leave
+from siddhi._core.runtime.lock cimport is_nested, lock_app, unlock_app
+from siddhi._core.stream.routing cimport PlacesC
+
+cdef enum:
+    FEWEST_ASKING = 8      # below, asking each receiver costs less than a look-up; see planner/rules/route_by_equality.py
+
+
+cdef class RowSource:
+    """Knows the rows of the batch at work."""
+
+    cdef int complete(self, EventC* event) except -1:
+        return 0
+
+
+cdef class Nobody(Receiver):
+    """Holds the place of a receiver that was taken out."""
+
+    cdef int receive(self, EventChunk* chunk) except -1:
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return True
+
+    cdef bint keeps(self) noexcept:
+        return False
+
+    cdef uint64_t reads(self) noexcept:
+        return 0
+
+
+cdef Receiver NOBODY = Nobody()
+
+
+cdef class StreamJunction:
+    """The junction of one stream.
+
+    Args:
+        app: the app's context.
+        id: name of the stream.
+        layout: names and types of its attributes.
+        pool: of its records; made here where none is given.
+    """
+
+    def __init__(self, AppContext app not None, str id not None, Layout layout not None, EventPool pool=None):
+        self.app = app
+        self.id = id
+        self.layout = layout
+        self.pool = EventPool(layout) if pool is None else pool
+        self.times = TimestampCheck(app.name, id)
+        self.receivers = []
+        self.retired = []
+        self.plain = True
+
+    def __dealloc__(self):
+        PyMem_Free(self.array)
+
+    def subscribe(self, Receiver receiver not None):
+        """Add a receiver behind those there are."""
+        self.receivers.append(receiver)
+        self.rebuild()
+
+    def unsubscribe(self, Receiver receiver not None):
+        """Take a receiver out; unknown ones are ignored."""
+        if receiver not in self.receivers:
+            return
+        if self.app.depth == 0:
+            self.receivers = [other for other in self.receivers if other is not receiver]
+        else:
+            # A delivery may be on its way to it, or count by places: the place stays until that has ended.
+            self.receivers = [NOBODY if other is receiver else other for other in self.receivers]
+            self.retire(receiver)
+        self.rebuild()
+
+    cdef int retire(self, Receiver receiver) except -1:
+        """Keep a receiver that is called no more until no delivery can be on its way through it."""
+        if self.app.depth:
+            self.retired.append(receiver)
+            self.app.retired.append(self)
+            self.app.deep = 0
+        return 0
+
+    def tidy(self):
+        """Forget the receivers that were taken out while a delivery was on its way."""
+        if self.retired:
+            self.receivers = [other for other in self.receivers if other is not NOBODY]
+            self.rebuild()
+            self.retired = []
+
+    cdef int rebuild(self) except -1:
+        cdef Py_ssize_t i, n = len(self.receivers)
+        cdef SubscriptionC* array = <SubscriptionC*> PyMem_Realloc(self.array, max(1, n) * sizeof(SubscriptionC))
+        if array is NULL:
+            raise MemoryError
+        self.array = array
+        for i in range(n):
+            self.array[i].receiver = <void*> self.receivers[i]
+            self.array[i].on_chunk = (<Receiver> self.receivers[i]).on_chunk
+        self.n = <int> n
+        self.changes += 1
+        self.dispatch = None
+        self.arranged = False
+        self.plain = False
+        self.sink = self.receivers[0] if n == 1 and isinstance(self.receivers[0], BatchCallback) else None
+        return 0
+
+    @property
+    def counting(self):
+        """Whether `events` counts what comes."""
+        return self.counts
+
+    @counting.setter
+    def counting(self, bint counting):
+        self.counts = counting
+        self.plain = False
+        self.arranged = False
+
+    @property
+    def dispatches(self):
+        """Name of the attribute by whose value events are dispatched; None where every receiver sees every event."""
+        self.arrange()
+        return None if self.dispatch is None else self.layout.names[self.dispatch.position]
+
+    cdef int arrange(self) except -1:
+        """Find out by which attribute events are dispatched: the one for which most receivers ask."""
+        cdef Receiver receiver
+        cdef dict asking
+        if self.arranged:
+            return 0
+        asking = {}
+        asks = [receiver.asks for receiver in self.receivers]
+        for ask in asks:
+            if ask is not None:
+                asking[ask[0]] = asking.get(ask[0], 0) + 1
+        position = max(asking, key=asking.get, default=None)
+        if position is not None and asking[position] >= FEWEST_ASKING:
+            self.dispatch = Dispatch(
+                self.layout, position, [ask[1] if ask is not None and ask[0] == position else None for ask in asks])
+        self.arranged = True
+        self.plain = self.dispatch is None and not self.counts
+        return 0
+
+    cdef int send_special(self, EventChunk* chunk) except -1:
+        """Deliver a chunk where there is something to find out, to count or to pick before."""
+        cdef int i = 0, k
+        cdef long long changes
+        cdef Dispatch dispatch
+        cdef PlacesC places
+        if not self.arranged:
+            self.arrange()
+        if self.counts:
+            self.count(chunk)
+        self.app.depth += 1
+        if self.app.depth > self.app.deep:
+            self.dive()
+        if self.dispatch is not None and chunk.head.next is NULL:
+            dispatch = self.dispatch
+            places = dispatch.lists[dispatch.list_of(chunk.head)]
+            changes = self.changes
+            for k in range(places.n):
+                i = places.at[k]
+                if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
+                    return self.fail(i, chunk)
+                i += 1
+                if self.changes != changes:
+                    break                  # somebody came or went: those behind are asked one by one
+            else:
+                i = self.n
+        while i < self.n:
+            if self.array[i].on_chunk(self.array[i].receiver, chunk) == -1:
+                return self.fail(i, chunk)
+            i += 1
+        self.app.depth -= 1
+        return 0
+
+    cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Send records one by one, each as a chunk of its own; in blocks where that was chosen."""
+        cdef EventChunk chunk
+        cdef Py_ssize_t i = 0
+        if self.block_mode and not self.counts and self.app.has_room():
+            if not self.arranged:
+                self.arrange()
+            self.app.depth += 1
+            try:
+                if self.n == 1:
+                    return (<Receiver> self.array[0].receiver).receive_block(events, n)
+                return self.send_shared_block(events, n)
+            finally:
+                self.app.depth -= 1
+        while i < n:
+            try:
+                while i < n:
+                    chunk.head = events[i]
+                    chunk.tail = events[i]
+                    send(self, &chunk)
+                    i += 1
+            except RecursionError as error:
+                self.fault(error, events[i])
+                i += 1
+        return 0
+
+    cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Give a block to one receiver after the other; those behind one that failed with an event do not see it."""
+        cdef EventC* failed[MAX_BLOCK]
+        cdef EventC* rest[MAX_BLOCK]
+        cdef EventC** outer = self.failed
+        cdef Py_ssize_t n_outer = self.n_failed
+        cdef int j = 0
+        self.failed, self.n_failed = failed, 0
+        try:
+            if self.dispatch is not None:
+                return self.send_picked_block(events, n)
+            while j < self.n:
+                (<Receiver> self.array[j].receiver).receive_block(events, n)
+                if self.n_failed:
+                    n = self.without_failed(events, n, rest)
+                    events = rest
+                j += 1
+        finally:
+            self.failed, self.n_failed = outer, n_outer
+        return 0
+
+    cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** rest) noexcept:
+        cdef Py_ssize_t i, k, m = 0
+        for i in range(n):
+            rest[m] = events[i]
+            m += 1
+            for k in range(self.n_failed):
+                if events[i] is self.failed[k]:
+                    m -= 1
+                    break
+        return m
+
+    cdef int send_picked_block(self, EventC** events, Py_ssize_t n) except -1:
+        """Give each receiver the events that concern it."""
+        cdef Dispatch dispatch = self.dispatch
+        cdef EventC* sorted[MAX_BLOCK]
+        cdef EventC* rest[MAX_BLOCK]
+        cdef EventC** picked
+        cdef Py_ssize_t* starts = <Py_ssize_t*> PyMem_Malloc((dispatch.n_lists() + 1) * sizeof(Py_ssize_t))
+        cdef Py_ssize_t m
+        cdef int i, asked
+        if starts is NULL:
+            raise MemoryError
+        try:
+            dispatch.sort_block(events, n, sorted, starts)
+            for i in range(self.n):
+                asked = dispatch.asked[i]
+                picked = events if asked == -1 else sorted + starts[asked]
+                m = n if asked == -1 else starts[asked + 1] - starts[asked]
+                if self.n_failed:
+                    m = self.without_failed(picked, m, rest)
+                    picked = rest
+                if m:
+                    (<Receiver> self.array[i].receiver).receive_block(picked, m)
+        finally:
+            PyMem_Free(starts)
+        return 0
+
+    cdef bint choose_blocks(self, int epoch) except -1:
+        """Choose for this stream and those its queries feed whether blocks may pass."""
+        cdef Receiver receiver
+        if self.epoch == epoch:
+            return self.block_mode
+        self.epoch = epoch
+        self.block_mode = self.silent = False       # also while a cycle of streams is followed
+        self.keeps = True
+        if self.app.depth >= SHALLOW:
+            return False                            # a block wants much of the stack: further down rows go one by one
+        self.app.depth += 1
+        try:
+            silent = [receiver.is_silent(epoch) for receiver in self.receivers]
+        finally:
+            self.app.depth -= 1
+        self.silent = all(silent)
+        self.block_mode = self.silent or (
+            len(silent) == 1 and not self.app.frame.playback and (<Receiver> self.receivers[0]).takes_blocks())
+        self.keeps = False
+        for receiver in self.receivers:
+            self.keeps = self.keeps or receiver.keeps()
+        return self.block_mode
+
+    cdef bint is_silent(self, int epoch) except -1:
+        self.choose_blocks(epoch)
+        return self.silent
+
+    cdef uint64_t reads(self) noexcept:
+        """Attributes that any receiver reads."""
+        cdef uint64_t mask = 0
+        cdef int i
+        for i in range(self.n):
+            mask |= (<Receiver> self.array[i].receiver).reads()
+        return mask
+
+    cdef int fault(self, object error, EventC* event) except -1:
+        cdef EventChunk chunk
+        if self.app.passes_on(error):
+            if is_nested(self.app.lock):
+                raise error
+            # Rows of a block have nothing to do with each other: the next ones may go as deep.
+            self.app.surface()
+        if self.failed is not NULL and self.n_failed < MAX_BLOCK:
+            self.failed[self.n_failed] = event
+            self.n_failed += 1
+        chunk.head = event
+        chunk.tail = event
+        return self.settle(error, &chunk)
+
+    cdef void count(self, EventChunk* chunk) noexcept:
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            self.events += 1
+            event = event.next
+
+    cdef int dive(self) except -1:
+        """See AppContext.dive; a refusal ends the send."""
+        try:
+            return self.app.dive(self.id)
+        except BaseException:
+            self.app.depth -= 1
+            raise
+
+    cdef int fail(self, int receiver, EventChunk* chunk) except -1:
+        """Give the exception that is set to the stream's error handling; other than Exceptions pass through, and what
+        went too deep goes on to the outermost send."""
+        self.app.depth -= 1
+        (<Receiver> self.array[receiver].receiver).abort()
+        try:
+            leave()
+        except Exception as error:
+            if self.app.passes_on(error):
+                raise error
+            if self.app.depth == 0:
+                self.app.surface()
+            self.settle(error, chunk)
+        return 0
+
+    cdef int settle(self, object error, EventChunk* chunk) except -1:
+        try:
+            return self.handle(error, chunk)
+        except RecursionError as deeper:
+            if self.app.depth or not self.app.overrun:
+                raise
+            # The way through the fault stream has no end either.
+            self.app.surface()
+            self.app.handle(deeper, self.id, make_events(chunk, self.pool, self.layout))
+        return 0
+
+    cdef int handle(self, object error, EventChunk* chunk) except -1:
+        if self.rows is not None and chunk.head.next is NULL:
+            self.rows.complete(chunk.head)
+        events = make_events(chunk, self.pool, self.layout)
+        if self.on_error is not None:
+            self.on_error(error, events)
+        else:
+            self.app.handle(error, self.id, events)
+        return 0
+
+    def send_rows(self, rows):
+        """Send rows as one chunk.
+
+        Args:
+            rows: pairs of timestamp (ms) and values.
+
+        Raises:
+            ValueError: a value does not fit its attribute; nothing was sent.
+        """
+        cdef EventChunk chunk
+        cdef EventC* event
+        cdef int i
+        chunk_clear(&chunk)
+        lock_app(self.app.lock)
+        try:
+            for timestamp, values in rows:
+                event = acquire(self.pool)
+                chunk_append(&chunk, event)
+                event.timestamp = timestamp
+                for i in range(self.layout.words):
+                    event.body[i] = 0
+                for i in range(self.layout.width):
+                    cell_from_python(event, self.layout, i, values[i])
+            if chunk.head is not NULL:
+                send(self, &chunk)
+        finally:
+            chunk_release(&chunk, self.pool)
+            unlock_app(self.app.lock)

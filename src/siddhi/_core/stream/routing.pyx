@@ -1,0 +1,123 @@
+"""The receivers of a stream by the value they ask for."""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.stdint cimport uint32_t
+
+from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.record.event cimport BOOL, INT, LONG, STRING, CellC, Layout
+from siddhi._core.record.frame cimport MAX_BLOCK
+
+_KEYS = (STRING, INT, LONG, BOOL)
+
+
+@cython.final
+cdef class Dispatch:
+    """Receivers by the value of one attribute.
+
+    Args:
+        layout: of the stream.
+        position: the attribute, a string, int, long or bool.
+        asked: for each receiver in order of subscription, the value it asks for, in its first condition with ``==``;
+            None for a receiver that wants to see every event.
+    """
+
+    def __cinit__(self, Layout layout not None, int position, list asked not None):
+        cdef CellC key
+        cdef bint is_new
+        cdef int i, code = layout.codes[position]
+        cdef int n = <int> len(asked)
+        if code not in _KEYS:
+            raise TypeError("nothing is looked up by an attribute of this type")
+        self.position = position
+        self.cell = layout.cell(position)
+        self.word = layout.null_word(position)
+        self.bit = (<uint64_t> 1) << (position & 63)
+        self.values = KeyMap((code,))
+        self.asked = <int32_t*> PyMem_Calloc(max(1, n), sizeof(int32_t))
+        if self.asked is NULL:
+            raise MemoryError
+        for i in range(n):
+            value = asked[i]           # the list keeps it: the key may borrow it
+            if value is None:
+                self.asked[i] = -1
+                continue
+            self.asking += 1
+            key.bits = 0
+            if code == STRING:
+                if not isinstance(value, str):
+                    raise TypeError(f"a text is asked for, not {value!r}")
+                key.o = <void*> value
+            elif code == LONG:
+                key.l = value
+            else:
+                key.i = value
+            self.asked[i] = 1 + <int32_t> self.values.insert(&key, 0, &is_new)
+        self.lists = <PlacesC*> PyMem_Calloc(self.n_lists(), sizeof(PlacesC))
+        self.places = <int32_t*> PyMem_Calloc(max(1, self.asking + self.n_lists() * (n - self.asking)), sizeof(int32_t))
+        if self.lists is NULL or self.places is NULL:
+            raise MemoryError
+        self.fill(n)
+
+    cdef void fill(self, int n) noexcept:
+        """Write the lists: their lengths, where they begin, then the places, each receiver in turn."""
+        cdef int i, j
+        cdef int32_t* at = self.places
+        for i in range(n):
+            if self.asked[i] != -1:
+                self.lists[self.asked[i]].n += 1
+        for j in range(self.n_lists()):
+            self.lists[j].at = at
+            at += self.lists[j].n + n - self.asking
+            self.lists[j].n = 0
+        for i in range(n):
+            if self.asked[i] != -1:
+                self.add(self.asked[i], i)
+                continue
+            for j in range(self.n_lists()):
+                self.add(j, i)
+
+    cdef inline void add(self, int j, int i) noexcept:
+        self.lists[j].at[self.lists[j].n] = i
+        self.lists[j].n += 1
+
+    def __dealloc__(self):
+        PyMem_Free(self.lists)
+        PyMem_Free(self.places)
+        PyMem_Free(self.asked)
+
+    cdef int n_lists(self) noexcept:
+        return 1 + <int> self.values.size
+
+    cdef int list_of(self, const EventC* event) except -1:
+        """Number of the list of receivers an event concerns."""
+        cdef uint32_t slot
+        if event.body[self.word] & self.bit:
+            return 0                       # null equals nothing
+        slot = self.values.find(<const CellC*> &event.body[self.cell], 0)
+        return 0 if slot == NO_SLOT else 1 + <int> slot
+
+    cdef int sort_block(self, EventC** events, Py_ssize_t n, EventC** sorted, Py_ssize_t* starts) except -1:
+        """Bring the events of a block together by list, keeping their order: list i is sorted[starts[i]:starts[i + 1]].
+
+        ``starts`` has room for one more than there are lists.
+        """
+        cdef int lists[MAX_BLOCK]
+        cdef Py_ssize_t i, before = 0, count
+        cdef int j
+        for j in range(self.n_lists() + 1):
+            starts[j] = 0
+        for i in range(n):
+            lists[i] = self.list_of(events[i])
+            starts[lists[i]] += 1
+        for j in range(self.n_lists() + 1):
+            count = starts[j]
+            starts[j] = before
+            before += count
+        for i in range(n):
+            sorted[starts[lists[i]]] = events[i]
+            starts[lists[i]] += 1
+        for j in range(self.n_lists(), 0, -1):
+            starts[j] = starts[j - 1]
+        starts[0] = 0
+        return 0

@@ -1,0 +1,17 @@
+from collections.abc import Callable
+
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.operator import Processor
+from siddhi._core.stream.junction import StreamJunction
+
+class Trigger(Processor):
+    def __init__(self, app: AppContext, junction: StreamJunction) -> None: ...
+    def start(self) -> None: ...
+
+class StartTrigger(Trigger): ...
+
+class PeriodicTrigger(Trigger):
+    def __init__(self, app: AppContext, junction: StreamJunction, period_ms: int) -> None: ...
+
+class CronTrigger(Trigger):
+    def __init__(self, app: AppContext, junction: StreamJunction, next_after: Callable[[int], int | None]) -> None: ...

@@ -1,0 +1,164 @@
+"""Triggers: streams that the clock sends into."""
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t
+
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport CellC, EventC, acquire, release
+from siddhi._core.record.frame cimport now_ms
+from siddhi._core.runtime.context cimport AppContext, next_tick_of, restored_tick
+from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.stream.junction cimport StreamJunction, send
+
+cdef enum:
+    NOT_ORDERED = -1               # of Trigger.due: the app has not started, or nothing is left to come
+    CRON_MS = 1000                 # ticks of a cron text are no closer to each other
+    FIRST_INSTANT = 0              # in playback, before the clock is known: time begins with the first event
+
+
+cdef class Trigger(Processor):
+    """Sends the app's time into a stream of one long attribute. Subclasses say when.
+
+    Each firing sends one event whose timestamp and value are the app's clock in ms.
+
+    Args:
+        app: the app's context.
+        junction: of the stream.
+    """
+
+    cdef StreamJunction junction
+    cdef int64_t due
+
+    def __init__(self, AppContext app not None, StreamJunction junction not None):
+        self.app = app
+        self.junction = junction
+        self.due = NOT_ORDERED
+
+    def start(self):
+        """The app starts."""
+        if self.due == NOT_ORDERED:
+            self.begin()
+
+    cdef int begin(self) except -1:
+        if self.app.frame.playback and self.app.frame.clock == 0:
+            return self.order(FIRST_INSTANT)
+        return self.order(self.following(now_ms(&self.app.frame)))
+
+    cdef int64_t following(self, int64_t time) except? -1:
+        """When the trigger is due next, after a time; NOT_ORDERED: never."""
+        return NOT_ORDERED
+
+    cdef int order(self, int64_t due) except -1:
+        self.due = due
+        return 0 if due == NOT_ORDERED else self.app.schedule(self, due, 0)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        if when != self.due:
+            return 0
+        if when == FIRST_INSTANT:
+            return self.order(self.following(now_ms(&self.app.frame)))
+        # Ordered before what follows from this one: a failing reader must not stop the trigger.
+        self.order(self.following(when))
+        return self.fire()
+
+    cdef int fire(self) except -1:
+        cdef EventChunk chunk
+        cdef EventC* event = acquire(self.junction.pool)
+        event.timestamp = now_ms(&self.app.frame)
+        event.body[0] = 0
+        (<CellC*> &event.body[1]).l = event.timestamp
+        chunk.head = event
+        chunk.tail = event
+        try:
+            send(self.junction, &chunk)
+        finally:
+            release(self.junction.pool, event)
+        return 0
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        return True
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        writer.put_i64(self.due)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef int64_t due = self.possible(reader.get_due()), now = now_ms(&self.app.frame)
+        if due > FIRST_INSTANT and due <= now:
+            due = self.catch_up(due, now)
+        self.due = NOT_ORDERED
+        if due != NOT_ORDERED:
+            return self.order(due)
+        if self.app.running:
+            self.start()
+        return 0
+
+    cdef int64_t possible(self, int64_t due) except? -1:
+        """A time from a snapshot, if it can be one."""
+        return due
+
+    cdef int64_t catch_up(self, int64_t due, int64_t now) except? -1:
+        """The first time after now; those missed while the app did not run are not made up for."""
+        return self.following(now)
+
+
+@cython.final
+cdef class StartTrigger(Trigger):
+    """``at 'start'``: once, while the app starts."""
+
+    cdef bint fired
+
+    def start(self):
+        if not self.fired:
+            self.fired = True
+            self.fire()
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        reader.get_i64()
+        return 0
+
+
+@cython.final
+cdef class PeriodicTrigger(Trigger):
+    """``at every t``: at a fixed rate, first one period after the start (in playback, after the first instant).
+
+    Args:
+        period_ms: t.
+    """
+
+    cdef int64_t period
+
+    def __init__(self, AppContext app not None, StreamJunction junction not None, int64_t period_ms):
+        Trigger.__init__(self, app, junction)
+        self.period = period_ms
+
+    cdef int64_t following(self, int64_t time) except? -1:
+        return next_tick_of(self.app, time, self.period)
+
+    cdef int64_t possible(self, int64_t due) except? -1:
+        if due < NOT_ORDERED:
+            raise ValueError("snapshot is damaged: a trigger is due at no time")
+        return due if due <= FIRST_INSTANT else restored_tick(self.app, due, self.period)
+
+    cdef int64_t catch_up(self, int64_t due, int64_t now) except? -1:
+        return due + ((now - due) // self.period + 1) * self.period
+
+
+@cython.final
+cdef class CronTrigger(Trigger):
+    """``at '<cron>'``: at the times a calendar names.
+
+    Args:
+        next_after: fn(time in ms): the first of them after a time, or None where none is left.
+    """
+
+    cdef object next_after
+
+    def __init__(self, AppContext app not None, StreamJunction junction not None, next_after not None):
+        Trigger.__init__(self, app, junction)
+        self.next_after = next_after
+
+    cdef int64_t following(self, int64_t time) except? -1:
+        due = self.next_after(next_tick_of(self.app, time, CRON_MS) - CRON_MS)
+        return NOT_ORDERED if due is None else due

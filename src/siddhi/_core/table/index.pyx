@@ -1,0 +1,143 @@
+"""Indexes of a table."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+
+from siddhi._core.index.hash_index cimport NO_SLOT
+from siddhi._core.index.sorted_index cimport sort_key
+from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, Layout
+
+cdef int locate(object layout, int position, CellAtC* at) except -1:
+    """Where an attribute of a layout stands."""
+    cdef Layout of = layout
+    at.cell = of.cell(position)
+    at.word = of.null_word(position)
+    at.bit = (<uint64_t> 1) << (position & 63)
+    at.code = of.codes[position]
+    at.narrow = at.code in (INT, FLOAT, BOOL)
+    return 0
+
+
+cdef bint is_indexed(const CellAtC* at, const EventC* row, CellC* value) noexcept:
+    """Read the value; whether it can be found by comparing (neither null nor NaN)."""
+    if not read_cell_at(at, row, value):
+        return False
+    if at.code == DOUBLE:
+        return value.d == value.d
+    if at.code == FLOAT:
+        return value.f == value.f
+    return True
+
+
+@cython.final
+cdef class ValueIndex:
+    """Rows by the value of one attribute.
+
+    Args:
+        layout: of the rows.
+        position: of the attribute.
+    """
+
+    def __cinit__(self, Layout layout not None, int position):
+        self.position = position
+        locate(layout, position, &self.at)
+        self.values = KeyMap((self.at.code,))
+
+    def __dealloc__(self):
+        PyMem_Free(self.chains)
+        PyMem_Free(self.links)
+
+    def __len__(self):
+        return self.values.size
+
+    cdef ChainC* rows_of(self, const CellC* value) except? NULL:
+        cdef uint32_t slot = self.values.find(value, 0)
+        return NULL if slot == NO_SLOT else &self.chains[slot]
+
+    cdef int add(self, uint32_t number, const EventC* row) except -1:
+        cdef CellC value
+        cdef bint is_new = False
+        cdef uint32_t slot
+        cdef ChainC* chain
+        cdef Py_ssize_t capacity
+        cdef void* memory
+        if not is_indexed(&self.at, row, &value):
+            return 0
+        if number >= self.n_links:
+            capacity = max(16, 2 * self.n_links, <Py_ssize_t> number + 1)
+            memory = PyMem_Realloc(self.links, capacity * sizeof(LinkC))
+            if memory is NULL:
+                raise MemoryError
+            self.links = <LinkC*> memory
+            self.n_links = capacity
+        slot = self.values.insert(&value, 0, &is_new)
+        if slot >= self.n_chains:
+            capacity = max(16, 2 * self.n_chains, <Py_ssize_t> slot + 1)
+            memory = PyMem_Realloc(self.chains, capacity * sizeof(ChainC))
+            if memory is NULL:
+                self.values.remove(slot)
+                raise MemoryError
+            self.chains = <ChainC*> memory
+            self.n_chains = capacity
+        chain = &self.chains[slot]
+        if is_new:
+            chain.n = 0
+            chain.last = NO_ROW
+            if self.order is not None:
+                self.order.add(sort_key(self.at.code, &value), slot)
+        self.links[number].previous = chain.last
+        self.links[number].next = NO_ROW
+        if chain.n == 0:
+            chain.first = number
+        else:
+            self.links[chain.last].next = number
+        chain.last = number
+        chain.n += 1
+        return 0
+
+    cdef int remove(self, uint32_t number, const EventC* row) except -1:
+        cdef CellC value
+        cdef uint32_t slot
+        cdef ChainC* chain
+        cdef LinkC* link
+        if not is_indexed(&self.at, row, &value):
+            return 0
+        slot = self.values.find(&value, 0)
+        if slot == NO_SLOT:
+            raise KeyError(number)
+        chain = &self.chains[slot]
+        link = &self.links[number]
+        if link.previous == NO_ROW:
+            chain.first = link.next
+        else:
+            self.links[link.previous].next = link.next
+        if link.next == NO_ROW:
+            chain.last = link.previous
+        else:
+            self.links[link.next].previous = link.previous
+        chain.n -= 1
+        if chain.n == 0:
+            if self.order is not None:
+                self.order.remove(sort_key(self.at.code, &value))
+            self.values.remove(slot)
+        return 0
+
+    cdef int clear(self) except -1:
+        self.values.clear()
+        if self.order is not None:
+            self.order.clear()
+        return 0
+
+    cdef int sort(self) except -1:
+        cdef uint32_t slot
+        cdef SortedSlots order
+        if self.order is not None:
+            return 0
+        if self.at.code not in (INT, LONG, FLOAT, DOUBLE):
+            raise ValueError("only numbers have an order")
+        order = SortedSlots()
+        for slot in range(self.values.slots()):
+            if self.values.is_live(slot):
+                order.add(sort_key(self.at.code, &self.values.keys[slot]), slot)
+        self.order = order
+        return 0

@@ -1,0 +1,61 @@
+# What queries do to tables: insert, delete, update, update or insert. The events of a chunk act one after another.
+#
+# While one acts, FrameC.output is the output event. Conditions read the row as the event at hand (TableSearch with
+# binding AS_EVENT); assignments read the output event as the event at hand and the row from FrameC.row, and each sees
+# what those before it assigned.
+
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+
+from siddhi._core.expression.executor cimport ExecC
+from siddhi._core.query.output cimport OutputStage
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport EventC
+from siddhi._core.table.search cimport TableSearch
+from siddhi._core.table.table cimport Table
+
+cdef struct SetC:
+    const ExecC* x
+    int32_t cell
+    int32_t word
+    uint64_t bit
+    bint is_copy                       # a plain number or bool of the output event
+    bint is_object
+    bint is_bool
+
+cdef class Assignments:
+    cdef readonly Table table
+    cdef tuple executors
+    cdef SetC* sets
+    cdef int n
+    cdef uint64_t touched              # bits of the positions (all, where there are more than 64)
+    cdef bint in_place                 # cannot fail half way
+    cdef int assign(self, EventC* event, EventC* row) except -1
+    cdef int update(self, EventC* event, const uint32_t* found, Py_ssize_t n) except -1
+    # Of a table that is a set; takes out of those found what is not updated, and may delete it.
+    cdef int update_distinct(self, EventC* event, uint32_t* found, Py_ssize_t n) except -1
+    cdef EventC** assigned(self, EventC* event, const uint32_t* found, Py_ssize_t n) except NULL    # copies; PyMem_Free
+
+cdef class TableStage(OutputStage):
+    cdef readonly Table table
+    cdef int act_one(self, EventC* event) except -1
+
+cdef class TableInsert(TableStage):
+    pass
+
+cdef class TableDelete(TableStage):
+    cdef readonly TableSearch search
+
+cdef class TableUpdate(TableStage):
+    cdef readonly TableSearch search
+    cdef Assignments assignments
+
+cdef class TableUpdateOrInsert(TableStage):
+    cdef readonly TableSearch search
+    cdef Assignments assignments
+    cdef bint overwrites               # what is found by primary key is replaced by the output event
+    cdef uint64_t cut                  # rows from this sequence on came with the present chunk
+    cdef readonly TableUpdateOrInsert pending  # None: what is to be added never gets in the way of what changes rows
+    cdef bint gathering                # what finds no row goes to `pending`
+    cdef int act_apart(self, EventChunk* chunk) except -1
+    cdef int bring(self, EventC* event) except -1      # add it, now or in the end
+    cdef int add_pending(self) except -1

@@ -1,0 +1,32 @@
+from typing import final
+
+from siddhi._core.query.output import OutputStage
+from siddhi._core.query.selector import Selector
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.record.user_event import Event
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.lookup import Searchable
+from siddhi._core.runtime.operator import Processor
+
+class CollectStage(OutputStage):
+    def __init__(self, app: AppContext, pool: EventPool, layout: Layout, shown: Layout) -> None: ...
+
+@final
+class FinishedSelector(Selector): ...
+
+class OnDemand:
+    def run(self) -> list[Event] | None: ...
+
+class OnDemandFind(OnDemand):
+    def __init__(
+        self,
+        app: AppContext,
+        source: Searchable,
+        pool: EventPool,
+        selector: Processor,
+        stage: CollectStage,
+        enough: int = -1,
+    ) -> None: ...
+
+class OnDemandChange(OnDemand):
+    def __init__(self, app: AppContext, selector: Processor, output: OutputStage) -> None: ...

@@ -1,0 +1,223 @@
+"""On-demand queries: finding rows, and changes that no stream asked for."""
+
+cimport cython
+
+from siddhi._core.expression.executor cimport Executor
+from siddhi._core.query.output cimport OutputStage
+from siddhi._core.query.selector cimport Selector
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport CURRENT, TIMER, EventC, EventPool, Layout, acquire, event_to_tuple, release
+from siddhi._core.record.frame cimport TRUE, FrameC
+from siddhi._core.record.user_event cimport Event
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lock cimport lock_app, unlock_app
+from siddhi._core.runtime.lookup cimport FoundC, Searchable, found_free, found_release, look_up
+from siddhi._core.runtime.operator cimport Processor
+
+cdef enum:
+    NO_TIMESTAMP = -1
+
+
+@cython.final
+cdef class CollectStage(OutputStage):
+    """Keeps what is put out as events without timestamp.
+
+    Args:
+        app: the app's context.
+        pool: of the output records.
+        layout: of the output records; what stands behind the shown attributes is there to be sorted by.
+        shown: names and types of what users see.
+    """
+
+    cdef readonly Layout shown
+    cdef readonly list events
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, Layout shown not None):
+        super().__init__(app, pool, layout, None)
+        self.shown = shown
+        self.events = []
+
+    cdef int act(self, EventChunk* chunk) except -1:
+        cdef EventC* record = chunk.head
+        cdef Event event
+        while record is not NULL:
+            event = Event.__new__(Event)
+            event.timestamp = NO_TIMESTAMP
+            event.values = event_to_tuple(record, self.layout)
+            if self.shown.width < self.layout.width:
+                event.values = event.values[:self.shown.width]
+            event.layout = self.shown
+            self.events.append(event)
+            record = record.next
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class FinishedSelector(Selector):
+    """Asks ``having`` of finished groups: what a group's last row says decides, not the rows on the way there. The arguments
+    are those of a selector that puts out the last row, or the last of each group."""
+
+    cdef Executor asked
+
+    def __init__(self, *arguments):
+        Selector.__init__(self, *arguments)
+        self.asked, self.having = self.having, None
+
+    cdef EventC* select(self, EventC* event) except? NULL:
+        """A row that does not pass is kept, marked by its type: it stands for its group until the next row comes."""
+        cdef EventC* out = Selector.select(self, event)
+        cdef bint done = False
+        self.app.frame.output = out
+        try:
+            if self.asked.c.fn(&self.asked.c, event, &self.app.frame, NULL) != TRUE:
+                out.type = TIMER
+            done = True
+        finally:
+            if not done:
+                release(self.pool, out)
+        return out
+
+    cdef int finish(self) except -1:
+        cdef EventC** row
+        cdef Py_ssize_t i, n = 0
+        if self.last is not NULL and self.last.type == TIMER:
+            release(self.pool, self.last)
+            self.last = NULL
+        for i in range(self.n_order):
+            row = &self.last_of_group[self.order[i]]
+            if row[0].type == TIMER:
+                release(self.pool, row[0])
+                row[0] = NULL
+            else:
+                self.order[n] = self.order[i]
+                n += 1
+        self.n_order = n
+        return Selector.finish(self)
+
+
+cdef class OnDemand:
+    """Base: runs under the app's lock and leaves the frame as it found it."""
+
+    cdef readonly AppContext app
+    cdef readonly Processor selector
+    cdef bint busy
+
+    cdef object answer(self):
+        raise TypeError(f"{type(self).__name__} answers nothing")
+
+    def run(self):
+        """The answer; None where this very query is at work further up the stack."""
+        cdef FrameC* frame = &self.app.frame
+        cdef FrameC before
+        cdef EventC* slots[1]
+        cdef bint done = False
+        lock_app(self.app.lock)
+        try:
+            if self.busy:
+                return None
+            self.busy = True
+            before = frame[0]
+            slots[0] = NULL
+            frame.slots = slots
+            frame.partition = 0
+            try:
+                answer = self.answer()
+                done = True
+                return answer
+            finally:
+                if not done:
+                    self.selector.abort()
+                self.selector.reset(NO_TIMESTAMP)
+                self.selector.finish()
+                # The clock goes on; everything else is that of whoever is at work further up.
+                before.clock = frame.clock
+                before.playback = frame.playback
+                frame[0] = before
+                self.busy = False
+        finally:
+            unlock_app(self.app.lock)
+
+
+@cython.final
+cdef class OnDemandFind(OnDemand):
+    """Finds rows and selects from them.
+
+    Args:
+        app: the app's context.
+        source: where rows are looked up.
+        pool: of the rows.
+        selector: the selection, over the rows.
+        stage: where the selection puts out to.
+        enough: of the rows found, so many decide the answer; -1: all do.
+    """
+
+    cdef readonly Searchable source
+    cdef readonly EventPool pool
+    cdef readonly CollectStage stage
+    cdef Py_ssize_t enough
+
+    def __init__(self, AppContext app not None, Searchable source not None, EventPool pool not None,
+                 Processor selector not None, CollectStage stage not None, Py_ssize_t enough=-1):
+        self.app = app
+        self.source = source
+        self.pool = pool
+        self.selector = selector
+        self.stage = stage
+        self.enough = enough
+
+    cdef object answer(self):
+        cdef FoundC found
+        cdef Py_ssize_t i, n
+        cdef int type
+        found.events = NULL
+        found.size = found.capacity = 0
+        self.stage.events = []
+        try:
+            look_up(self.source, &self.app.frame, &found)
+            n = min(self.enough, found.size) if self.enough >= 0 else found.size
+            for i in range(n):
+                type = found.events[i].type
+                found.events[i].type = CURRENT
+                try:
+                    self.selector.process(found.events[i])
+                finally:
+                    found.events[i].type = type
+            self.selector.finish()
+            return self.stage.events
+        finally:
+            self.stage.events = []
+            found_release(&found, self.pool)
+            found_free(&found)
+
+
+@cython.final
+cdef class OnDemandChange(OnDemand):
+    """Lets one event that nothing is known of make a selection, whose output changes a table.
+
+    Args:
+        app: the app's context.
+        selector: the selection.
+        output: of it; acts on the table.
+    """
+
+    cdef EventPool pool
+    cdef OutputStage output
+
+    def __init__(self, AppContext app not None, Processor selector not None, OutputStage output not None):
+        self.app = app
+        self.selector = selector
+        self.output = output
+        self.pool = EventPool(Layout((), ()))
+
+    cdef object answer(self):
+        cdef EventC* event = acquire(self.pool)
+        if self.output.meter is not None and self.output.meter.on != self.output.counting:
+            self.output.set_counting(self.output.meter.on)     # statistics were switched since the last time
+        event.timestamp = NO_TIMESTAMP
+        event.body[0] = 0
+        try:
+            self.selector.process_one(event)
+        finally:
+            release(self.pool, event)
+        return []

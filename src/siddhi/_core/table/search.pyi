@@ -1,0 +1,36 @@
+from enum import IntEnum
+
+from siddhi._core.expression.executor import Executor
+from siddhi._core.runtime.lookup import Searchable
+from siddhi._core.runtime.metrics import OperationMeter
+from siddhi._core.table.access import Access
+from siddhi._core.table.table import Table
+
+class Binding(IntEnum):
+    AS_EVENT = 0
+    IN_FRAME = 1
+    IN_SLOT = 2
+
+class TableSearch:
+    meter: OperationMeter | None
+    def __init__(
+        self,
+        table: Table,
+        access: Access | None,
+        gate: Executor | None,
+        rest: Executor | None,
+        whole: Executor | None,
+        binding: int,
+        slot: int = 0,
+    ) -> None: ...
+    @property
+    def table(self) -> Table: ...
+    @property
+    def access(self) -> Access | None: ...
+
+class TableSearchable(Searchable):
+    def __init__(self, search: TableSearch, slot: int) -> None: ...
+    @property
+    def search(self) -> TableSearch: ...
+
+def make_in(search: TableSearch) -> Executor: ...

@@ -1,0 +1,89 @@
+from collections.abc import Callable, Iterable, Sequence
+
+from siddhi._core.expression.executor import Executor
+from siddhi._core.query.output import OutputStage
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.record.user_event import Event
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.runtime.lookup import Searchable
+from siddhi._core.table.output import TableStage, TableUpdateOrInsert
+from siddhi._core.table.query import OnDemand
+from siddhi._core.table.search import TableSearch
+
+def event_of(values: tuple[object, ...], layout: Layout) -> Event: ...
+
+class Parameters:
+    names: tuple[str, ...]
+    def __init__(self, names: tuple[str, ...], executors: tuple[Executor, ...]) -> None: ...
+
+class StoreQuestion:
+    def __init__(
+        self,
+        pool: EventPool,
+        layout: Layout,
+        parameters: Parameters,
+        find: Callable[[dict[str, object]], Iterable[Sequence[object]]],
+        contains: Callable[[dict[str, object]], bool],
+        rest: Executor | None,
+        binding: int,
+        slot: int = 0,
+    ) -> None: ...
+
+class StoreSearchable(Searchable):
+    def __init__(self, question: StoreQuestion, slot: int) -> None: ...
+
+class CachedSearchable(Searchable):
+    def __init__(self, cache: object, memory: Searchable, store: Searchable) -> None: ...
+
+class CachedQuestion:
+    def __init__(self, cache: object, memory: TableSearch, store: StoreQuestion) -> None: ...
+
+def make_in_cached(question: CachedQuestion, name: str) -> Executor: ...
+def make_in_store(question: StoreQuestion, name: str) -> Executor: ...
+
+class StoreStage(OutputStage):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        layout: Layout,
+        parameters: Parameters,
+        operate: Callable[[list[dict[str, object]], list[tuple[object, ...]]], object],
+        gather: object = None,
+        change: object = None,
+    ) -> None: ...
+    def reflect_in(self, cache: object, mirror: TableStage | None) -> None: ...
+
+class StoreUpdateOrInsert(StoreStage):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        layout: Layout,
+        parameters: Parameters,
+        operate: Callable[
+            [
+                list[dict[str, object]],
+                list[tuple[object, ...]],
+                Callable[[Iterable[int]], list[tuple[object, ...]]],
+            ],
+            object,
+        ],
+        pending: TableUpdateOrInsert,
+        gather: object = None,
+        change: object = None,
+    ) -> None: ...
+
+class StoreAnswer:
+    def __init__(
+        self,
+        app: AppContext,
+        layout: Layout,
+        parameters: Parameters,
+        query: Callable[[dict[str, object]], Iterable[Sequence[object]]],
+    ) -> None: ...
+    def run(self) -> list[Event]: ...
+
+class CachedAnswer:
+    def __init__(self, app: AppContext, cache: object, memory: OnDemand, store: StoreAnswer) -> None: ...
+    def run(self) -> list[Event] | None: ...

@@ -1,0 +1,503 @@
+"""Tables kept elsewhere: what the engine asks their stores, and what it hands over to them.
+
+A store is Python. It is given the values a condition or assignment needs of an event, by name, and it gives rows as
+tuples: here events become such values, and rows become records.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memset
+
+from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn, evaluate_to_python, new_executor
+from siddhi._core.query.output cimport OutputStage
+from siddhi._core.record.chunk cimport EventChunk
+from siddhi._core.record.event cimport BOOL, EventC, EventPool, Layout, acquire, event_to_tuple, release
+from siddhi._core.record.frame cimport TRUE, FrameC
+from siddhi._core.record.user_event cimport Event, record_of
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lock cimport lock_app, unlock_app
+from siddhi._core.runtime.lookup cimport FoundC, Searchable, found_add
+from siddhi._core.table.index cimport NO_ROW
+from siddhi._core.table.output cimport TableStage, TableUpdateOrInsert
+from siddhi._core.table.search cimport AS_EVENT, IN_SLOT, TableSearch
+from siddhi._core.table.table cimport Table
+
+
+@cython.final
+cdef class Parameters:
+    """The values that a condition, or assignments, need of an event.
+
+    Args:
+        names: by which the store knows them.
+        executors: their values.
+    """
+
+    cdef readonly tuple names
+    cdef tuple executors
+
+    def __init__(self, tuple names not None, tuple executors not None):
+        if len(names) != len(executors):
+            raise ValueError("names and executors differ in number")
+        self.names = names
+        self.executors = executors
+
+    cdef dict bind(self, EventC* event, FrameC* frame):
+        cdef Py_ssize_t i
+        cdef dict values = {}
+        for i in range(len(self.names)):
+            values[self.names[i]] = evaluate_to_python(<Executor> self.executors[i], event, frame)
+        return values
+
+
+def event_of(tuple values not None, Layout layout not None):
+    """An event without time, for those who are told of what becomes of a row."""
+    cdef Event event = Event.__new__(Event)
+    event.timestamp = -1
+    event.values = values
+    event.layout = layout
+    return event
+
+
+@cython.final
+cdef class StoreQuestion:
+    """A condition over a table kept elsewhere, compiled for one place.
+
+    Args:
+        pool: of the records its rows become.
+        layout: names and types of the table's attributes.
+        parameters: what the store needs of the event.
+        find: fn(values): the rows that match, an iterable of sequences.
+        contains: fn(values): whether a row matches.
+        rest: what the store can't test: tested on each row it finds; None: nothing.
+        binding: where ``rest`` reads the row (see search.pxd).
+        slot: with binding IN_SLOT, the event slot.
+    """
+
+    cdef readonly EventPool pool
+    cdef readonly Layout layout
+    cdef Parameters parameters
+    cdef object ask
+    cdef object ask_whether
+    cdef Executor rest
+    cdef int binding
+    cdef int slot
+
+    def __init__(self, EventPool pool not None, Layout layout not None, Parameters parameters not None, find, contains,
+                 Executor rest, int binding, int slot=0):
+        self.pool = pool
+        self.layout = layout
+        self.parameters = parameters
+        self.ask = find
+        self.ask_whether = contains
+        self.rest = rest
+        self.binding = binding
+        self.slot = slot
+
+    cdef EventC* record(self, row) except NULL:
+        return record_of(row, self.pool, self.layout)
+
+    cdef bint matches(self, EventC* record, EventC* event, FrameC* frame) except -1:
+        cdef EventC* before
+        cdef bint answer
+        if self.rest is None:
+            return True
+        if self.binding == AS_EVENT:
+            return self.rest.c.fn(&self.rest.c, record, frame, NULL) == TRUE
+        if self.binding == IN_SLOT:
+            frame.slots[self.slot] = record
+            return self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
+        before = frame.row
+        frame.row = record
+        try:
+            answer = self.rest.c.fn(&self.rest.c, event, frame, NULL) == TRUE
+        finally:
+            frame.row = before
+        return answer
+
+    cdef int find(self, EventC* event, FrameC* frame, FoundC* found) except -1:
+        """Add the rows that match; the caller owns them."""
+        cdef EventC* record
+        cdef bint kept
+        for row in self.ask(self.parameters.bind(event, frame)):
+            record = self.record(row)
+            kept = False
+            try:
+                if self.matches(record, event, frame):
+                    found_add(found, record)
+                    kept = True
+            finally:
+                if not kept:
+                    release(self.pool, record)
+        return 0
+
+    cdef bint contains(self, EventC* event, FrameC* frame) except -1:
+        cdef EventC* record
+        cdef dict values = self.parameters.bind(event, frame)
+        cdef bint answer
+        if self.rest is None:
+            answer = True if self.ask_whether(values) else False
+            return answer
+        for row in self.ask(values):
+            record = self.record(row)
+            try:
+                if self.matches(record, event, frame):
+                    return True
+            finally:
+                release(self.pool, record)
+        return False
+
+
+@cython.final
+cdef class StoreSearchable(Searchable):
+    """A table kept elsewhere as one side of a join (binding IN_SLOT), or as what an on-demand query asks (AS_EVENT).
+
+    Args:
+        question: the condition.
+        slot: where the condition reads the row; joins have the slots 0 and 1.
+    """
+
+    cdef readonly StoreQuestion question
+    cdef EventC* nobody                # the event at hand where there is none: no cells and no timestamp; of no pool
+
+    def __cinit__(self, StoreQuestion question not None, int slot):
+        self.question = question
+        self.pool = question.pool
+        self.slot = slot
+        self.nobody = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
+        if self.nobody is NULL:
+            raise MemoryError
+        self.nobody.timestamp = -1
+
+    def __dealloc__(self):
+        PyMem_Free(self.nobody)
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        cdef EventC* event = self.nobody
+        if self.question.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
+            event = frame.slots[1 - self.slot]
+        return self.question.find(event, frame, found)
+
+
+@cython.final
+cdef class CachedSearchable(Searchable):
+    """A table kept elsewhere, whose rows are in memory as well while they are few.
+
+    Args:
+        cache: ``cache.ensure()`` says whether all rows are in memory.
+        memory: searches them there.
+        store: asks the store.
+    """
+
+    cdef object cache
+    cdef Searchable memory
+    cdef Searchable store
+
+    def __init__(self, cache not None, Searchable memory not None, Searchable store not None):
+        if memory.pool is not store.pool or memory.slot != store.slot:
+            raise ValueError("rows in memory are those of the store")
+        self.cache = cache
+        self.memory = memory
+        self.store = store
+        self.pool = store.pool
+        self.slot = store.slot
+
+    cdef int find(self, FrameC* frame, FoundC* found) except -1:
+        if self.cache.ensure():
+            return self.memory.find(frame, found)
+        return self.store.find(frame, found)
+
+
+@cython.final
+cdef class CachedQuestion:
+    """As :class:`CachedSearchable`, for ``in``."""
+
+    cdef object cache
+    cdef TableSearch memory
+    cdef StoreQuestion store
+
+    def __init__(self, cache not None, TableSearch memory not None, StoreQuestion store not None):
+        self.cache = cache
+        self.memory = memory
+        self.store = store
+
+
+cdef int in_cached(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
+    cdef CachedQuestion question = <CachedQuestion> x.data
+    if question.cache.ensure():
+        return question.memory.contains(e, f)
+    return question.store.contains(e, f)
+
+
+def make_in_cached(CachedQuestion question not None, str name not None):
+    """Whether a row matches: ``condition in table``."""
+    cdef Executor executor = new_executor(<eval_fn> in_cached, BOOL, (), f"in {name}")
+    executor.children = (question,)
+    executor.c.data = <void*> question
+    return executor
+
+
+cdef int in_store(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
+    return (<StoreQuestion> x.data).contains(e, f)
+
+
+def make_in_store(StoreQuestion question not None, str name not None):
+    """Whether a row matches: ``condition in table``. The question has binding IN_FRAME."""
+    cdef Executor executor = new_executor(<eval_fn> in_store, BOOL, (), f"in {name}")
+    executor.children = (question,)
+    executor.c.data = <void*> question
+    return executor
+
+
+cdef class StoreStage(OutputStage):
+    """Hands a chunk over to a store.
+
+    Args:
+        app: the app's context.
+        pool: of the output records.
+        layout: names and types of what is put out.
+        parameters: what the store needs of each event, besides its values.
+        operate: fn(parameters, records): what is done; a dict and a tuple for each event of the chunk.
+        gather: while a batch is being sent, ``gather.take(change, parameters, records)`` keeps what is to be done instead,
+            and says whether ``gather.flush()`` is to be called at its end; None: it is done at once.
+        change: what that is.
+    """
+
+    cdef Parameters parameters
+    cdef object operate
+    cdef object gather
+    cdef object change
+    cdef object cache
+    cdef TableStage mirror
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
+                 Parameters parameters not None, operate, gather=None, change=None):
+        super().__init__(app, pool, layout, None, False, True)
+        self.parameters = parameters
+        self.operate = operate
+        self.gather = gather
+        self.change = change
+
+    cdef list bound(self, EventChunk* chunk):
+        cdef list values = []
+        cdef EventC* event = chunk.head
+        cdef FrameC* frame = &self.app.frame
+        while event is not NULL:
+            frame.output = event
+            values.append(self.parameters.bind(event, frame))
+            event = event.next
+        return values
+
+    cdef list records(self, EventChunk* chunk):
+        cdef list records = []
+        cdef EventC* event = chunk.head
+        while event is not NULL:
+            records.append(event_to_tuple(event, self.layout))
+            event = event.next
+        return records
+
+    def reflect_in(self, cache not None, TableStage mirror):
+        """Do the same to the rows in memory first, while ``cache.whole`` says that all are there.
+
+        Args:
+            cache: told what happens to them.
+            mirror: does it; None: it can't be done there, and they are read anew.
+        """
+        self.cache = cache
+        self.mirror = mirror
+
+    cdef int reflect(self, EventChunk* chunk) except -1:
+        cdef bint done = False
+        if self.cache is None or not self.cache.whole:
+            return 0
+        if self.mirror is None:
+            self.cache.invalidate()
+            return 0
+        try:
+            self.mirror.act(chunk)
+            done = True
+        finally:
+            if not done:
+                self.cache.invalidate()
+        self.cache.grown()
+        return 0
+
+    cdef bint is_gathered(self, list values, list records) except -1:
+        """Have a batch gather what is to be done, where there is one."""
+        if self.gather is None or not self.app.in_batch:
+            return False
+        if self.gather.take(self.change, values, records):
+            try:
+                self.app.batch_callbacks.append(self.gather)
+            except MemoryError:
+                self.gather.flush()         # now: nobody is told to do it later
+        return True
+
+    cdef int act(self, EventChunk* chunk) except -1:
+        # The values first: a row in memory is the event itself, without its time.
+        cdef list values = self.bound(chunk), records = self.records(chunk)
+        self.reflect(chunk)
+        if not self.is_gathered(values, records):
+            self.operate(values, records)
+        return 0
+
+
+@cython.final
+cdef class StoreUpdateOrInsert(StoreStage):
+    """``update or insert into`` a table kept elsewhere.
+
+    Events that change no row are reduced among themselves as those of a table in memory are: a later one changes the row
+    that an earlier one is to add.
+
+    Args:
+        operate: fn(parameters, records, reduce): ``reduce(positions)`` gives the rows to add for the events at these
+            positions, which found no row to change; it may be called while it runs, and as often as it wants.
+        pending: does the same with a table in memory that is empty, and of the same attributes.
+    """
+
+    cdef TableUpdateOrInsert pending
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
+                 Parameters parameters not None, operate, TableUpdateOrInsert pending not None, gather=None, change=None):
+        super().__init__(app, pool, layout, parameters, operate, gather, change)
+        self.pending = pending
+
+    cdef int act(self, EventChunk* chunk) except -1:
+        cdef Reduction reduction
+        cdef list values = self.bound(chunk), records = self.records(chunk)
+        self.reflect(chunk)
+        if self.is_gathered(values, records):
+            return 0
+        reduction = Reduction(self)
+        reduction.first = chunk.head
+        try:
+            self.operate(values, records, reduction)
+        finally:
+            reduction.first = NULL
+        return 0
+
+
+@cython.final
+cdef class Reduction:
+    """What is to be added for events that changed no row. Of use while their chunk is at work."""
+
+    cdef StoreUpdateOrInsert stage
+    cdef EventC* first
+
+    def __init__(self, StoreUpdateOrInsert stage not None):
+        self.stage = stage
+
+    def __call__(self, positions):
+        """The rows, in order."""
+        cdef TableUpdateOrInsert pending = self.stage.pending
+        cdef Table table = pending.table
+        cdef FrameC* frame = &self.stage.app.frame
+        cdef set wanted = set(positions)
+        cdef list rows = []
+        cdef EventC* event = self.first
+        cdef Py_ssize_t i = 0
+        cdef uint32_t number
+        pending.cut = table.sequence
+        try:
+            while event is not NULL:
+                if i in wanted:
+                    frame.output = event
+                    pending.act_one(event)
+                event = event.next
+                i += 1
+            number = table.first
+            while number != NO_ROW:
+                rows.append(event_to_tuple(table.rows[number].event, table.layout))
+                number = table.rows[number].next
+        finally:
+            table.clear()
+        return rows
+
+
+@cython.final
+cdef class StoreAnswer:
+    """An on-demand query that a store answers by itself.
+
+    Args:
+        app: the app's context.
+        layout: names and types of what is selected.
+        parameters: what the store needs; there is no event.
+        query: fn(values): the rows of the answer.
+    """
+
+    cdef readonly AppContext app
+    cdef Layout layout
+    cdef EventPool pool
+    cdef Parameters parameters
+    cdef object query
+
+    def __init__(self, AppContext app not None, Layout layout not None, Parameters parameters not None, query):
+        self.app = app
+        self.layout = layout
+        self.pool = EventPool(layout)
+        self.parameters = parameters
+        self.query = query
+
+    def run(self):
+        """The answer, as events without timestamp."""
+        cdef FrameC before
+        cdef FrameC* frame = &self.app.frame
+        cdef list events = []
+        cdef Event event
+        cdef EventC* record
+        lock_app(self.app.lock)
+        try:
+            before = frame[0]
+            record = acquire(self.pool)
+            record.timestamp = -1
+            memset(record.body, 0xff, 8 * self.layout.words)     # an event of nothing but nulls
+            frame.partition = 0
+            try:
+                values = self.parameters.bind(record, frame)
+            finally:
+                release(self.pool, record)
+                before.clock = frame.clock
+                before.playback = frame.playback
+                frame[0] = before
+            for row in self.query(values):
+                record = record_of(row, self.pool, self.layout)
+                event = Event.__new__(Event)
+                event.timestamp = -1
+                event.values = event_to_tuple(record, self.layout)
+                event.layout = self.layout
+                release(self.pool, record)
+                events.append(event)
+            return events
+        finally:
+            unlock_app(self.app.lock)
+
+
+@cython.final
+cdef class CachedAnswer:
+    """An on-demand query that is answered from memory while all rows are there.
+
+    Args:
+        app: the app's context.
+        cache: as of :class:`CachedSearchable`.
+        memory: the query over the rows; has ``run()``.
+        store: the query that the store answers.
+    """
+
+    cdef readonly AppContext app
+    cdef object cache
+    cdef object memory
+    cdef object store
+
+    def __init__(self, AppContext app not None, cache not None, memory not None, StoreAnswer store not None):
+        self.app = app
+        self.cache = cache
+        self.memory = memory
+        self.store = store
+
+    def run(self):
+        """The answer, as events without timestamp; None where this very query is at work further up the stack."""
+        lock_app(self.app.lock)
+        try:
+            return self.memory.run() if self.cache.ensure() else self.store.run()
+        finally:
+            unlock_app(self.app.lock)

@@ -1,0 +1,160 @@
+"""Base of the windows."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XINCREF
+from libc.string cimport memcpy, memset
+
+from siddhi._core.record.event cimport EXPIRED, acquire, release
+from siddhi._core.record.frame cimport now_ms
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport found_free
+
+
+@cython.no_gc_clear
+cdef class Window(Processor):
+    """Holds events and lets them expire. Subclasses say when."""
+
+    def __init__(self, AppContext app not None, EventPool pool not None, bint stamps=True):
+        self.app = app
+        self.pool = pool
+        self.stamps = stamps
+
+    cdef int setup(self, Py_ssize_t state_bytes) except -1:
+        self.state_bytes = state_bytes
+        return 0
+
+    cdef void close_all(self) noexcept:
+        # Called from the __dealloc__ of the class that knows its states.
+        cdef unsigned int i
+        for i in range(self.capacity):
+            if self.states[i] is not NULL:
+                self.close_state(self.states[i])
+                PyMem_Free(self.states[i])
+                self.states[i] = NULL
+        PyMem_Free(self.states)
+        self.states = NULL
+        self.capacity = 0
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef void** states
+        cdef unsigned int capacity
+        if partition >= self.capacity:
+            capacity = max(1, 2 * self.capacity, partition + 1)
+            states = <void**> PyMem_Realloc(self.states, capacity * sizeof(void*))
+            if states is NULL:
+                raise MemoryError
+            memset(states + self.capacity, 0, (capacity - self.capacity) * sizeof(void*))
+            self.states = states
+            self.capacity = capacity
+        if self.states[partition] is NULL:
+            self.states[partition] = PyMem_Malloc(self.state_bytes)
+            if self.states[partition] is NULL:
+                raise MemoryError
+            memset(self.states[partition], 0, self.state_bytes)
+            self.open_state(self.states[partition])
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        if partition < self.capacity and self.states[partition] is not NULL:
+            self.close_state(self.states[partition])
+            PyMem_Free(self.states[partition])
+            self.states[partition] = NULL
+        return 0
+
+    cdef int open_state(self, void* state) except -1:
+        """Give a zeroed state its first values."""
+        return 0
+
+    cdef void close_state(self, void* state) noexcept:
+        """Release what the state holds."""
+        pass
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return 0
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        """Fill a fresh state; FrameC.partition is set, so that timers can be scheduled."""
+        return 0
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        raise TypeError(f"{type(self).__name__} can't be searched")
+
+    @property
+    def is_searchable(self):
+        """Whether joins and on-demand queries can look events up in it."""
+        cdef FoundC found = FoundC(NULL, 0, 0)
+        cdef void* fresh = PyMem_Malloc(self.state_bytes)
+        if fresh is NULL:
+            raise MemoryError
+        memset(fresh, 0, self.state_bytes)
+        try:
+            self.open_state(fresh)
+            try:
+                self.content(fresh, &found)
+                return True
+            except TypeError:
+                return False
+            finally:
+                self.close_state(fresh)
+        finally:
+            found_free(&found)
+            PyMem_Free(fresh)
+
+    cdef int64_t expiry_time(self) noexcept:
+        """The clock, where anybody can see it."""
+        return now_ms(&self.app.frame) if self.stamps else 0
+
+    cdef int expire(self, EventC* event, int64_t timestamp) except -1:
+        """Send an event the window no longer holds on as EXPIRED; takes over its reference."""
+        cdef EventC* copy
+        cdef int i
+        if event.refs > 1:
+            copy = acquire(self.pool)
+            memcpy(copy.body, event.body, 8 * (self.pool.layout.words + self.pool.layout.width))
+            for i in range(self.pool.layout.n_objects):
+                Py_XINCREF(<PyObject*> copy.body[self.pool.layout.objects[i]])
+            copy.group = event.group
+            release(self.pool, event)
+            event = copy
+        event.type = EXPIRED
+        if self.stamps:
+            event.timestamp = timestamp
+        try:
+            return self.next.process(event)
+        finally:
+            release(self.pool, event)
+
+    cdef int write(self, SnapshotWriter writer) except -1:
+        cdef unsigned int i, n = 0
+        for i in range(self.capacity):
+            if self.states[i] is not NULL:
+                n += 1
+        writer.put_u32(n)
+        for i in range(self.capacity):
+            if self.states[i] is not NULL:
+                writer.put_u32(i)
+                self.write_state(self.states[i], writer)
+        return 0
+
+    cdef int read(self, SnapshotReader reader) except -1:
+        cdef unsigned int i, n, partition, before = self.app.frame.partition
+        # The partition's keys were read first: states are there for all of them, and nobody looks for others.
+        cdef set expected = {i for i in range(self.capacity) if self.states[i] is not NULL}
+        n = reader.get_u32()
+        if n != len(expected):
+            raise ValueError("snapshot is damaged: a window of other keys than the partition's")
+        try:
+            for _ in range(n):
+                partition = reader.get_u32()
+                if partition not in expected:
+                    raise ValueError("snapshot is damaged: a window of a key that is not there")
+                expected.remove(partition)
+                self.drop(partition)
+                self.ensure(partition)
+                self.app.frame.partition = partition
+                self.read_state(self.states[partition], reader)
+        finally:
+            self.app.frame.partition = before
+        return 0

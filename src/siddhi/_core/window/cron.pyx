@@ -1,0 +1,103 @@
+"""``cron('...')``: batches released at the times of a cron text."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from siddhi._core.record.event cimport EventC, EventPool, release, retain
+from siddhi._core.record.frame cimport now_ms
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport FoundC
+from siddhi._core.runtime.ring cimport (
+    EventRingC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window.base cimport Window, state_of
+
+cdef struct CronStateC:
+    EventRingC current                 # collected since the last release
+    EventRingC previous                # released last
+    int64_t due                    # the tick that will release, ms; set while events wait
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class CronWindow(Window):
+    """A release is one chunk: the previous batch as EXPIRED, then the collected events as CURRENT, no RESET.
+
+    A tick without collected events does nothing, so the window waits for ticks only while it has something to release.
+    The expired events are sent whatever the query puts out: they take away what the batch before added to aggregates.
+
+    Args:
+        next_tick: ``fn(ms)``, the first tick after a time, None where there is none left: events are not kept then.
+    """
+
+    cdef object next_tick
+
+    def __init__(self, AppContext app not None, EventPool pool not None, next_tick not None, bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.next_tick = next_tick
+        self.setup(sizeof(CronStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        cdef CronStateC* state = <CronStateC*> state_of(self)
+        if state.current.size == 0:
+            tick = self.next_tick(now_ms(&self.app.frame))
+            if tick is None:
+                return 0
+            state.due = tick
+            self.app.schedule(self, state.due, self.app.frame.partition)
+        retain(self.pool, event)
+        return queue_push(&state.current, event)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef CronStateC* state
+        cdef EventRingC batch
+        cdef int64_t now = self.expiry_time()
+        cdef EventC* event
+        cdef Py_ssize_t i = 0
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <CronStateC*> state_of(self)
+        if state is NULL or state.due != when:
+            return 0  # of a key that was dropped, its slot perhaps used again
+        state.due = 0
+        while state.previous.size:
+            self.expire(queue_pop(&state.previous), now)
+        batch = state.current
+        state.current = state.previous
+        state.previous = batch
+        # A function of the selection may move the clock, and end the next batch, while this one passes.
+        while i < state.previous.size:
+            event = queue_at(&state.previous, i)
+            retain(self.pool, event)
+            try:
+                self.next.process(event)
+            finally:
+                release(self.pool, event)
+            i += 1
+        return self.next.finish()
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else queue_show(&(<CronStateC*> state).previous, found)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<CronStateC*> state).current, self.pool)
+        queue_clear(&(<CronStateC*> state).previous, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        cdef CronStateC* cron = <CronStateC*> state
+        queue_write(&cron.current, writer, self.pool)
+        queue_write(&cron.previous, writer, self.pool)
+        return writer.put_i64(cron.due)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        cdef CronStateC* cron = <CronStateC*> state
+        queue_read(&cron.current, reader, self.pool)
+        queue_read(&cron.previous, reader, self.pool)
+        cron.due = reader.get_due()
+        if cron.current.size:
+            self.app.schedule(self, cron.due, self.app.frame.partition)
+        return 0

@@ -1,0 +1,43 @@
+from collections.abc import Callable
+from typing import Final
+
+from siddhi._core.aggregate.aggregator import Aggregator
+from siddhi._core.expression.executor import Executor
+from siddhi._core.record.event import EventPool
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.window.base import Window
+
+FIRST: Final[int]
+LAST: Final[int]
+
+class HeldCondition:
+    text: str | None
+    def __init__(
+        self, app: AppContext, executor: Executor, aggregators: list[Aggregator], text: str | None = None
+    ) -> None: ...
+
+class HeldWindow(Window): ...
+
+class ExpressionWindow(HeldWindow):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        condition: HeldCondition | None,
+        text: Executor | None,
+        make_condition: Callable[[str], HeldCondition] | None,
+        stamps: bool = True,
+    ) -> None: ...
+
+class ExpressionBatchWindow(HeldWindow):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        condition: HeldCondition | None,
+        text: Executor | None,
+        make_condition: Callable[[str], HeldCondition] | None,
+        includes: Executor | None,
+        streams_current: bool,
+        stamps: bool = True,
+    ) -> None: ...

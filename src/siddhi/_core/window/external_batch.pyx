@@ -1,0 +1,262 @@
+"""``externalTimeBatch(ts, t [, start [, timeout [, replace]]])``: batches of one period each, by the events' time."""
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from siddhi._core.record.event cimport INT, CellC, EventC, EventPool, copy_event, release, retain
+from siddhi._core.record.frame cimport now_ms
+from siddhi._core.record.instant cimport is_instant, refuse_instant
+from siddhi._core.runtime.context cimport AppContext, next_tick_of
+from siddhi._core.runtime.lookup cimport FoundC
+from siddhi._core.runtime.ring cimport (
+    EventRingC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window.base cimport Window, state_of
+
+cdef struct ExternalBatchStateC:
+    EventRingC current                 # collected and not yet released
+    EventRingC released                # released last, in parts perhaps while its period is open
+    int64_t start                  # periods are counted from here
+    int64_t end                    # of the open period: the first time that is no longer in it
+    int64_t latest                 # the largest time seen
+    int64_t due                    # when the timeout is over, ms of the app's clock; 0: no timer
+    bint started                   # the fields above mean something
+    bint early                     # the timeout has released a part of the open period
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class ExternalTimeBatchWindow(Window):
+    """The first event at or behind the end of the period releases it and opens the next; empty periods are skipped.
+
+    A release is one chunk: the batch before as EXPIRED (where somebody wants it, stamped with the largest time seen),
+    RESET, the batch as CURRENT. With a timeout, what was collected is released when that long passed on the app's clock
+    since the last release; what comes later in the same period is released together with that once more. Joins find of
+    a batch what has come out: amid a release, where a function of the selection sends, that is a part of it.
+
+    Args:
+        position: of the long attribute with the time, in the window's records.
+        duration_ms: t.
+        start_ms: an instant the periods are aligned to; None: the first event's time.
+        start_position: of the attribute of the first event that says so; None: there is none.
+        timeout_ms: 0 for none.
+        replaces: the attribute of held events becomes the end of their period.
+        keeps_expired: the batch before is wanted.
+    """
+
+    cdef int64_t duration
+    cdef int cell
+    cdef int word
+    cdef uint64_t bit
+    cdef bint aligned
+    cdef int64_t start
+    cdef int start_position
+    cdef int64_t timeout
+    cdef bint replaces
+    cdef bint keeps_expired
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int position, int64_t duration_ms, start_ms,
+                 start_position, int64_t timeout_ms, bint replaces, bint keeps_expired, bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        if duration_ms <= 0:
+            raise ValueError(f"a batch can't last {duration_ms} ms")
+        self.duration = duration_ms
+        self.cell = pool.layout.cell(position)
+        self.word = pool.layout.null_word(position)
+        self.bit = (<uint64_t> 1) << (position & 63)
+        self.aligned = start_ms is not None
+        self.start = 0 if start_ms is None else start_ms
+        self.start_position = -1 if start_position is None else start_position
+        self.timeout = timeout_ms
+        self.replaces = replaces
+        self.keeps_expired = keeps_expired
+        self.setup(sizeof(ExternalBatchStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int64_t end_behind(self, int64_t time, int64_t start) noexcept:
+        """The first border behind a time, counted from a start."""
+        if time < start:
+            return time + self.duration - (time - start) % self.duration
+        return time + self.duration - <int64_t> ((<uint64_t> time - <uint64_t> start) % <uint64_t> self.duration)
+
+    cdef int64_t time_of(self, const EventC* event) except? -1:
+        if event.body[self.word] & self.bit:
+            raise ValueError(f"'{self.pool.layout.names[self.cell - self.pool.layout.words]}', the time of "
+                             "externalTimeBatch, is null")
+        if not is_instant(<int64_t> event.body[self.cell]):
+            refuse_instant(<int64_t> event.body[self.cell], "the time of externalTimeBatch,"
+                           f" '{self.pool.layout.names[self.cell - self.pool.layout.words]}':")
+        return <int64_t> event.body[self.cell]
+
+    cdef int64_t start_in(self, const EventC* event) except? -1:
+        """What the attribute for the start says."""
+        cdef int i = self.start_position
+        cdef const CellC* value = <const CellC*> &event.body[self.pool.layout.words + i]
+        if event.body[i >> 6] & ((<uint64_t> 1) << (i & 63)):
+            raise ValueError(f"'{self.pool.layout.names[i]}', the start of externalTimeBatch, is null")
+        if self.pool.layout.codes[i] == INT:
+            return value.i
+        if not is_instant(value.l):
+            refuse_instant(value.l, f"the start of externalTimeBatch, '{self.pool.layout.names[i]}':")
+        return value.l
+
+    cdef int begin(self, ExternalBatchStateC* state, const EventC* event, int64_t time) except -1:
+        if self.aligned:
+            state.start = self.start
+            state.end = self.end_behind(time, self.start)
+        else:
+            state.start = time if self.start_position < 0 else self.start_in(event)
+            state.end = state.start + self.duration
+        state.latest = time
+        state.started = True
+        return self.plan_timeout(state)
+
+    cdef int plan_timeout(self, ExternalBatchStateC* state) except -1:
+        if self.timeout > 0:
+            state.due = next_tick_of(self.app, now_ms(&self.app.frame), self.timeout)
+            return self.app.schedule(self, state.due, self.app.frame.partition)
+        return 0
+
+    cdef int process(self, EventC* event) except -1:
+        cdef ExternalBatchStateC* state = <ExternalBatchStateC*> state_of(self)
+        cdef int64_t time = self.time_of(event)
+        cdef bint released = False
+        if not state.started:
+            self.begin(state, event, time)
+        if time > state.latest:
+            state.latest = time
+        if time >= state.end:
+            # The next period is open before anything downstream can send again.
+            if state.early:
+                state.early = False
+                released = self.release_rest(state, self.keeps_expired)
+            else:
+                released = self.release_batch(state, self.keeps_expired)
+            state.end = self.end_behind(state.latest, state.start)
+            self.plan_timeout(state)
+        self.collect(state, event)
+        return self.next.finish() if released else 0
+
+    cdef int process_one(self, EventC* event) except -1:
+        # The window ends its chunks itself: there is nothing to finish behind one event.
+        return self.process(event)
+
+    cdef int collect(self, ExternalBatchStateC* state, EventC* event) except -1:
+        if self.replaces:
+            event = copy_event(self.pool, event)
+            event.body[self.cell] = <uint64_t> state.end
+        else:
+            retain(self.pool, event)
+        return queue_push(&state.current, event)
+
+    cdef bint release_batch(self, ExternalBatchStateC* state, bint keeps) except -1:
+        """The batch before, RESET, the batch; the caller ends the chunk. Returns whether there is one."""
+        cdef bint any_expired = state.released.size > 0 and self.keeps_expired
+        while state.released.size:
+            if self.keeps_expired:
+                self.expire(queue_pop(&state.released), state.latest)
+            else:
+                release(self.pool, queue_pop(&state.released))
+        if state.current.size == 0:
+            return any_expired
+        self.next.reset(state.latest)
+        self.pass_on(state, keeps)
+        return True
+
+    cdef bint release_rest(self, ExternalBatchStateC* state, bint keeps) except -1:
+        """What came since the timeout released a part of the period: that part again, and the rest."""
+        cdef Py_ssize_t i = 0, n = state.released.size
+        cdef EventC* event
+        if state.current.size == 0:
+            return False
+        if self.keeps_expired:
+            while i < n and i < state.released.size:
+                # It stays held: what expires is a copy without the number by which the index of a join knows it.
+                self.expire(copy_event(self.pool, queue_at(&state.released, i)), state.latest)
+                i += 1
+            i = 0
+        self.next.reset(state.latest)
+        # A function of the selection may send, and end the next batch, while this one passes.
+        while i < n and i < state.released.size:
+            event = queue_at(&state.released, i)
+            retain(self.pool, event)
+            try:
+                self.next.process(event)
+            finally:
+                release(self.pool, event)
+            i += 1
+        self.pass_on(state, keeps)
+        return True
+
+    cdef int pass_on(self, ExternalBatchStateC* state, bint keeps) except -1:
+        """Send what was collected as CURRENT."""
+        cdef EventC* event
+        while state.current.size:
+            event = queue_pop(&state.current)
+            try:
+                if keeps:
+                    # Before it is sent: the index of a join enters it then, and it is held also where that fails.
+                    queue_push(&state.released, event)
+                    retain(self.pool, event)
+                self.next.process(event)
+            finally:
+                release(self.pool, event)
+        return 0
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef ExternalBatchStateC* state
+        cdef bint released
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <ExternalBatchStateC*> state_of(self)
+        if state is NULL or state.due != when:
+            return 0  # set before the last release, or of a key that was dropped, its slot perhaps used again
+        if state.early:
+            released = self.release_rest(state, True)
+        else:
+            released = self.release_batch(state, True)
+            state.early = True
+        self.plan_timeout(state)
+        return self.next.finish() if released else 0
+
+    cdef bint is_idle(self, uint32_t partition) noexcept:
+        cdef ExternalBatchStateC* state
+        if partition >= self.capacity or self.states[partition] is NULL:
+            return True
+        state = <ExternalBatchStateC*> self.states[partition]
+        return state.current.size == 0 and (state.early or state.released.size == 0 or not self.keeps_expired)
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else queue_show(&(<ExternalBatchStateC*> state).released, found)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<ExternalBatchStateC*> state).current, self.pool)
+        queue_clear(&(<ExternalBatchStateC*> state).released, self.pool)
+
+    cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
+        cdef ExternalBatchStateC* state = <ExternalBatchStateC*> address
+        queue_write(&state.current, writer, self.pool)
+        queue_write(&state.released, writer, self.pool)
+        writer.put_bool(state.started)
+        writer.put_bool(state.early)
+        writer.put_i64(state.start)
+        writer.put_i64(state.end)
+        writer.put_i64(state.latest)
+        return writer.put_i64(state.due)
+
+    cdef int read_state(self, void* address, SnapshotReader reader) except -1:
+        cdef ExternalBatchStateC* state = <ExternalBatchStateC*> address
+        queue_read(&state.current, reader, self.pool)
+        queue_read(&state.released, reader, self.pool)
+        state.started = reader.get_bool()
+        state.early = reader.get_bool()
+        state.start = reader.get_time()
+        state.end = reader.get_due()
+        state.latest = reader.get_time()
+        state.due = reader.get_due()
+        if state.due:
+            self.app.schedule(self, state.due, self.app.frame.partition)
+        return 0

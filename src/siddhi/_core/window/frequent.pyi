@@ -1,0 +1,23 @@
+from collections.abc import Iterable
+
+from siddhi._core.record.event import EventPool
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.window.base import Window
+
+class CountingWindow(Window): ...
+
+class FrequentWindow(CountingWindow):
+    def __init__(
+        self, app: AppContext, pool: EventPool, length: int, positions: Iterable[int], stamps: bool = True
+    ) -> None: ...
+
+class LossyFrequentWindow(CountingWindow):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        support: float,
+        error: float,
+        positions: Iterable[int],
+        stamps: bool = True,
+    ) -> None: ...

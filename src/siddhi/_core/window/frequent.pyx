@@ -1,0 +1,407 @@
+"""``frequent`` and ``lossyFrequent``: the latest events of the keys that come most often, counted in little memory."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.math cimport ceil
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport qsort
+from libc.string cimport memset
+
+from siddhi._core.index.hash_index cimport MAX_WIDTH, KeyMap
+from siddhi._core.record.event cimport BOOL, EXPIRED, FLOAT, INT, CellC, EventC, EventPool, release, retain
+from siddhi._core.record.java cimport hash_of_key, table_size
+from siddhi._core.record.prefetch cimport WORTH_FETCHING, fetch_line
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport FoundC, found_add
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window.base cimport Window, state_of
+
+# A table of the next size could not count its buckets.
+cdef Py_ssize_t MOST_KEYS = (<Py_ssize_t> 3) << 29
+
+cdef struct CountedC:
+    EventC* event                  # the latest of its key
+    int64_t count
+    int64_t delta                  # lossyFrequent: how often it may have come before it was counted
+    int64_t order                  # of the keys' arrival
+
+cdef struct FrequentStateC:
+    PyObject* keys                 # KeyMap, owned
+    CountedC* counted              # [capacity] by slot of the key
+    Py_ssize_t capacity
+    Py_ssize_t most                # keys there were at the most
+    int64_t total                  # events, dropped ones included
+    int64_t arrivals               # of keys
+
+
+cdef struct GoneC:
+    int64_t order                  # of its arrival
+    EventC* event                  # the latest of its key
+    uint32_t bucket                # of its text in a hash map
+    uint32_t slot
+
+cdef enum:
+    AHEAD = 12                     # events whose memory is asked for before they come
+
+
+cdef int in_order(const void* left, const void* right) noexcept nogil:
+    cdef const GoneC* a = <const GoneC*> left
+    cdef const GoneC* b = <const GoneC*> right
+    if a.bucket != b.bucket:
+        return 1 if a.bucket > b.bucket else -1
+    return (a.order > b.order) - (a.order < b.order)
+
+
+cdef class CountingWindow(Window):
+    """What the two share: the latest event and the count of each key.
+
+    Args:
+        positions: of the attributes in the window's records that are the key; none: all events have one key.
+    """
+
+    cdef tuple positions
+    cdef int places[MAX_WIDTH]     # the same
+    cdef int width
+    cdef GoneC* gone               # keys that have to go, found one by one
+    cdef Py_ssize_t n_gone
+    cdef Py_ssize_t room
+
+    def __init__(self, AppContext app not None, EventPool pool not None, positions, bint stamps):
+        Window.__init__(self, app, pool, stamps)
+        self.positions = tuple(positions)
+        if len(self.positions) > MAX_WIDTH:
+            raise ValueError(f"the key of a window has at most {MAX_WIDTH} attributes, not {len(self.positions)}")
+        self.width = <int> len(self.positions)
+        for i, position in enumerate(self.positions):
+            self.places[i] = position
+        self.setup(sizeof(FrequentStateC))
+
+    cdef int open_state(self, void* address) except -1:
+        cdef FrequentStateC* state = <FrequentStateC*> address
+        keys = KeyMap([self.pool.layout.types[position] for position in self.positions] or [INT])
+        Py_INCREF(keys)
+        state.keys = <PyObject*> keys
+        return 0
+
+    cdef int content(self, void* address, FoundC* found) except -1:
+        cdef FrequentStateC* state = <FrequentStateC*> address
+        cdef Py_ssize_t i
+        for i in range(state.capacity):
+            if state.counted[i].event is not NULL:
+                found_add(found, state.counted[i].event)
+        return 0
+
+    cdef void close_state(self, void* address) noexcept:
+        cdef FrequentStateC* state = <FrequentStateC*> address
+        cdef Py_ssize_t i
+        for i in range(state.capacity):
+            if state.counted[i].event is not NULL:
+                release(self.pool, state.counted[i].event)
+        PyMem_Free(state.counted)
+        state.counted = NULL
+        state.capacity = 0
+        Py_XDECREF(state.keys)
+        state.keys = NULL
+
+    cdef uint64_t read_key(self, EventC* event, CellC* key) noexcept:
+        """The cells of an event's key; the null bits."""
+        cdef uint64_t nulls = 0
+        cdef int i, position
+        key[0].bits = 0
+        for i in range(self.width):
+            position = self.places[i]
+            key[i].bits = 0
+            if event.body[position >> 6] & ((<uint64_t> 1) << (position & 63)):
+                nulls |= (<uint64_t> 1) << i
+            elif self.pool.layout.codes[position] in (INT, FLOAT, BOOL):
+                key[i].i = (<CellC*> &event.body[self.pool.layout.words + position]).i
+            else:
+                key[i].bits = event.body[self.pool.layout.words + position]
+        return nulls
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef CellC key[MAX_WIDTH]
+        cdef KeyMap keys = <KeyMap> (<FrequentStateC*> state_of(self)).keys
+        cdef Py_ssize_t i
+        cdef uint64_t nulls
+        if keys.size >= WORTH_FETCHING:
+            for i in range(at[0], n):
+                nulls = self.read_key(events[i], key)
+                keys.fetch(key, nulls)
+        return Window.process_block(self, events, n, at)
+
+    cdef CountedC* count(self, FrequentStateC* state, EventC* event, uint32_t* slot, bint* is_new) except NULL:
+        """Find or make the entry of the event's key; a new one is all zeros but for its order."""
+        cdef CellC key[MAX_WIDTH]
+        cdef uint64_t nulls = self.read_key(event, key)
+        cdef CountedC* entry
+        slot[0] = (<KeyMap> state.keys).insert(key, nulls, is_new)
+        if is_new[0]:
+            try:
+                self.make_room(state, slot[0])
+            except:
+                (<KeyMap> state.keys).remove(slot[0])
+                raise
+        entry = &state.counted[slot[0]]
+        if is_new[0]:
+            entry.order = state.arrivals
+            state.arrivals += 1
+        return entry
+
+    cdef int make_room(self, FrequentStateC* state, uint32_t slot) except -1:
+        cdef CountedC* counted
+        cdef Py_ssize_t capacity = max(16, 2 * state.capacity, <Py_ssize_t> slot + 1)
+        if slot < state.capacity:
+            return 0
+        counted = <CountedC*> PyMem_Realloc(state.counted, capacity * sizeof(CountedC))
+        if counted is NULL:
+            raise MemoryError
+        memset(counted + state.capacity, 0, (capacity - state.capacity) * sizeof(CountedC))
+        state.counted = counted
+        state.capacity = capacity
+        return 0
+
+    cdef int keep(self, CountedC* entry, EventC* event) except -1:
+        """Make an event the latest of its key; the one before does not expire."""
+        retain(self.pool, event)
+        if entry.event is not NULL:
+            release(self.pool, entry.event)
+        entry.event = event
+        return 0
+
+    cdef int forget(self, FrequentStateC* state, uint32_t slot) except -1:
+        """Take a key out; its latest event is the caller's."""
+        memset(&state.counted[slot], 0, sizeof(CountedC))
+        return (<KeyMap> state.keys).remove(slot)
+
+    cdef int leave(self, FrequentStateC* state, uint32_t slot) except -1:
+        """A key has to go, with the next :meth:`expire_keys`."""
+        cdef GoneC* gone
+        if self.n_gone == self.room:
+            gone = <GoneC*> PyMem_Realloc(self.gone, max(16, 2 * self.room) * sizeof(GoneC))
+            if gone is NULL:
+                raise MemoryError
+            self.gone = gone
+            self.room = max(16, 2 * self.room)
+        self.gone[self.n_gone].slot = slot
+        self.gone[self.n_gone].order = state.counted[slot].order
+        self.gone[self.n_gone].event = state.counted[slot].event
+        self.n_gone += 1
+        return 0
+
+    cdef int expire_keys(self, FrequentStateC* state) except -1:
+        """Take keys out and let their latest events expire, in the order a hash map of their texts would have.
+
+        That order is all over the memory. What need not follow it, taking the keys out and giving the records back, goes by
+        slot, as the events came: so those to come find one neighbour behind the other.
+        """
+        cdef Py_ssize_t i, n = self.n_gone
+        cdef GoneC* gone = self.gone
+        cdef EventC** events
+        cdef int64_t now = self.expiry_time()
+        if n == 0:
+            return 0
+        events = <EventC**> PyMem_Malloc(n * sizeof(EventC*))
+        if events is NULL:
+            raise MemoryError
+        # What expires may send into this window again: the keys to go are its own from now on.
+        self.gone, self.room, self.n_gone = NULL, 0, 0
+        try:
+            self.order_gone(state, gone, n)
+            for i in range(n):
+                events[i] = gone[i].event
+            for i in range(n):
+                (<KeyMap> state.keys).fetch_slot(gone[min(i + AHEAD, n - 1)].slot)
+                self.forget(state, gone[i].slot)
+            if n > 1:
+                qsort(gone, n, sizeof(GoneC), in_order)
+            try:
+                for i in range(n):
+                    fetch_line(gone[min(i + AHEAD, n - 1)].event)
+                    self.expire_kept(gone[i].event, now)
+            finally:
+                for i in range(n):
+                    release(self.pool, events[i])
+        finally:
+            PyMem_Free(events)
+            if self.gone is NULL:
+                self.gone, self.room = gone, n
+            else:
+                PyMem_Free(gone)
+        return 0
+
+    cdef int order_gone(self, FrequentStateC* state, GoneC* gone, Py_ssize_t n) except -1:
+        """Find the bucket of each key that goes."""
+        cdef uint32_t mask
+        cdef Py_ssize_t i
+        if n > 1:
+            mask = table_size(state.most) - 1
+            for i in range(n):
+                gone[i].bucket = mask & hash_of_key(gone[i].event, self.pool.layout, self.positions)
+        return 0
+
+    cdef int expire_kept(self, EventC* event, int64_t timestamp) except -1:
+        """As :meth:`expire`, but the caller gives the event up."""
+        if event.refs > 1:
+            retain(self.pool, event)
+            return self.expire(event, timestamp)
+        event.type = EXPIRED
+        if self.stamps:
+            event.timestamp = timestamp
+        return self.next.process(event)
+
+    cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
+        cdef FrequentStateC* state = <FrequentStateC*> address
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot
+        keys.write(writer)
+        for slot in range(keys.slots()):
+            if keys.is_live(slot):
+                writer.put_event(state.counted[slot].event, self.pool.layout)
+                writer.put_i64(state.counted[slot].count)
+                writer.put_i64(state.counted[slot].delta)
+                writer.put_i64(state.counted[slot].order)
+        writer.put_i64(state.most)
+        writer.put_i64(state.total)
+        return writer.put_i64(state.arrivals)
+
+    cdef int read_state(self, void* address, SnapshotReader reader) except -1:
+        cdef FrequentStateC* state = <FrequentStateC*> address
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot
+        keys.read(reader)
+        for slot in range(keys.slots()):
+            if keys.is_live(slot):
+                self.make_room(state, slot)
+                state.counted[slot].event = reader.get_event(self.pool)
+                state.counted[slot].count = reader.get_i64()
+                state.counted[slot].delta = reader.get_i64()
+                state.counted[slot].order = reader.get_i64()
+        state.most = reader.get_i64()
+        if not keys.size <= state.most <= MOST_KEYS:
+            raise ValueError(f"snapshot is damaged: a window that counted {state.most} keys")
+        state.total = reader.get_i64()
+        state.arrivals = reader.get_i64()
+        return 0
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class FrequentWindow(CountingWindow):
+    """``frequent(n [, a])``: counts n keys (Misra and Gries). An event of a counted key passes and becomes its latest.
+
+    One of a new key passes where fewer than n are counted. Otherwise all counts go down by one and the latest event of
+    each key that reaches zero expires; if that made room the new event passes behind them, else it is dropped. A count
+    goes down only as often as it went up, so an event costs the same for any n.
+
+    Args:
+        length: n.
+        positions: see CountingWindow.
+    """
+
+    cdef Py_ssize_t length
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Py_ssize_t length, positions,
+                 bint stamps=True):
+        CountingWindow.__init__(self, app, pool, positions, stamps)
+        self.length = length
+
+    def __dealloc__(self):
+        PyMem_Free(self.gone)
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        cdef FrequentStateC* state = <FrequentStateC*> state_of(self)
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot = 0
+        cdef bint is_new = False
+        cdef CountedC* entry = self.count(state, event, &slot, &is_new)
+        if is_new and keys.size > self.length:
+            # Its key must not be among those that are counted down.
+            self.forget(state, slot)
+            if self.length <= 0 or not self.count_down(state):
+                return 0
+            entry = self.count(state, event, &slot, &is_new)
+        entry.count += 1
+        self.keep(entry, event)
+        if keys.size > state.most:
+            state.most = keys.size
+        return self.next.process(event)
+
+    cdef bint count_down(self, FrequentStateC* state) except -1:
+        """One less for every key; returns whether keys had to go."""
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot
+        cdef bint any_gone
+        for slot in range(keys.slots()):
+            if keys.is_live(slot):
+                state.counted[slot].count -= 1
+                if state.counted[slot].count == 0:
+                    self.leave(state, slot)
+        any_gone = self.n_gone > 0
+        self.expire_keys(state)
+        return any_gone
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class LossyFrequentWindow(CountingWindow):
+    """``lossyFrequent(support [, error [, a]])``: an event passes where its key's share of all events is large enough.
+
+    Every event counts its key; it passes iff that count is at least (support - error) of all events. The stream is cut
+    into buckets of ceil(1 / error) events. A key remembers how many buckets were over when it was first counted; behind
+    every bucket, keys whose count and that number together are no more than the buckets so far are forgotten, and their
+    latest event expires, whether it had passed or not.
+
+    Args:
+        support, error: shares between 0 and 1.
+        positions: see CountingWindow.
+    """
+
+    cdef double support
+    cdef double error
+    cdef int64_t width             # events of a bucket
+
+    def __init__(self, AppContext app not None, EventPool pool not None, double support, double error, positions,
+                 bint stamps=True):
+        CountingWindow.__init__(self, app, pool, positions, stamps)
+        if not 0 < error < 1:
+            raise ValueError(f"the error of lossyFrequent lies between 0 and 1: {error} does not")
+        self.support = support
+        self.error = error
+        self.width = <int64_t> ceil(1 / error)
+
+    def __dealloc__(self):
+        PyMem_Free(self.gone)
+        self.close_all()
+
+    cdef int process(self, EventC* event) except -1:
+        cdef FrequentStateC* state = <FrequentStateC*> state_of(self)
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot = 0
+        cdef bint is_new = False
+        cdef CountedC* entry = self.count(state, event, &slot, &is_new)
+        cdef int64_t bucket
+        state.total += 1
+        bucket = (state.total + self.width - 1) // self.width
+        if is_new:
+            entry.delta = bucket - 1
+            if keys.size > state.most:
+                state.most = keys.size
+        entry.count += 1
+        self.keep(entry, event)
+        if entry.count >= (self.support - self.error) * state.total:
+            self.next.process(event)
+        if state.total % self.width == 0:
+            self.prune(state, bucket)
+        return 0
+
+    cdef int prune(self, FrequentStateC* state, int64_t bucket) except -1:
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot
+        for slot in range(keys.slots()):
+            if keys.is_live(slot) and state.counted[slot].count + state.counted[slot].delta <= bucket:
+                self.leave(state, slot)
+        return self.expire_keys(state)

@@ -1,0 +1,9 @@
+from typing import final
+
+from siddhi._core.record.event import EventPool
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.window.base import Window
+
+@final
+class LengthWindow(Window):
+    def __init__(self, app: AppContext, pool: EventPool, length: int, stamps: bool = True) -> None: ...

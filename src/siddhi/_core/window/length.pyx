@@ -1,0 +1,92 @@
+"""``length(n)``: the last n events."""
+
+cimport cython
+
+from siddhi._core.record.event cimport EventC, EventPool, release, retain
+from siddhi._core.record.frame cimport MAX_BLOCK, now_ms
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport FoundC
+from siddhi._core.runtime.ring cimport (
+    EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window.base cimport Window, state_of
+
+cdef struct LengthStateC:
+    EventRingC held
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class LengthWindow(Window):
+    """Keeps the last ``length`` events: when full, the oldest expires before the new one passes, in the same chunk.
+
+    With a length of zero (or less) nothing is held: each event passes, expires at once and is followed by RESET.
+    """
+
+    cdef Py_ssize_t length
+
+    def __init__(self, AppContext app not None, EventPool pool not None, Py_ssize_t length, bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.length = length
+        self.setup(sizeof(LengthStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int process_one(self, EventC* event) except -1:
+        cdef LengthStateC* state
+        if self.length <= 0:
+            return Window.process_one(self, event)
+        state = <LengthStateC*> state_of(self)
+        if state.held.size >= self.length:
+            self.expire(queue_pop(&state.held), self.expiry_time())
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        return self.next.process_one(event)
+
+    cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
+        cdef EventC* left[MAX_BLOCK]
+        cdef LengthStateC* state
+        cdef Py_ssize_t i
+        if self.length <= 0 or self.stamps or at[0] > 0 or not self.next.takes_pairs():
+            return Window.process_block(self, events, n, at)
+        state = <LengthStateC*> state_of(self)
+        while at[0] < n:
+            i = at[0]
+            left[i] = queue_pop(&state.held) if state.held.size >= self.length else NULL
+            retain(self.pool, events[i])
+            queue_push(&state.held, events[i])
+            at[0] += 1
+        try:
+            return self.next.process_pairs(left, events, n)
+        finally:
+            for i in range(n):
+                if left[i] is not NULL:
+                    release(self.pool, left[i])
+
+    cdef int process(self, EventC* event) except -1:
+        cdef LengthStateC* state = <LengthStateC*> state_of(self)
+        if self.length <= 0:
+            self.next.process(event)
+            retain(self.pool, event)
+            # The sender holds the event too, so expire() works on a copy.
+            self.expire(event, now_ms(&self.app.frame))
+            return self.next.reset(event.timestamp)
+        if state.held.size >= self.length:
+            self.expire(queue_pop(&state.held), self.expiry_time())
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        return self.next.process(event)
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return queue_show(&(<LengthStateC*> state).held, found)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<LengthStateC*> state).held, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return queue_write(&(<LengthStateC*> state).held, writer, self.pool)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        return queue_read(&(<LengthStateC*> state).held, reader, self.pool)

@@ -1,0 +1,101 @@
+"""Windows written in Python: what comes passes, is held, expires as the user's class says."""
+
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from siddhi._core.python.operators cimport PythonKey, PythonStep
+from siddhi._core.record.event cimport EventC, EventPool
+from siddhi._core.runtime.lookup cimport FoundC
+from siddhi._core.runtime.ring cimport queue_show
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window.base cimport Window, state_of
+
+cdef struct PythonStateC:
+    PyObject* key                  # PythonKey, one of the window's
+
+
+@cython.no_gc_clear
+cdef class PythonWindow(Window):
+    """A window of a user's class.
+
+    Args:
+        host: calls the objects of the class.
+        pool: of the records it holds.
+        batch: what one call puts out is a chunk of its own.
+        searchable: the class has ``events()``.
+    """
+
+    cdef PythonStep host
+    cdef dict keys                 # by partition slot; states only borrow them, so that the collector sees all
+    cdef bint batch
+    cdef bint searchable
+
+    def __init__(self, PythonStep host not None, EventPool pool not None, bint batch, bint searchable):
+        Window.__init__(self, host.app, pool, True)
+        self.host = host
+        self.keys = {}
+        self.batch = batch
+        self.searchable = searchable
+        self.setup(sizeof(PythonStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef PythonKey key_at_work(self):
+        return <PythonKey> (<PythonStateC*> state_of(self)).key
+
+    cdef int process(self, EventC* event) except -1:
+        if self.host.offer(self.key_at_work(), event, self.next) and self.batch:
+            return self.next.finish()
+        return 0
+
+    cdef int finish(self) except -1:
+        cdef bint any_left = self.host.end_chunk(self.key_at_work(), self.next)
+        return self.next.finish() if any_left or not self.batch else 0
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef PythonStateC* state
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <PythonStateC*> state_of(self)
+        if state is not NULL and self.host.wake(<PythonKey> state.key, when, self.next):
+            return self.next.finish()
+        return 0
+
+    cdef bint is_silent(self, int epoch) except -1:
+        return False  # what it does may be seen, and may send
+
+    cdef int ensure(self, unsigned int partition) except -1:
+        cdef PythonStateC* state
+        cdef PythonKey key
+        Window.ensure(self, partition)
+        state = <PythonStateC*> self.states[partition]
+        if state.key is NULL:
+            key = self.host.key(self, partition)
+            self.keys[partition] = key
+            state.key = <PyObject*> key
+        return 0
+
+    cdef int drop(self, unsigned int partition) except -1:
+        Window.drop(self, partition)
+        key = self.keys.pop(partition, None)
+        if key is not None:
+            (<PythonKey> key).context.dropped = True
+        return 0
+
+    cdef int content(self, void* address, FoundC* found) except -1:
+        cdef PythonStateC* state = <PythonStateC*> address
+        if not self.searchable:
+            raise TypeError(f"{self.host.what} can't be searched")
+        if found is NULL or state.key is NULL:
+            return 0
+        key = <PythonKey> state.key
+        self.host.show_content(key)
+        return queue_show(&key.shown, found)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return self.host.write_key(<PythonKey> (<PythonStateC*> state).key, writer)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        return self.host.read_key(<PythonKey> (<PythonStateC*> state).key, reader)

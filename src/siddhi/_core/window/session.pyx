@@ -1,0 +1,420 @@
+"""``session(gap [, key [, latency]])``: events that follow one another without a long gap, per key."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Realloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+import logging
+
+from siddhi._core.index.hash_index cimport KeyMap
+from siddhi._core.record.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
+from siddhi._core.record.frame cimport now_ms
+from siddhi._core.record.instant cimport later
+from siddhi._core.record.prefetch cimport fetch_line
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport FoundC
+from siddhi._core.runtime.ring cimport (
+    EventRingC, queue_at, queue_clear, queue_grow, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window.base cimport Window, state_of
+
+_log = logging.getLogger("siddhi")
+
+cdef enum:
+    AHEAD = 8                      # events whose memory is asked for before they come
+
+cdef struct SessionSpanC:                 # one session; empty where it holds nothing
+    EventRingC held
+    int64_t start                  # time of the earliest event, ms
+    int64_t end                    # time of the latest event + gap
+
+cdef struct SessionC:              # what a key has
+    SessionSpanC current
+    SessionSpanC previous                 # ended, waiting for late events
+    int64_t due                    # when to look at it next; 0: there is nothing to look at
+    uint64_t order                 # of its entry in the wake-up heap
+    uint64_t chunk                 # in which the current one got its latest event
+
+cdef struct WakeC:
+    int64_t due
+    uint64_t order                 # of scheduling: decides between equal times
+    uint32_t slot                  # of the key; stale where the session's is another entry
+
+cdef struct SessionStateC:
+    PyObject* keys                 # KeyMap, owned
+    SessionC* sessions             # [capacity] by slot of the key
+    Py_ssize_t capacity
+    WakeC* wakes                   # [wake_capacity] binary heap by due time
+    Py_ssize_t n_wakes
+    Py_ssize_t wake_capacity
+    uint64_t wake_order
+    int64_t due                    # when the timer on its way is due, ms
+    bint waiting                   # there is one
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class SessionWindow(Window):
+    """Every event passes at once; a session expires as a whole, in order, with the events' own timestamps.
+
+    A session ends ``gap`` after its latest event. With a latency it then waits that long as the key's previous session
+    before it expires, and late events may still join it; sessions that come to overlap are one. An event too late for
+    any session of its key is dropped, and logged. Timers wake the window when a session may be over; one that was
+    extended meanwhile is put off. An event that comes later than the end of its key's session, before the timer, ends
+    it; where both came in one chunk, and there is no latency, it passes without a session, as recorded of Siddhi.
+
+    Args:
+        gap_ms: gap.
+        position: of the string attribute in the window's records that is the key; None: all events have one key.
+        latency_ms: latency, at most the gap.
+    """
+
+    cdef int64_t gap
+    cdef int64_t latency
+    cdef int position
+    cdef uint64_t chunk            # number of the chunk at work
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t gap_ms, position,
+                 int64_t latency_ms=0):
+        Window.__init__(self, app, pool, True)
+        self.gap = gap_ms
+        self.latency = latency_ms
+        self.position = -1 if position is None else position
+        self.chunk = 1                 # sessions that were restored say 0: of none
+        self.setup(sizeof(SessionStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int open_state(self, void* address) except -1:
+        cdef SessionStateC* state = <SessionStateC*> address
+        keys = KeyMap([INT if self.position < 0 else STRING])
+        Py_INCREF(keys)
+        state.keys = <PyObject*> keys
+        return 0
+
+    cdef int content(self, void* address, FoundC* found) except -1:
+        # Key by key; of each what waits for late events, then what goes on.
+        cdef SessionStateC* state = <SessionStateC*> address
+        cdef Py_ssize_t i
+        for i in range(state.capacity):
+            queue_show(&state.sessions[i].previous.held, found)
+            queue_show(&state.sessions[i].current.held, found)
+        return 0
+
+    cdef void close_state(self, void* address) noexcept:
+        cdef SessionStateC* state = <SessionStateC*> address
+        cdef Py_ssize_t i
+        for i in range(state.capacity):
+            queue_clear(&state.sessions[i].current.held, self.pool)
+            queue_clear(&state.sessions[i].previous.held, self.pool)
+        PyMem_Free(state.sessions)
+        PyMem_Free(state.wakes)
+        Py_XDECREF(state.keys)
+        memset(state, 0, sizeof(SessionStateC))
+
+    # --- arrivals
+
+    cdef int process(self, EventC* event) except -1:
+        return self.next.process(event) if self.admit(event) else 0
+
+    cdef int process_one(self, EventC* event) except -1:
+        if not self.admit(event):
+            return self.finish()
+        self.chunk += 1
+        return self.next.process_one(event)
+
+    cdef bint admit(self, EventC* event) except -1:
+        """Whether the event passes; it is held then, unless it came in one chunk with the end of its session."""
+        cdef SessionStateC* state = <SessionStateC*> state_of(self)
+        cdef uint32_t slot = self.slot_of(state, event)
+        cdef bint joined
+        retain(self.pool, event)
+        joined = self.join(&state.sessions[slot], event)
+        self.put_off(state, slot)
+        if not joined:
+            _log.info("app '%s': an event of %d ms came too late for its session and was dropped", self.app.name,
+                      event.timestamp)
+        return joined
+
+    cdef int finish(self) except -1:
+        self.chunk += 1
+        return self.next.finish()
+
+    cdef uint32_t slot_of(self, SessionStateC* state, const EventC* event) except? 0xfffffffe:
+        cdef CellC key
+        cdef uint64_t nulls = 0
+        cdef uint32_t slot
+        cdef bint is_new = False
+        key.bits = 0
+        if self.position >= 0:
+            if event.body[self.position >> 6] & ((<uint64_t> 1) << (self.position & 63)):
+                nulls = 1
+            else:
+                key.bits = event.body[self.pool.layout.words + self.position]
+        slot = (<KeyMap> state.keys).insert(&key, nulls, &is_new)
+        if is_new:
+            try:
+                self.make_room(state, slot)
+            except:
+                (<KeyMap> state.keys).remove(slot)
+                raise
+        return slot
+
+    cdef int make_room(self, SessionStateC* state, uint32_t slot) except -1:
+        cdef SessionC* sessions
+        cdef Py_ssize_t capacity
+        if slot >= state.capacity:
+            capacity = max(4, 2 * state.capacity, <Py_ssize_t> slot + 1)
+            sessions = <SessionC*> PyMem_Realloc(state.sessions, capacity * sizeof(SessionC))
+            if sessions is NULL:
+                raise MemoryError
+            memset(sessions + state.capacity, 0, (capacity - state.capacity) * sizeof(SessionC))
+            state.sessions = sessions
+            state.capacity = capacity
+        return 0
+
+    cdef bint join(self, SessionC* session, EventC* event) except -1:
+        """Put an event, whose reference it takes over, where it belongs; False: nowhere, and it was released."""
+        cdef SessionSpanC* current = &session.current
+        cdef SessionSpanC* previous = &session.previous
+        cdef int64_t time = event.timestamp
+        if current.held.size and time > current.end:
+            if self.latency == 0 and session.chunk == self.chunk:
+                release(self.pool, event)
+                return True
+            self.end_current(session)
+        session.chunk = self.chunk
+        if current.held.size == 0:
+            if previous.held.size and time <= previous.end:
+                # It makes the ended session the current one again, unless it is too late even for that.
+                if time >= previous.start - self.gap:
+                    swap(current, previous)
+                    return self.extend(current, event)
+                return self.refuse(event)
+            current.start = time
+            current.end = time + self.gap
+            queue_push(&current.held, event)
+            return True
+        if time >= current.start - self.gap:
+            self.extend(current, event)
+            if previous.held.size and previous.end >= current.start:
+                self.merge(previous, current)
+            return True
+        if previous.held.size and previous.start - self.gap <= time <= previous.end:
+            self.extend(previous, event)
+            if previous.end >= current.start:
+                self.merge(previous, current)
+            return True
+        return self.refuse(event)
+
+    cdef bint refuse(self, EventC* event) noexcept:
+        release(self.pool, event)
+        return False
+
+    cdef bint extend(self, SessionSpanC* span, EventC* event) except -1:
+        """Add an event; one from before the start comes first."""
+        if event.timestamp < span.start:
+            span.start = event.timestamp
+            if span.held.size > span.held.mask:
+                queue_grow(&span.held)
+            span.held.head = (span.held.head - 1) & span.held.mask
+            span.held.ring[span.held.head] = event
+            span.held.size += 1
+        else:
+            queue_push(&span.held, event)
+        span.end = max(span.end, event.timestamp + self.gap)
+        return True
+
+    cdef int merge(self, SessionSpanC* previous, SessionSpanC* current) except -1:
+        """Put the current session behind the previous one; together they are the current one."""
+        while current.held.size:
+            queue_push(&previous.held, queue_pop(&current.held))
+        previous.start = min(previous.start, current.start)
+        previous.end = max(previous.end, current.end)
+        swap(previous, current)
+        return 0
+
+    # --- ends
+
+    cdef int expire_span(self, SessionSpanC* span) except -1:
+        cdef EventC* event
+        while span.held.size:
+            # Events of other sessions lie between those of this one.
+            fetch_line(queue_at(&span.held, min(AHEAD, span.held.size - 1)))
+            event = queue_pop(&span.held)
+            self.expire(event, event.timestamp)
+        queue_clear(&span.held, self.pool)
+        return 0
+
+    cdef int end_current(self, SessionC* session) except -1:
+        """The current session is over: it expires, or waits as the previous one."""
+        if self.latency == 0:
+            return self.expire_span(&session.current)
+        self.expire_span(&session.previous)
+        swap(&session.current, &session.previous)
+        return 0
+
+    cdef int look_at(self, SessionStateC* state, uint32_t slot, int64_t when) except -1:
+        """Let what is over by the time of a timer go."""
+        cdef SessionC* session = &state.sessions[slot]
+        if session.current.held.size and session.current.end <= when:
+            self.end_current(session)
+        if session.previous.held.size and later(session.previous.end, self.latency) <= when:
+            self.expire_span(&session.previous)
+        return self.put_off(state, slot)
+
+    cdef int put_off(self, SessionStateC* state, uint32_t slot) except -1:
+        """See to it that the key is looked at when it has to be; forget it where it has no session."""
+        cdef SessionC* session = &state.sessions[slot]
+        cdef int64_t due
+        if session.current.held.size:
+            due = session.current.end
+            if session.previous.held.size:
+                due = min(due, later(session.previous.end, self.latency))
+        elif session.previous.held.size:
+            due = later(session.previous.end, self.latency)
+        else:
+            memset(session, 0, sizeof(SessionC))
+            return (<KeyMap> state.keys).remove(slot)
+        # An entry that is too early is put off when it comes up.
+        if session.due == 0 or due < session.due:
+            state.wake_order += 1
+            session.due = due
+            session.order = state.wake_order
+            push_wake(state, due, session.order, slot)
+            return self.plan_wake(state)
+        return 0
+
+    cdef int plan_wake(self, SessionStateC* state) except -1:
+        """Set the timer for the earliest entry, unless one that early is on its way."""
+        if state.n_wakes and (not state.waiting or state.wakes[0].due < state.due):
+            state.due = state.wakes[0].due
+            state.waiting = True
+            return self.app.schedule(self, state.due, self.app.frame.partition)
+        return 0
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef SessionStateC* state
+        cdef WakeC wake
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <SessionStateC*> state_of(self)
+        if state is NULL or not state.waiting or state.due != when:
+            return 0  # an earlier one took its place, or of a key that was dropped, its slot perhaps used again
+        while True:
+            state.waiting = False
+            while state.n_wakes and state.wakes[0].due <= when:
+                wake = pop_wake(state)
+                if (<KeyMap> state.keys).is_live(wake.slot) and state.sessions[wake.slot].order == wake.order:
+                    state.sessions[wake.slot].due = 0
+                    # By the time of the wake-up, not the clock's: after a jump, sessions end in the order of their ends.
+                    self.look_at(state, wake.slot, when)
+            self.plan_wake(state)
+            self.next.finish()
+            # What else is due in this partition follows at once: its keys go one after the other, as recorded of Siddhi.
+            state = <SessionStateC*> state_of(self)
+            if state is NULL or not state.waiting or state.due > now_ms(&self.app.frame):
+                return 0
+            when = state.due
+
+    # --- snapshots
+
+    cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
+        cdef SessionStateC* state = <SessionStateC*> address
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot
+        keys.write(writer)
+        writer.put_i64(<int64_t> state.wake_order)
+        for slot in range(keys.slots()):
+            if keys.is_live(slot):
+                self.write_span(&state.sessions[slot].current, writer)
+                self.write_span(&state.sessions[slot].previous, writer)
+                writer.put_i64(state.sessions[slot].due)
+                writer.put_i64(<int64_t> state.sessions[slot].order)
+        return 0
+
+    cdef int write_span(self, SessionSpanC* span, SnapshotWriter writer) except -1:
+        queue_write(&span.held, writer, self.pool)
+        writer.put_i64(span.start)
+        return writer.put_i64(span.end)
+
+    cdef int read_state(self, void* address, SnapshotReader reader) except -1:
+        cdef SessionStateC* state = <SessionStateC*> address
+        cdef KeyMap keys = <KeyMap> state.keys
+        cdef uint32_t slot
+        keys.read(reader)
+        state.wake_order = <uint64_t> reader.get_i64()
+        for slot in range(keys.slots()):
+            if keys.is_live(slot):
+                self.make_room(state, slot)
+                self.read_span(&state.sessions[slot].current, reader)
+                self.read_span(&state.sessions[slot].previous, reader)
+                state.sessions[slot].due = reader.get_due()
+                state.sessions[slot].order = <uint64_t> reader.get_i64()
+                push_wake(state, state.sessions[slot].due, state.sessions[slot].order, slot)
+        return self.plan_wake(state)
+
+    cdef int read_span(self, SessionSpanC* span, SnapshotReader reader) except -1:
+        queue_read(&span.held, reader, self.pool)
+        span.start = reader.get_time()
+        span.end = reader.get_due()
+        return 0
+
+
+cdef inline void swap(SessionSpanC* a, SessionSpanC* b) noexcept:
+    cdef SessionSpanC both = a[0]
+    a[0] = b[0]
+    b[0] = both
+
+
+cdef inline bint earlier(const WakeC* a, const WakeC* b) noexcept:
+    return a.due < b.due or (a.due == b.due and a.order < b.order)
+
+
+cdef int push_wake(SessionStateC* state, int64_t due, uint64_t order, uint32_t slot) except -1:
+    cdef WakeC* wakes
+    cdef WakeC wake
+    cdef Py_ssize_t i = state.n_wakes, parent
+    cdef Py_ssize_t capacity = max(4, 2 * state.wake_capacity)
+    if state.n_wakes == state.wake_capacity:
+        wakes = <WakeC*> PyMem_Realloc(state.wakes, capacity * sizeof(WakeC))
+        if wakes is NULL:
+            raise MemoryError
+        state.wakes = wakes
+        state.wake_capacity = capacity
+    wake.due, wake.order, wake.slot = due, order, slot
+    state.n_wakes += 1
+    while i > 0:
+        parent = (i - 1) // 2
+        if not earlier(&wake, &state.wakes[parent]):
+            break
+        state.wakes[i] = state.wakes[parent]
+        i = parent
+    state.wakes[i] = wake
+    return 0
+
+
+cdef WakeC pop_wake(SessionStateC* state) noexcept:
+    """Take the earliest entry out."""
+    cdef WakeC first = state.wakes[0]
+    cdef WakeC last
+    cdef Py_ssize_t i = 0, child
+    state.n_wakes -= 1
+    last = state.wakes[state.n_wakes]
+    while True:
+        child = 2 * i + 1
+        if child >= state.n_wakes:
+            break
+        if child + 1 < state.n_wakes and earlier(&state.wakes[child + 1], &state.wakes[child]):
+            child += 1
+        if not earlier(&state.wakes[child], &last):
+            break
+        state.wakes[i] = state.wakes[child]
+        i = child
+    state.wakes[i] = last
+    return first

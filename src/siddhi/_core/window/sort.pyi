@@ -1,0 +1,16 @@
+from collections.abc import Sequence
+
+from siddhi._core.record.event import EventPool
+from siddhi._core.runtime.context import AppContext
+from siddhi._core.window.base import Window
+
+class SortWindow(Window):
+    def __init__(
+        self,
+        app: AppContext,
+        pool: EventPool,
+        length: int,
+        positions: Sequence[int],
+        descending: Sequence[bool],
+        stamps: bool = True,
+    ) -> None: ...

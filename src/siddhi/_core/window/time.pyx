@@ -1,0 +1,444 @@
+"""``time(t)``: the events of the last t milliseconds of the app's clock."""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from libc.stdint cimport int64_t, uint64_t
+
+from siddhi._core.record.event cimport EventC, EventPool, own_event, release, retain
+from siddhi._core.record.frame cimport now_ms
+from siddhi._core.record.instant cimport check_instant, is_instant, refuse_instant
+from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.lookup cimport FoundC
+from siddhi._core.runtime.ring cimport (
+    EventRingC, queue_at, queue_clear, queue_first, queue_pop, queue_push, queue_read, queue_show, queue_write,
+)
+from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.window.base cimport Window, state_of
+
+cdef struct TimeStateC:
+    EventRingC held
+    int64_t due                    # when the timer on its way is due, ms; 0: none
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class TimeWindow(Window):
+    """Holds an event until it is ``duration_ms`` old; exactly that old is expired.
+
+    The queue is scanned from the oldest and the scan stops at the first event that is young enough, so a late event
+    expires no earlier than those that came before it. One timer per partition, for the oldest event, is enough:
+    whatever is due when it fires goes in one chunk.
+    """
+
+    cdef int64_t duration
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t duration_ms, bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.duration = duration_ms
+        self.setup(sizeof(TimeStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int expire_due(self, TimeStateC* state, int64_t now) except -1:
+        while state.held.size and queue_first(&state.held).timestamp + self.duration <= now:
+            self.expire(queue_pop(&state.held), now)
+        return 0
+
+    cdef int plan_expiry(self, TimeStateC* state) except -1:
+        """Set the timer for the oldest event, unless one is on its way."""
+        if state.held.size and state.due == 0:
+            state.due = queue_first(&state.held).timestamp + self.duration
+            self.app.schedule(self, state.due, self.app.frame.partition)
+        return 0
+
+    cdef int admit(self, EventC* event) except -1:
+        """What is due expires, the event is held."""
+        cdef TimeStateC* state = <TimeStateC*> state_of(self)
+        self.expire_due(state, now_ms(&self.app.frame))
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        return self.plan_expiry(state)
+
+    cdef int process(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process_one(event)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef TimeStateC* state
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <TimeStateC*> state_of(self)
+        if state is NULL or state.due != when:
+            return 0  # of a key that was dropped, its slot perhaps used again
+        state.due = 0
+        try:
+            self.expire_due(state, now_ms(&self.app.frame))
+        finally:
+            self.plan_expiry(state)
+        return self.next.finish()
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return queue_show(&(<TimeStateC*> state).held, found)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<TimeStateC*> state).held, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        queue_read(&(<TimeStateC*> state).held, reader, self.pool)
+        return self.plan_expiry(<TimeStateC*> state)
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class ExternalTimeWindow(Window):
+    """``externalTime(ts, t)``: like time, but the clock is an attribute of the events, and nothing happens between
+    them.
+
+    An event without time is refused (ValueError). On an event with external time T, held events with ``ts + t <= T``
+    expire before it, from the oldest until the first that is younger, stamped with T.
+
+    Args:
+        position: of the long attribute in the window's records.
+        duration_ms: t.
+    """
+
+    cdef int64_t duration
+    cdef str attribute
+    cdef int cell
+    cdef int word
+    cdef uint64_t bit
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int position, int64_t duration_ms,
+                 bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.duration = duration_ms
+        self.attribute = pool.layout.names[position]
+        self.cell = pool.layout.cell(position)
+        self.word = pool.layout.null_word(position)
+        self.bit = (<uint64_t> 1) << (position & 63)
+        self.setup(sizeof(TimeStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int admit(self, EventC* event) except -1:
+        """What is due by the event's own time expires, the event is held."""
+        cdef TimeStateC* state = <TimeStateC*> state_of(self)
+        cdef int64_t now = <int64_t> event.body[self.cell]
+        if event.body[self.word] & self.bit:
+            raise ValueError(f"externalTime goes by '{self.attribute}', which is null")
+        if not is_instant(now):
+            refuse_instant(now, f"externalTime goes by '{self.attribute}':")
+        while state.held.size and <int64_t> queue_first(&state.held).body[self.cell] + self.duration <= now:
+            self.expire(queue_pop(&state.held), now)
+        retain(self.pool, event)
+        return queue_push(&state.held, event)
+
+    cdef int process(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process_one(event)
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return queue_show(&(<TimeStateC*> state).held, found)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<TimeStateC*> state).held, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return queue_write(&(<TimeStateC*> state).held, writer, self.pool)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        cdef EventRingC* held = &(<TimeStateC*> state).held
+        cdef Py_ssize_t i
+        queue_read(held, reader, self.pool)
+        for i in range(held.size):
+            check_instant(<int64_t> queue_at(held, i).body[self.cell], "snapshot is damaged:")
+        return 0
+
+
+# --- ``timeLength(t, n)``: the last n events, each held for t milliseconds of the app's clock at the most.
+
+cdef int64_t WITH_TIMERS = -(<int64_t> 1 << 63)   # in a snapshot: the timers follow
+cdef Py_ssize_t FEWEST_TIMERS = 256
+
+cdef struct TimeLengthStateC:
+    EventRingC held
+    # When the timers of the last events have their turns; those of events that left for the length come first.
+    int64_t* timers                # ring [mask + 1], NULL before the first event
+    Py_ssize_t mask
+    Py_ssize_t first
+    Py_ssize_t n_timers
+    int64_t due                    # when the timer on its way is due, ms; 0: none
+
+
+cdef inline int64_t timer_at(const TimeLengthStateC* state, Py_ssize_t i) noexcept:
+    return state.timers[(state.first + i) & state.mask]
+
+
+cdef int add_timer(TimeLengthStateC* state, int64_t when) except -1:
+    cdef Py_ssize_t i, capacity
+    cdef int64_t* timers
+    if state.timers is NULL or state.n_timers > state.mask:
+        capacity = 4 if state.timers is NULL else 2 * (state.mask + 1)
+        timers = <int64_t*> PyMem_Malloc(capacity * sizeof(int64_t))
+        if timers is NULL:
+            raise MemoryError
+        for i in range(state.n_timers):
+            timers[i] = timer_at(state, i)
+        PyMem_Free(state.timers)
+        state.timers = timers
+        state.mask = capacity - 1
+        state.first = 0
+    state.timers[(state.first + state.n_timers) & state.mask] = when
+    state.n_timers += 1
+    return 0
+
+
+cdef void drop_timers(TimeLengthStateC* state, int64_t now) noexcept:
+    """Those that had their turn by now."""
+    while state.n_timers and timer_at(state, 0) <= now:
+        state.first = (state.first + 1) & state.mask
+        state.n_timers -= 1
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class TimeLengthWindow(Window):
+    """On arrival what is too old expires, then the oldest event if n are still held, then the event passes: one chunk.
+
+    Between arrivals timers do it, one for each event, in the order in which the events came, as in Siddhi: the timer of an
+    event that is older than the one before it waits for that one's. Whatever is too old when a timer has its turn goes,
+    from the oldest to the first that is young enough, so such a late event may go with the timer of an event that has left.
+    At least as many timers are remembered as the window has events, and 256.
+
+    With a length of zero (or less) nothing is held and nothing expires.
+
+    Args:
+        duration_ms: t.
+        length: n.
+    """
+
+    cdef int64_t duration
+    cdef Py_ssize_t length
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t duration_ms, Py_ssize_t length,
+                 bint stamps=True):
+        Window.__init__(self, app, pool, stamps)
+        self.duration = duration_ms
+        self.length = length
+        self.setup(sizeof(TimeLengthStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int expire_due(self, TimeLengthStateC* state, int64_t now) except -1:
+        while state.held.size and queue_first(&state.held).timestamp + self.duration <= now:
+            self.expire(queue_pop(&state.held), now)
+        return 0
+
+    cdef int hold(self, TimeLengthStateC* state, EventC* event, int64_t now) except -1:
+        cdef int64_t when = event.timestamp + self.duration
+        if state.due == 0 or state.due > now:
+            drop_timers(state, now)
+        if state.n_timers:
+            when = max(when, timer_at(state, state.n_timers - 1))
+        add_timer(state, when)
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        if state.n_timers > max(FEWEST_TIMERS, self.length, state.held.size):
+            state.first = (state.first + 1) & state.mask
+            state.n_timers -= 1
+        return 0
+
+    cdef int plan_expiry(self, TimeLengthStateC* state, int64_t now) except -1:
+        """Set the next timer that can find something too old, unless one is on its way. It may be early, where its event
+        left for the length."""
+        cdef int64_t due
+        if state.held.size == 0 or (state.due != 0 and state.due <= now):
+            return 0
+        due = timer_at(state, state.n_timers - state.held.size)
+        if due > queue_first(&state.held).timestamp + self.duration:
+            # Too old before its own timer has its turn.
+            due = timer_at(state, 0)
+        if state.due == 0 or due < state.due:
+            state.due = due
+            self.app.schedule(self, due, self.app.frame.partition)
+        return 0
+
+    cdef int admit(self, EventC* event) except -1:
+        cdef TimeLengthStateC* state = <TimeLengthStateC*> state_of(self)
+        cdef int64_t now = now_ms(&self.app.frame)
+        self.expire_due(state, now)
+        if self.length <= 0:
+            return 0
+        if state.held.size >= self.length:
+            self.expire(queue_pop(&state.held), now)
+        self.hold(state, event, now)
+        return self.plan_expiry(state, now)
+
+    cdef int process(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process(event)
+
+    cdef int process_one(self, EventC* event) except -1:
+        self.admit(event)
+        return self.next.process_one(event)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef TimeLengthStateC* state
+        cdef int64_t now = now_ms(&self.app.frame)
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <TimeLengthStateC*> state_of(self)
+        if state is NULL or state.due != when:
+            return 0  # of a key that was dropped, its slot perhaps used again
+        state.due = 0
+        try:
+            self.expire_due(state, now)
+        finally:
+            drop_timers(state, now)
+            self.plan_expiry(state, now)
+        return self.next.finish()
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else queue_show(&(<TimeLengthStateC*> state).held, found)
+
+    cdef void close_state(self, void* address) noexcept:
+        cdef TimeLengthStateC* state = <TimeLengthStateC*> address
+        queue_clear(&state.held, self.pool)
+        PyMem_Free(state.timers)
+        state.timers = NULL
+        state.n_timers = 0
+
+    cdef int write_state(self, void* address, SnapshotWriter writer) except -1:
+        cdef TimeLengthStateC* state = <TimeLengthStateC*> address
+        cdef Py_ssize_t i
+        queue_write(&state.held, writer, self.pool)
+        writer.put_i64(WITH_TIMERS)
+        writer.put_i64(state.n_timers)
+        for i in range(state.n_timers):
+            writer.put_i64(timer_at(state, i))
+        return writer.put_i64(state.due)
+
+    cdef int read_state(self, void* address, SnapshotReader reader) except -1:
+        cdef TimeLengthStateC* state = <TimeLengthStateC*> address
+        cdef Py_ssize_t i, n
+        cdef int64_t when
+        queue_read(&state.held, reader, self.pool)
+        state.due = reader.get_due()
+        if state.due == WITH_TIMERS:
+            n = <Py_ssize_t> reader.get_i64()
+            if n < state.held.size:
+                raise ValueError("snapshot is damaged: a timeLength window of more events than timers")
+            for i in range(n):
+                when = reader.get_due()
+                if i > 0 and when < timer_at(state, i - 1):
+                    raise ValueError("snapshot is damaged: the timers of a timeLength window are out of order")
+                add_timer(state, when)
+            for i in range(state.held.size):
+                # One that fires before its event is too old would be set again and again.
+                if timer_at(state, n - state.held.size + i) < queue_at(&state.held, i).timestamp + self.duration:
+                    raise ValueError("snapshot is damaged: a timer of a timeLength window is earlier than its event expires")
+            state.due = reader.get_due()
+        else:
+            # Written before timers were.
+            for i in range(state.held.size):
+                when = queue_at(&state.held, i).timestamp + self.duration
+                add_timer(state, when if i == 0 else max(when, timer_at(state, i - 1)))
+        if state.due:
+            # Early as it may be: it decides which key of a partition comes first.
+            self.app.schedule(self, state.due, self.app.frame.partition)
+        return self.plan_expiry(state, now_ms(&self.app.frame))
+
+
+# --- ``delay(t)``: every event comes t milliseconds later.
+
+cdef struct DelayStateC:
+    EventRingC held
+    int64_t due                    # when the timer on its way is due, ms; 0: none
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class DelayWindow(Window):
+    """Holds each event until it is ``duration_ms`` old, then passes it on as CURRENT, stamped with the clock.
+
+    Nothing ever expires. Events leave in the order they came: a late one leaves no earlier than those before it.
+    """
+
+    cdef int64_t duration
+
+    def __init__(self, AppContext app not None, EventPool pool not None, int64_t duration_ms):
+        Window.__init__(self, app, pool, True)
+        self.duration = duration_ms
+        self.setup(sizeof(DelayStateC))
+
+    def __dealloc__(self):
+        self.close_all()
+
+    cdef int let_go(self, EventC* event, int64_t now) except -1:
+        """Pass an event that is no longer held on; takes over its reference."""
+        event = own_event(self.pool, event)
+        event.timestamp = now
+        try:
+            return self.next.process(event)
+        finally:
+            release(self.pool, event)
+
+    cdef int let_due_go(self, DelayStateC* state, int64_t now) except -1:
+        while state.held.size and queue_first(&state.held).timestamp + self.duration <= now:
+            self.let_go(queue_pop(&state.held), now)
+        return 0
+
+    cdef int plan_release(self, DelayStateC* state) except -1:
+        """Set the timer for the oldest event, unless one is on its way."""
+        if state.held.size and state.due == 0:
+            state.due = queue_first(&state.held).timestamp + self.duration
+            self.app.schedule(self, state.due, self.app.frame.partition)
+        return 0
+
+    cdef int process(self, EventC* event) except -1:
+        cdef DelayStateC* state = <DelayStateC*> state_of(self)
+        self.let_due_go(state, now_ms(&self.app.frame))
+        retain(self.pool, event)
+        queue_push(&state.held, event)
+        return self.plan_release(state)
+
+    cdef int on_timer(self, int64_t when) except -1:
+        cdef DelayStateC* state
+        if self.app.frame.partition >= self.capacity:
+            return 0
+        state = <DelayStateC*> state_of(self)
+        if state is NULL or state.due != when:
+            return 0  # of a key that was dropped, its slot perhaps used again
+        state.due = 0
+        try:
+            self.let_due_go(state, now_ms(&self.app.frame))
+        finally:
+            self.plan_release(state)
+        return self.next.finish()
+
+    cdef int content(self, void* state, FoundC* found) except -1:
+        return 0 if found is NULL else queue_show(&(<DelayStateC*> state).held, found)
+
+    cdef void close_state(self, void* state) noexcept:
+        queue_clear(&(<DelayStateC*> state).held, self.pool)
+
+    cdef int write_state(self, void* state, SnapshotWriter writer) except -1:
+        return queue_write(&(<DelayStateC*> state).held, writer, self.pool)
+
+    cdef int read_state(self, void* state, SnapshotReader reader) except -1:
+        queue_read(&(<DelayStateC*> state).held, reader, self.pool)
+        return self.plan_release(<DelayStateC*> state)

@@ -1,0 +1,1 @@
+"""Text of rows and rows of text: CSV, JSON lines, tables."""

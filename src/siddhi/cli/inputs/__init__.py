@@ -1,0 +1,1 @@
+"""What `siddhi run` reads: files, standard input and Parquet, merged by time."""

@@ -1,0 +1,129 @@
+"""What feeds an app on the command line: options, the app's text, its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi.cli.app_text import read_app
+from siddhi.cli.endpoints import STANDARD, Endpoint, read_inputs
+from siddhi.cli.failures import AppRefused
+from siddhi.cli.inputs.source import BadLines, Source, open_source
+from siddhi.cli.inputs.timestamps import read_time
+from siddhi.errors import DefinitionNotExistError, SiddhiError, did_you_mean
+
+__all__ = ["Feeding", "attributes_of", "feeding_options"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def feeding_options(*, required: bool) -> Callable[[_F], _F]:
+    """The options of :class:`Feeding`; ``required``: there must be an input."""
+    options = [
+        click.option(
+            "--input",
+            "inputs",
+            multiple=True,
+            required=required,
+            callback=read_inputs,
+            metavar="STREAM=FILE",
+            help="Send a .csv (with header), .jsonl or .parquet file to a stream; '-' reads JSON lines from standard input. "
+            "Text files may be compressed (.gz, .bz2, .zst). Repeat it for several inputs.",
+        ),
+        click.option(
+            "--timestamp",
+            metavar="COLUMN",
+            help="Input column with the time of each event: milliseconds since 1970, or ISO 8601 text (UTC if it names no "
+            "zone). It may be an attribute of the stream as well. Several inputs are merged in the order of these times; "
+            "without it, events happen now, and inputs are read one after another.",
+        ),
+        click.option(
+            "--playback/--no-playback",
+            default=None,
+            help="Whether the app's clock follows the events (as @app:playback says) or is the machine's. Default: it follows "
+            "them when --timestamp is given; else what the app says. Each timer runs at its own time, as on the machine's "
+            "clock, unless the app has an @app:playback without timers = 'exact': that keeps Siddhi's rule.",
+        ),
+        click.option(
+            "--until",
+            callback=read_time,
+            metavar="TIME",
+            help="Move the clock to this time after the last event, so that windows and timers due by then fire: milliseconds "
+            "or ISO 8601 text, as in the --timestamp column. Otherwise what windows hold at the end stays there.",
+        ),
+        click.option(
+            "--on-bad-line",
+            type=click.Choice(["fail", "skip"]),
+            default="fail",
+            show_default=True,
+            help="What to do with a line that can't be read as an event: stop there, or count it and go on.",
+        ),
+    ]
+
+    def add(command: _F) -> _F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class Feeding:
+    """An app and what it is fed with, as the command line says."""
+
+    app: str
+    inputs: list[Endpoint]
+    timestamp: str | None
+    playback: bool | None
+    until: int | None
+    on_bad_line: str
+
+    def refuse_clashes(self) -> None:
+        """Refuse to read standard input twice."""
+        if [self.app, *(end.path for end in self.inputs)].count(STANDARD) > 1:
+            raise click.UsageError("standard input can only be read once")
+
+    def open_app(self, stack: ExitStack) -> SiddhiAppRuntime:
+        """The app, with the clock it is to have; it is shut down with the stack."""
+        text = read_app(self.app)
+        manager = SiddhiManager()
+        stack.callback(manager.shutdown)
+        try:
+            runtime = manager.create_siddhi_app_runtime(text)
+        except SiddhiError as error:
+            raise AppRefused(str(error)) from error
+        says_playback = runtime.plan.playback is not None
+        playback = self.playback
+        if playback is None:
+            playback = says_playback or self.timestamp is not None
+        if playback != says_playback:
+            runtime.enable_playback(playback)
+        if self.until is not None and not playback:
+            raise click.UsageError("--until needs a clock that follows the events (--timestamp, or @app:playback)")
+        return runtime
+
+    def open_sources(self, stack: ExitStack, runtime: SiddhiAppRuntime) -> tuple[list[Source], BadLines]:
+        """The inputs, closed with the stack, and what counts their bad lines."""
+        attributes = [attributes_of(runtime, end.stream) for end in self.inputs]
+        bad_lines = BadLines(skip=self.on_bad_line == "skip", warn=lambda message: click.echo(message, err=True))
+        sources: list[Source] = []
+        for end, names in zip(self.inputs, attributes, strict=True):
+            sources.append(open_source(end, names, self.timestamp, bad_lines))
+            stack.callback(sources[-1].close)
+        return sources, bad_lines
+
+
+def attributes_of(runtime: SiddhiAppRuntime, stream: str) -> list[tuple[str, str]]:
+    """Names and types of a stream of the command line."""
+    try:
+        return list(runtime.stream_attributes(stream))
+    except DefinitionNotExistError as error:
+        names = list(runtime.stream_definitions)
+        hint = did_you_mean(stream, names)
+        raise click.UsageError(f"the app has no stream '{stream}' (streams: {', '.join(names)}){hint}") from error

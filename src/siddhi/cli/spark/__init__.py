@@ -1,0 +1,1 @@
+"""`siddhi run --engine spark`."""

@@ -1,0 +1,1 @@
+"""Incremental aggregations: definition, store, purge and the queries that read them."""

@@ -1,0 +1,91 @@
+"""Annotations of the app: name, playback, statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from siddhi.errors import SiddhiAppValidationError
+from siddhi.planner.bind.annotations import boolean, duration_ms, only, positive
+from siddhi.planner.plan.nodes import Playback
+from siddhi.planner.problems import creation_error
+from siddhi.query_api.annotation import Annotation, find_annotation
+from siddhi.query_api.app import SiddhiApp
+
+__all__ = ["TIMER_RULES", "AppSettings", "plan_app_annotations"]
+
+# Where an event moves the clock over timers: jump, they all run at the event's time; exact, each at its own.
+TIMER_RULES = ("jump", "exact")
+_REPORTERS = ("console", "jmx")
+
+
+@dataclass(frozen=True, slots=True)
+class AppSettings:
+    """What ``@app:...`` says. ``name`` None: the app has no name of its own."""
+
+    name: str | None
+    playback: Playback | None
+    statistics: Annotation | None
+
+
+def plan_app_annotations(app: SiddhiApp) -> AppSettings:
+    """Check and read the app's annotations; unknown ones are ignored.
+
+    Raises:
+        SiddhiAppError: one is given twice, cannot stand on an app, or has wrong elements.
+    """
+    refused = find_annotation(app.annotations, "async")
+    if refused is not None:
+        raise creation_error("E315", "@async cannot stand on an app", refused, "put @async on the streams")
+    for name in ("name", "description", "enforceOrder", "transportChannelCreationEnabled"):
+        only(app.annotations, name)
+    return AppSettings(app.name, _playback(app), _statistics(app))
+
+
+def _playback(app: SiddhiApp) -> Playback | None:
+    annotation = only(app.annotations, "playback")
+    if annotation is None:
+        return None
+    for element in annotation.elements:
+        if (element.key or "").lower() not in ("idle.time", "increment", "timers"):
+            raise SiddhiAppValidationError(
+                f"@app:playback has no element '{element.key if element.key is not None else element.value}'",
+                code="E315",
+                span=element.span or annotation.span,
+                hint="it takes idle.time, increment and timers",
+            )
+    timers = (annotation.element("timers") or TIMER_RULES[0]).lower()
+    if timers not in TIMER_RULES:
+        raise creation_error(
+            "E315", f"timers are not '{timers}'", annotation, f"timers = {' or '.join(map(repr, TIMER_RULES))}"
+        )
+    exact = timers == "exact"
+    idle, increment = annotation.element("idle.time"), annotation.element("increment")
+    if idle is None and increment is None:
+        return Playback(exact=exact)
+    if idle is None or increment is None:
+        raise SiddhiAppValidationError(
+            f"@app:playback lacks '{'idle.time' if idle is None else 'increment'}'",
+            code="E315",
+            span=annotation.span,
+            hint="give both idle.time and increment, or neither",
+        )
+    return Playback(
+        duration_ms(annotation, "idle.time", idle, app), duration_ms(annotation, "increment", increment, app), exact
+    )
+
+
+def _statistics(app: SiddhiApp) -> Annotation | None:
+    annotation = only(app.annotations, "statistics")
+    if annotation is None:
+        return None
+    for value in annotation.values():
+        boolean(annotation, "statistics", value, app)
+    reporter = annotation.element("reporter")
+    if reporter is not None and reporter.lower() not in _REPORTERS:
+        raise creation_error(
+            "E315", f"there is no statistics reporter '{reporter}'", annotation, f"use {' or '.join(_REPORTERS)}"
+        )
+    interval = annotation.element("interval")
+    if interval is not None:
+        positive(annotation, "interval", interval, app)
+    return annotation

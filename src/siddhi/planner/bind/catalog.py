@@ -1,0 +1,223 @@
+"""What an app has defined so far: definitions first, then what queries add, in text order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from siddhi.errors import SiddhiAppError
+from siddhi.extension.connectors import ConnectorMetadata
+from siddhi.extension.metadata import ExtensionMetadata
+from siddhi.extension.registry import Registry
+from siddhi.planner.bind.patterns.limit import PartialMatches
+from siddhi.planner.bind.permissions import Permissions
+from siddhi.planner.plan.limits import AppLimits
+from siddhi.planner.plan.nodes import (
+    NamedWindowPlan,
+    SourceKind,
+    StreamOrigin,
+    StreamPlan,
+    TablePlan,
+    TriggerPlan,
+)
+from siddhi.planner.plan.warning import AppWarning
+from siddhi.planner.problems import creation_error, different_schema, unknown_definition
+from siddhi.query_api.definition import Attribute, FunctionDefinition
+from siddhi.query_api.span import Node
+from siddhi.sandbox import SandboxPolicy
+
+if TYPE_CHECKING:
+    from siddhi.planner.plan.aggregations import AggregationPlan
+
+__all__ = ["Catalog", "Source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something a query may read. ``label`` is its id as written: ``S``, ``#I``, ``!S``."""
+
+    kind: SourceKind
+    label: str
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def what(self) -> str:
+        """How messages call it."""
+        return f"{self.kind.value} '{self.label}'"
+
+
+class Configuration(Protocol):
+    """What the system says about extensions from outside (:class:`siddhi.config.ConfigManager`)."""
+
+    def reference(self, name: str) -> Mapping[str, str] | None: ...
+
+    def extension_config(self, namespace: str, name: str) -> Mapping[str, str]: ...
+
+
+class Catalog:
+    """The definitions of one app. Dictionaries keep build order."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        filled: Iterable[str] = (),
+        properties: Mapping[str, str] | None = None,
+        config: Configuration | None = None,
+        policy: SandboxPolicy | None = None,
+    ) -> None:
+        """``filled``: every stream some query inserts into, for hints about those that are read too early.
+        ``properties``: settings of the system the app runs in, such as ``aggTimeZone``.
+        ``policy``: what the text may touch and hold; None: anything."""
+        self.permissions = Permissions(SandboxPolicy.trusted() if policy is None else policy)
+        self.registry = self.permissions.registry(registry)
+        self.filled = frozenset(filled)
+        self.properties = {} if properties is None else dict(properties)
+        self._config = config
+        self.streams: dict[str, StreamPlan] = {}
+        self.tables: dict[str, TablePlan] = {}
+        self.windows: dict[str, NamedWindowPlan] = {}
+        self.aggregations: dict[str, AggregationPlan] = {}
+        self.triggers: dict[str, TriggerPlan] = {}
+        self.functions: dict[str, FunctionDefinition] = {}
+        self.inner: dict[str, StreamPlan] | None = None
+        """Inner streams of the partition being planned; None outside of partitions."""
+        self.app_is_named = False
+        """Whether the app says its name; another one is made up, anew each time."""
+        self.partial_matches = PartialMatches()
+        """How many partial matches a pattern may hold where it does not say itself."""
+        self.limits = AppLimits()
+        """Limits of keys, values and rows where an element does not say its own."""
+        self.time_zone: str | None = None
+        """Where the buckets of aggregations begin, if the app says so; otherwise the system does."""
+        self.warnings: list[AppWarning] = []
+        """What the app uses although it should not."""
+        self._anonymous = 0
+
+    def reference(self, name: str) -> Mapping[str, str] | None:
+        """What ``ref = 'name'`` stands for; None where the configuration has no such reference."""
+        return None if self._config is None else self._config.reference(name)
+
+    def extension_config(self, metadata: ConnectorMetadata) -> Mapping[str, str]:
+        """What the configuration says of an extension."""
+        namespace = metadata.namespace or metadata.default_namespace
+        return {} if self._config is None else self._config.extension_config(namespace, metadata.name)
+
+    def note_use(self, metadata: ExtensionMetadata) -> None:
+        """Remember a warning where an extension is deprecated."""
+        if metadata.deprecated is not None:
+            self.note(AppWarning(f"{metadata.title} '{metadata.full_name}' is deprecated", hint=metadata.deprecated))
+
+    def note(self, warning: AppWarning) -> None:
+        """Remember a warning, once."""
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def source(self, name: str, at: Node, *, is_inner: bool = False, is_fault: bool = False) -> Source:
+        """What ``from name`` means: a window, else a stream, else a table.
+
+        Raises:
+            SiddhiAppCreationError: nothing of that name exists yet.
+        """
+        if is_inner:
+            label = f"#{name}"
+            inner = self.inner if self.inner is not None else self.streams
+            if label in inner:
+                kind = SourceKind.INNER if self.inner is not None else SourceKind.STREAM
+                return Source(kind, label, inner[label].attributes)
+            known = [key for key in inner if key.startswith("#")]
+            unknown = unknown_definition("inner stream", label, known, at)
+            if self.inner is None and label in self.filled:
+                unknown.hint = (
+                    f"what a partition inserts into '{label}' is read inside that partition only: "
+                    "insert it into a stream without '#' to read it elsewhere"
+                )
+                raise unknown
+            raise self._too_early(label, unknown)
+        if is_fault:
+            label = f"!{name}"
+            if label in self.streams:
+                return Source(SourceKind.FAULT, label, self.streams[label].attributes)
+            hint = f"define stream '{name}' with @OnError(action='stream')" if name in self.streams else None
+            raise creation_error("E312", f"fault stream '{label}' does not exist", at, hint)
+        if name in self.windows:
+            return Source(SourceKind.WINDOW, name, self.windows[name].attributes)
+        if name in self.streams:
+            return Source(SourceKind.STREAM, name, self.streams[name].attributes)
+        if name in self.tables:
+            return Source(SourceKind.TABLE, name, self.tables[name].attributes)
+        if name in self.aggregations:
+            return Source(SourceKind.AGGREGATION, name, self.aggregations[name].attributes)
+        raise self._too_early(name, unknown_definition("stream, table or window", name, self.source_names(), at))
+
+    def _too_early(self, label: str, error: SiddhiAppError) -> SiddhiAppError:
+        """Say so where a later query would fill the stream."""
+        if label in self.filled:
+            error.hint = f"a query further down fills '{label}': put it in front of this one, or define the stream"
+        return error
+
+    def source_names(self) -> list[str]:
+        """The names of everything that can be read outside of a partition."""
+        return [*self.streams, *self.windows, *self.tables, *self.aggregations]
+
+    def is_taken(self, name: str) -> bool:
+        """Whether something that holds or carries events has this id."""
+        return name in self.streams or name in self.windows or name in self.tables or name in self.aggregations
+
+    def insert_target(
+        self, name: str, columns: Iterable[Attribute], at: Node, *, is_inner: bool
+    ) -> tuple[SourceKind, str]:
+        """Kind and label of what ``insert into name`` writes to; a stream that does not exist is defined by it.
+
+        Raises:
+            DuplicateDefinitionError: it exists with other attributes.
+            SiddhiAppCreationError: only an aggregation writes there.
+        """
+        columns = tuple(columns)
+        self.refuse_owned(name, at)
+        if is_inner and self.inner is not None:
+            kind, label, holders = SourceKind.INNER, f"#{name}", self.inner
+        else:
+            kind, label, holders = SourceKind.STREAM, f"#{name}" if is_inner else name, self.streams
+            if label in self.windows:
+                kind = SourceKind.WINDOW
+            elif label in self.tables:
+                kind = SourceKind.TABLE
+        existing: StreamPlan | TablePlan | NamedWindowPlan | None
+        if kind is SourceKind.WINDOW:
+            existing = self.windows[label]
+        elif kind is SourceKind.TABLE:
+            existing = self.tables[label]
+        else:
+            existing = holders.get(label)
+        if existing is None:
+            attributes = tuple(Attribute(column.name, column.type) for column in columns)
+            holders[label] = StreamPlan(id=label, attributes=attributes, origin=StreamOrigin.INFERRED, span=at.span)
+        elif not same_schema(existing.attributes, columns):
+            raise different_schema(f"{kind.value} '{label}'", existing.attributes, columns, at)
+        return kind, label
+
+    def refuse_owned(self, name: str, at: Node) -> None:
+        """Refuse to write where only an aggregation does.
+
+        Raises:
+            SiddhiAppCreationError: it is an aggregation, or one of its tables.
+        """
+        owner = name if name in self.aggregations else self.tables[name].owner if name in self.tables else None
+        if owner is not None:
+            raise creation_error(
+                "E325",
+                f"only aggregation '{owner}' writes '{name}'",
+                at,
+                f"send events to stream '{self.aggregations[owner].input.source}'",
+            )
+
+    def anonymous_stream(self) -> str:
+        """A fresh name for the stream between an anonymous query and the one that reads it (no identifier)."""
+        self._anonymous += 1
+        return f"anonymous-{self._anonymous}"
+
+
+def same_schema(left: Iterable[Attribute], right: Iterable[Attribute]) -> bool:
+    """Whether names, order and types are the same."""
+    return [(a.name, a.type) for a in left] == [(b.name, b.type) for b in right]

@@ -1,0 +1,111 @@
+"""The extension an annotation names, and the options it is given: of sources, sinks, mappers, strategies and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from siddhi.extension.connectors import ConnectorMetadata
+from siddhi.planner.bind.catalog import Catalog
+from siddhi.planner.bind.templates import plan_template
+from siddhi.planner.plan.connectors import OptionPlan, TemplatePlan
+from siddhi.planner.plan.warning import AppWarning
+from siddhi.planner.problems import close_to, creation_error, unknown_extension
+from siddhi.query_api.annotation import Annotation, Element
+from siddhi.query_api.definition import Attribute
+from siddhi.query_api.span import Node
+
+__all__ = ["extension_of", "options_of", "require_options"]
+
+_K = TypeVar("_K", bound=ConnectorMetadata)
+
+_DEPLOYMENT = "dep:"
+
+
+def extension_of(catalog: Catalog, kind: type[_K], annotation: Annotation, key: str, at: Node) -> _K:
+    """The extension an annotation names."""
+    named = next((element for element in annotation.elements if (element.key or "").lower() == key), None)
+    if named is None:
+        names = ", ".join(catalog.registry.names(kind))
+        raise creation_error("E315", f"@{annotation.name} lacks the element '{key}'", at, f"registered: {names}")
+    name = named.value
+    if name.count(":") > 1:
+        raise creation_error("E315", f"'{name}' is no name of a {kind.title}", at, "write name or namespace:name")
+    metadata = catalog.registry.connector(kind, name)
+    if metadata is None:
+        known = catalog.registry.names(kind)
+        error = unknown_extension(kind.title, name, known, at)
+        registered = f"registered: {', '.join(known) or 'none'}"
+        error.hint = f"{error.hint} ({registered})" if error.hint else registered
+        raise catalog.permissions.not_found(error, catalog.registry, name, kind)
+    catalog.permissions.connector(metadata, named, at)
+    catalog.note_use(metadata)
+    return metadata
+
+
+def options_of(
+    catalog: Catalog,
+    metadata: ConnectorMetadata,
+    elements: Iterable[Element],
+    attributes: Sequence[Attribute],
+    at: Node,
+    *,
+    named_by: str = "type",
+) -> tuple[OptionPlan, ...]:
+    """The options of an annotation; attributes may stand in those that its extension calls dynamic."""
+    found: dict[str, OptionPlan] = {}
+    elements = tuple(elements)
+    what = f"{metadata.title} '{metadata.full_name}'"
+    for element in elements:
+        name, place = element.key, _place(element, at)
+        if name is None:
+            raise creation_error("E315", f"an option of {what} has no name: '{element.value}'", place)
+        if name.lower() == named_by:
+            continue
+        if name.lower().startswith(_DEPLOYMENT):
+            raise creation_error("E326", f"{what} offers no service, so that it can't take '{name}'", place)
+        if name.lower() in found:
+            raise creation_error("E315", f"{what} has the option '{name}' twice", place)
+        known = metadata.option(name)
+        if known is None and (metadata.options or metadata.native is not None):
+            catalog.note(AppWarning(f"{what} knows no option '{name}'", place, _hint(name, metadata)))
+        template = TemplatePlan((element.value,))
+        if attributes and known is not None and known.dynamic:
+            template = plan_template(element.value, attributes, place)
+        elif not plan_template(element.value, None, place).is_static:
+            dynamic = [option.name for option in metadata.options if option.dynamic]
+            raise creation_error(
+                "E326",
+                f"option '{name}' of {what} can't hold attributes",
+                place,
+                f"{' and '.join(dynamic)} can" if dynamic and attributes else None,
+            )
+        found[name.lower()] = OptionPlan(name if known is None else known.name, (template,))
+    catalog.permissions.options(metadata, found.values(), elements, at)
+    return tuple(found.values())
+
+
+def _hint(name: str, metadata: ConnectorMetadata) -> str:
+    names = [option.name for option in metadata.options]
+    return close_to(name, names) or (f"it has {', '.join(names)}" if names else "it has no options")
+
+
+def require_options(
+    catalog: Catalog, metadata: ConnectorMetadata, options: Iterable[Sequence[OptionPlan]], at: Node
+) -> None:
+    """Refuse where an option is missing that must be there."""
+    for given in options:
+        catalog.permissions.has_place(metadata, given, at)
+        names = {option.name for option in given}
+        for option in metadata.options:
+            if option.required and option.name not in names:
+                raise creation_error(
+                    "E326",
+                    f"{metadata.title} '{metadata.full_name}' lacks the option '{option.name}'",
+                    at,
+                    option.description or None,
+                )
+
+
+def _place(node: Node, otherwise: Node) -> Node:
+    return node if node.span is not None else otherwise

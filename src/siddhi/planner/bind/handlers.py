@@ -1,0 +1,134 @@
+"""What stands behind a source: filters, stream functions, one window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from siddhi.extension.metadata import StreamFunctionMetadata, StreamProcessorMetadata, WindowMetadata
+from siddhi.planner.bind.calls import resolve_arguments
+from siddhi.planner.bind.expression_window import plan_window_condition
+from siddhi.planner.bind.parameters import check_arguments, constants_of
+from siddhi.planner.bind.resolver import Resolver
+from siddhi.planner.bind.sandbox_limits import limit_window
+from siddhi.planner.bind.scope import SourceScope
+from siddhi.planner.plan.expressions import Const
+from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, StreamFunctionPlan, WindowPlan
+from siddhi.planner.problems import creation_error, duplicate_attribute, unknown_extension
+from siddhi.query_api.expression import FunctionCall
+from siddhi.query_api.input import Filter, Handler, StreamFunction, WindowHandler
+from siddhi.query_api.span import Node
+
+if TYPE_CHECKING:
+    from siddhi.planner.bind.catalog import Catalog
+
+__all__ = ["Handlers", "check_cron", "plan_handlers", "plan_window"]
+
+
+@dataclass(slots=True)
+class Handlers:
+    """The planned handlers of one source."""
+
+    before: list[HandlerPlan] = field(default_factory=list)
+    window: WindowPlan | None = None
+    after: list[HandlerPlan] = field(default_factory=list)
+
+
+def plan_handlers(catalog: Catalog, scope: SourceScope, handlers: tuple[Handler, ...]) -> Handlers:
+    """Plan the handlers in order; stream functions extend the scope.
+
+    Raises:
+        SiddhiAppError: a filter is no condition, an extension is unknown, arguments are wrong.
+    """
+    planned = Handlers()
+    resolver = Resolver(catalog, scope)
+    for handler in handlers:
+        stage = planned.before if planned.window is None else planned.after
+        if isinstance(handler, Filter):
+            stage.append(FilterPlan(resolver.condition("a filter", handler.condition, handler)))
+        elif isinstance(handler, StreamFunction):
+            stage.append(_plan_stream_function(resolver, scope, handler))
+        elif isinstance(handler, WindowHandler):
+            if planned.window is not None:
+                raise creation_error("E314", "a stream has at most one window in a query", handler)
+            planned.window = plan_window(catalog, scope, handler.call, handler)
+    return planned
+
+
+def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: Node) -> WindowPlan:
+    """A window with checked arguments.
+
+    Raises:
+        ExtensionNotFoundError: there is no such window.
+        SiddhiAppCreationError: it does not take these arguments.
+    """
+    place = node if node.span is not None else at
+    window = catalog.registry.window(node.namespace, node.name)
+    if window is None:
+        error = unknown_extension("window", _full_name(node), catalog.registry.names(WindowMetadata), place)
+        raise catalog.permissions.not_found(error, catalog.registry, _full_name(node), WindowMetadata)
+    arguments = resolve_arguments(Resolver(catalog, scope), node)
+    check_arguments(window, arguments, node.arguments, place)
+    limit_window(catalog.permissions, window, arguments, place)
+    catalog.note_use(window)
+    condition = plan_condition = None
+    first = arguments[0] if arguments else None
+    if window.takes_condition and isinstance(first, Const):
+        written = node.arguments[0]
+        condition = plan_window_condition(
+            catalog, scope.attributes, str(first.value), written if written.span is not None else place
+        )
+    elif window.takes_condition:
+        plan_condition = partial(plan_window_condition, catalog, tuple(scope.attributes))
+    if window.takes_cron and isinstance(first, Const):
+        check_cron(str(first.value), node.arguments[0] if node.arguments[0].span is not None else place)
+    return WindowPlan(window, arguments, condition, plan_condition)
+
+
+def check_cron(text: str, at: Node) -> None:
+    """Refuse a cron text that names no times.
+
+    Raises:
+        SiddhiAppCreationError: it cannot be read.
+    """
+    # Few apps have a cron text, and the calendar takes its time to load.
+    from siddhi.planner.bind.cron import parse_cron
+
+    try:
+        parse_cron(text)
+    except ValueError as error:
+        raise creation_error("E323", str(error.args[0]), at, str(error.args[1])) from error
+
+
+def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: StreamFunction) -> StreamFunctionPlan:
+    node = handler.call
+    place = node if node.span is not None else handler
+    registry = resolver.catalog.registry
+    function = registry.stream_function(node.namespace, node.name)
+    if function is None:
+        hint_names = registry.names(StreamFunctionMetadata, StreamProcessorMetadata)
+        error = unknown_extension("stream function", _full_name(node), hint_names, place)
+        if registry.window(node.namespace, node.name) is not None:
+            error.hint = f"a window is written #window.{node.name}(...)"
+        permissions = resolver.catalog.permissions
+        raise permissions.not_found(error, registry, _full_name(node), StreamFunctionMetadata, StreamProcessorMetadata)
+    resolver.catalog.permissions.stream_function(function, place)
+    arguments = resolve_arguments(resolver, node)
+    check_arguments(function, arguments, node.arguments, place)
+    resolver.catalog.note_use(function)
+    appends = function.appends
+    appended = appends([a.type for a in arguments], constants_of(arguments)) if callable(appends) else appends
+    for attribute in appended:
+        if scope.at(attribute.name) is not None:
+            raise duplicate_attribute(
+                f"'{node.name}' adds an attribute '{attribute.name}', which {scope.what} already has",
+                place,
+                "rename it in a query before",
+            )
+    scope.extend(appended)
+    return StreamFunctionPlan(function, arguments, tuple(appended))
+
+
+def _full_name(node: FunctionCall) -> str:
+    return node.name if node.namespace is None else f"{node.namespace}:{node.name}"

@@ -1,0 +1,175 @@
+"""On-demand queries: a question to a table, named window or aggregation, or a change of a table, outside of any stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError
+from siddhi.extension.registry import Registry, shared_registry
+from siddhi.planner.bind.aggregations.reading import plan_reading
+from siddhi.planner.bind.catalog import Catalog
+from siddhi.planner.bind.outputs import plan_output, target_label
+from siddhi.planner.bind.resolver import Resolver
+from siddhi.planner.bind.scope import RowScope, SourceScope
+from siddhi.planner.bind.selection import output_attributes, plan_selector
+from siddhi.planner.plan.aggregations import AggregationReadPlan
+from siddhi.planner.plan.expressions import TABLE_SLOT, TypedExpression
+from siddhi.planner.plan.nodes import JoinPlan, OutputPlan, PartitionPlan, Plan, SelectorPlan, SourceKind
+from siddhi.planner.problems import creation_error, unknown_definition
+from siddhi.query_api.definition import Attribute
+from siddhi.query_api.on_demand import OnDemandQuery, StoreInput
+from siddhi.query_api.selection import InsertInto, OutputEventType, Selector, UpdateOrInsertInto, UpdateTable
+
+__all__ = ["OnDemandPlan", "plan_on_demand"]
+
+_BATCH_WINDOWS = frozenset({"batch", "externalTimeBatch", "lengthBatch", "timeBatch"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnDemandPlan:
+    """Either a find (``store`` and ``kind`` set, no ``output``) or a change of a table (``output`` set).
+
+    The condition of a find reads the row of a table in TABLE_SLOT, the event of a window or aggregation in slot 0, where the selection
+    reads what was found. The selection of a change makes the one event its output works with; ``has_event`` is False
+    where nothing is selected.
+    """
+
+    store: str | None = None
+    kind: SourceKind | None = None
+    attributes: tuple[Attribute, ...] = ()
+    condition: TypedExpression | None = None
+    reading: AggregationReadPlan | None = None
+    selector: SelectorPlan
+    output: OutputPlan | None = None
+    has_event: bool = True
+
+
+def plan_on_demand(
+    query: OnDemandQuery, plan: Plan, registry: Registry | None = None, *, source: str | None = None
+) -> OnDemandPlan:
+    """Plan an on-demand query against the tables and windows of a planned app.
+
+    Args:
+        source: the query's text, for error messages.
+
+    Raises:
+        OnDemandQueryCreationError: names or types do not fit, or the store cannot be asked.
+    """
+    catalog = Catalog(shared_registry() if registry is None else registry, policy=plan.policy)
+    catalog.streams = dict(plan.streams)
+    catalog.tables = plan.tables
+    catalog.windows = plan.windows
+    catalog.aggregations = plan.aggregations
+    catalog.functions = plan.functions
+    try:
+        if query.input is None:
+            return _change(catalog, query)
+        _refuse_window_that_keeps_nothing(plan, query.input)
+        return _find(catalog, query, query.input)
+    except SiddhiAppError as error:
+        raise OnDemandQueryCreationError(
+            error.message,
+            code=error.code,
+            span=error.span,
+            source=source if error.source is None else error.source,
+            hint=error.hint,
+            app=plan.app.name,
+        ) from error
+
+
+def _refuse_window_that_keeps_nothing(plan: Plan, node: StoreInput) -> None:
+    """A batch window is searched by the batch it released last, which it keeps to expire it, or for joins (reference/04 §18)."""
+    window = plan.windows.get(node.store)
+    if window is None or window.output is not OutputEventType.CURRENT:
+        return
+    if window.window.window.native not in _BATCH_WINDOWS or _is_joined(plan, node.store):
+        return
+    raise creation_error(
+        "E313",
+        f"window '{node.store}' outputs current events alone and no query joins it: it keeps no batch to read",
+        node,
+        "define it with 'output all events'",
+    )
+
+
+def _is_joined(plan: Plan, window: str) -> bool:
+    queries = [
+        query
+        for execution in plan.executions
+        for query in (execution.queries if isinstance(execution, PartitionPlan) else (execution,))
+    ]
+    return any(
+        side.kind is SourceKind.WINDOW and side.source == window
+        for query in queries
+        if isinstance(query.input, JoinPlan)
+        for side in (query.input.left, query.input.right)
+    )
+
+
+def _find(catalog: Catalog, query: OnDemandQuery, node: StoreInput) -> OnDemandPlan:
+    if node.store in catalog.windows:
+        kind, attributes = SourceKind.WINDOW, catalog.windows[node.store].attributes
+    elif node.store in catalog.tables:
+        kind, attributes = SourceKind.TABLE, catalog.tables[node.store].attributes
+    elif node.store in catalog.aggregations:
+        kind, attributes = SourceKind.AGGREGATION, catalog.aggregations[node.store].attributes
+    else:
+        known = [*catalog.tables, *catalog.windows, *catalog.aggregations]
+        error = unknown_definition("table, window or aggregation", node.store, known, node)
+        if node.store in catalog.streams:
+            error.hint = f"'{node.store}' is a stream: what has passed is not kept"
+        raise error
+    reading = None
+    if kind is SourceKind.AGGREGATION:
+        # Nothing triggers the question: its range can't read anything.
+        nothing = SourceScope(None, (), what="an on-demand query")
+        aggregation = catalog.aggregations[node.store]
+        reading = plan_reading(catalog, aggregation, node.within, node.per, nothing, node)
+    elif node.within or node.per is not None:
+        raise creation_error("E317", f"'within' and 'per' belong to aggregations; '{node.store}' is none", node)
+    what = f"{kind.value} '{node.store}'"
+    names = (node.store,) if node.alias is None else (node.store, node.alias)
+    condition = None
+    if node.on is not None:
+        slot = TABLE_SLOT if kind is SourceKind.TABLE else 0
+        rows = RowScope(names, attributes, what=what, events=None, unqualified=True, slot=slot)
+        condition = Resolver(catalog, rows).condition("the condition behind 'on'", node.on, node)
+    scope = SourceScope(node.store, attributes, what=what, also=node.alias)
+    selector = plan_selector(catalog, scope, query.selector, label=None, several_inputs=True, at=query)
+    return OnDemandPlan(
+        store=node.store, kind=kind, attributes=attributes, condition=condition, reading=reading, selector=selector
+    )
+
+
+def _change(catalog: Catalog, query: OnDemandQuery) -> OnDemandPlan:
+    output = query.output
+    assert output is not None
+    target = target_label(output) or ""
+    place = output if output.span is not None else query
+    if isinstance(output, InsertInto) and target not in catalog.tables:
+        error = unknown_definition("table", target, catalog.tables, place)
+        if target in catalog.windows or target in catalog.streams:
+            error.hint = f"'{target}' is not a table"
+        raise error
+    has_event = bool(query.selector.attributes)
+    if not has_event:
+        needs_event = isinstance(output, (InsertInto, UpdateOrInsertInto))
+        if needs_event or (isinstance(output, UpdateTable) and output.set is None):
+            raise creation_error("E321", "nothing is selected", place, "write 'select ...' in front")
+    # Nothing flows in: an expression that names an attribute has nothing to read.
+    nothing = SourceScope(None, (), what="an on-demand query without 'from'")
+    selector = (
+        plan_selector(catalog, nothing, query.selector, label=None, at=query)
+        if query.selector != Selector()
+        else SelectorPlan(columns=())
+    )
+    planned = plan_output(
+        catalog,
+        output,
+        output_attributes(selector.columns),
+        OutputEventType.CURRENT,
+        query,
+        unqualified=True,
+        events=has_event,
+    )
+    return OnDemandPlan(selector=selector, output=planned, has_event=has_event)

@@ -1,0 +1,96 @@
+"""Partitions: keys, inner streams, the queries inside, purging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from siddhi.planner.bind.annotations import boolean, duration_ms, only, required
+from siddhi.planner.bind.catalog import Catalog, Source
+from siddhi.planner.bind.limits import partition_limit
+from siddhi.planner.bind.queries import plan_query
+from siddhi.planner.bind.resolver import Resolver
+from siddhi.planner.bind.scope import SourceScope
+from siddhi.planner.plan.nodes import (
+    PartitionPlan,
+    PurgePlan,
+    QueryPlan,
+    RangeKeyPlan,
+    SourceKind,
+    StreamPlan,
+    ValueKeyPlan,
+)
+from siddhi.planner.problems import creation_error, duplicate_name
+from siddhi.query_api.query import Partition, PartitionKey, Query, RangeKey, ValueKey
+
+__all__ = ["DEFAULT_PURGE_INTERVAL_MS", "plan_partition"]
+
+DEFAULT_PURGE_INTERVAL_MS = 300_000
+"""How often idle keys are looked for where ``@purge`` does not say."""
+
+
+def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callable[[Query], str]) -> PartitionPlan:
+    """Plan a partition.
+
+    Args:
+        name: of the partition.
+        name_of: gives each query its name.
+
+    Raises:
+        SiddhiAppError: a key or a query is refused.
+    """
+    if not node.keys:
+        raise creation_error("E318", "a partition needs at least one key", node)
+    keys = tuple(_plan_key(catalog, key, node) for key in node.keys)
+    keyed: set[str] = set()
+    for key, written in zip(keys, node.keys, strict=True):
+        if key.stream in keyed:
+            place = written if written.span is not None else node
+            raise duplicate_name(f"the partition gives '{key.stream}' two keys", place)
+        keyed.add(key.stream)
+    purge = _purge(node)
+    limit = partition_limit(node, catalog)
+    inner: dict[str, StreamPlan] = {}
+    queries: list[QueryPlan] = []
+    catalog.inner = inner
+    try:
+        for query in node.queries:
+            queries += plan_query(catalog, query, name_of(query))
+    finally:
+        catalog.inner = None
+    return PartitionPlan(
+        name=name,
+        keys=keys,
+        inner_streams=tuple(inner.values()),
+        queries=tuple(queries),
+        purge=purge,
+        limit=limit,
+        span=node.span,
+    )
+
+
+def _plan_key(catalog: Catalog, key: PartitionKey, node: Partition) -> ValueKeyPlan | RangeKeyPlan:
+    place = key if key.span is not None else node
+    source: Source = catalog.source(key.stream, place)
+    if source.kind not in (SourceKind.STREAM, SourceKind.WINDOW):
+        raise creation_error("E318", f"a partition keys streams and windows, not {source.what}", place)
+    scope = SourceScope(source.label, source.attributes, what=source.what)
+    resolver = Resolver(catalog, scope)
+    if isinstance(key, ValueKey):
+        return ValueKeyPlan(source.label, source.kind, resolver(key.expression))
+    assert isinstance(key, RangeKey)
+    return RangeKeyPlan(
+        source.label,
+        source.kind,
+        tuple((label, resolver.condition(f"the range '{label}'", condition, place)) for label, condition in key.ranges),
+    )
+
+
+def _purge(node: Partition) -> PurgePlan | None:
+    annotation = only(node.annotations, "purge")
+    if annotation is None:
+        return None
+    enabled = boolean(annotation, "enable", required(annotation, "enable", node), node)
+    idle = duration_ms(annotation, "idle.period", required(annotation, "idle.period", node), node)
+    interval = annotation.element("interval")
+    interval_ms = DEFAULT_PURGE_INTERVAL_MS if interval is None else duration_ms(annotation, "interval", interval, node)
+    return PurgePlan(interval_ms, idle) if enabled else None

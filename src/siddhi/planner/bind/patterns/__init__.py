@@ -1,0 +1,1 @@
+"""Patterns and sequences: states, conditions, limits."""

@@ -1,0 +1,250 @@
+"""Patterns and sequences as written → slots and an automaton (see patterns_plan.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from siddhi.planner.bind.catalog import Source
+from siddhi.planner.bind.patterns.conditions import Conditions, split_conditions
+from siddhi.planner.bind.patterns.limit import PartialMatches
+from siddhi.planner.bind.patterns.scope import EventScope, FilterScope, PatternScope
+from siddhi.planner.bind.resolver import Resolver
+from siddhi.planner.plan.expressions import Attr, TypedExpression
+from siddhi.planner.plan.nodes import SourceKind
+from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan, SlotPlan, StateKind, StatePlan
+from siddhi.planner.plan.walk import walk
+from siddhi.planner.problems import creation_error, unsupported
+from siddhi.query_api.input import (
+    AbsentState,
+    CountState,
+    EveryState,
+    Filter,
+    LogicalOperator,
+    LogicalState,
+    NextState,
+    Pattern,
+    Sequence,
+    SingleInput,
+    State,
+    StreamFunction,
+    StreamState,
+)
+from siddhi.query_api.span import Node
+
+if TYPE_CHECKING:
+    from siddhi.planner.bind.catalog import Catalog
+
+__all__ = ["PatternInputs", "plan_pattern"]
+
+MAX_OPERANDS = 32
+"""Operands of a logical group: the engine keeps a bit for each."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A place of a stream while the pattern is being planned."""
+
+    node: SingleInput
+    source: Source
+    scope: EventScope
+    state: int
+    for_ms: int | None = None
+    filters: tuple[TypedExpression, ...] = ()
+
+
+class _Automaton:
+    """Collects states and slots from the left to the right."""
+
+    def __init__(self, catalog: Catalog, *, is_sequence: bool) -> None:
+        self._catalog = catalog
+        self._is_sequence = is_sequence
+        self.slots: list[_Slot] = []
+        self.states: list[StatePlan] = []
+
+    def add(self, node: State) -> None:
+        """Append the states of an element."""
+        if isinstance(node, NextState):
+            for element in node.states:
+                self.add(element)
+        elif isinstance(node, EveryState):
+            self._add_every(node)
+        elif isinstance(node, LogicalState):
+            self._add_group(node)
+        elif isinstance(node, CountState):
+            slot = self._add_slot(node.state.input, node.state.reference, counting=True)
+            self.states.append(StatePlan(kind=StateKind.COUNT, slots=(slot,), min=node.min, max=node.max))
+        elif isinstance(node, AbsentState):
+            slot = self._add_slot(node.input, None, absent=True, for_ms=node.for_ms)
+            self.states.append(StatePlan(kind=StateKind.ABSENT, slots=(slot,)))
+        else:
+            assert isinstance(node, StreamState)
+            slot = self._add_slot(node.input, node.reference)
+            self.states.append(StatePlan(kind=StateKind.STREAM, slots=(slot,)))
+
+    def _add_every(self, node: EveryState) -> None:
+        first = len(self.states)
+        self.add(node.state)
+        for index in range(first, len(self.states)):
+            self.states[index] = replace(self.states[index], expiry=first)
+        group = self.states[first:]
+        if all(state.kind is StateKind.COUNT and state.min == 0 for state in group):
+            # It is complete before it has begun. It begins anew when it leads the pattern; elsewhere it goes on once.
+            late = first == 0 and not self._is_sequence
+            self.states[-1] = replace(self.states[-1], again=first if first == 0 else None, late_again=late)
+        else:
+            self.states[-1] = replace(self.states[-1], again=first)
+
+    def _add_group(self, node: LogicalState) -> None:
+        if len(node.states) > MAX_OPERANDS:
+            raise creation_error("E324", f"more than {MAX_OPERANDS} operands in one logical group", node)
+        slots = []
+        for operand in node.states:
+            if isinstance(operand, AbsentState):
+                slots.append(self._add_slot(operand.input, None, absent=True, for_ms=operand.for_ms))
+            else:
+                assert isinstance(operand, StreamState)
+                slots.append(self._add_slot(operand.input, operand.reference))
+        kind = StateKind.AND if node.operator is LogicalOperator.AND else StateKind.OR
+        self.states.append(StatePlan(kind=kind, slots=tuple(slots)))
+
+    def _add_slot(
+        self,
+        node: SingleInput,
+        reference: str | None,
+        *,
+        counting: bool = False,
+        absent: bool = False,
+        for_ms: int | None = None,
+    ) -> int:
+        source = self._catalog.source(node.source, node, is_inner=node.is_inner, is_fault=node.is_fault)
+        if source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
+            hint = "use 'in' in a filter to look something up"
+            raise creation_error("E313", f"{source.what} is not a stream: nothing arrives from it", node, hint)
+        if reference is not None and any(slot.scope.label == reference for slot in self.slots):
+            raise creation_error("E324", f"two states are called '{reference}'", node, "give one another name")
+        number = len(self.slots)
+        scope = EventScope(
+            reference if reference is not None else source.label,
+            source.attributes,
+            what=source.what if reference is None else f"'{reference}' ({source.what})",
+            slot=number,
+            counting=counting,
+            absent=absent,
+        )
+        self.slots.append(_Slot(node, source, scope, len(self.states), for_ms))
+        return number
+
+    def plan_stops(self) -> None:
+        """Find out which slots end a count: the next two, where a logical group is read from the right."""
+        order = [slot for state in self.states for slot in reversed(state.slots)]
+        for index, state in enumerate(self.states):
+            if state.kind is StateKind.COUNT:
+                at = order.index(state.slots[0]) + 1
+                self.states[index] = replace(state, stops=tuple(order[at : at + 2]))
+
+    def plan_filters(self) -> None:
+        """Resolve the filters of all slots; they see the slots of earlier states and of their own group."""
+        scopes = [slot.scope for slot in self.slots]
+        for own, slot in enumerate(self.slots):
+            before = [s.scope for i, s in enumerate(self.slots) if s.state <= slot.state and i != own]
+            later = [scope for scope in scopes if scope is not slot.scope and scope not in before]
+            resolver = Resolver(self._catalog, FilterScope(slot.scope, before, later))
+            slot.filters = tuple(self._filters(slot.node, resolver))
+
+    def _filters(self, node: SingleInput, resolver: Resolver) -> Iterable[TypedExpression]:
+        for handler in node.handlers:
+            place: Node = handler if handler.span is not None else node
+            if isinstance(handler, Filter):
+                yield resolver.condition("a filter", handler.condition, place)
+            elif isinstance(handler, StreamFunction):
+                hint = "put the function into a query in front of this one"
+                raise unsupported("stream functions inside patterns and sequences", place, hint)
+            else:
+                hint = "put the window on a query in front of this one"
+                raise creation_error("E324", "the states of a pattern or sequence have no windows", place, hint)
+
+
+class PatternInputs:
+    """The input of a query that reads a pattern or sequence."""
+
+    def __init__(self, node: Pattern | Sequence, automaton: _Automaton) -> None:
+        self._node = node
+        self._automaton = automaton
+        self._is_sequence = isinstance(node, Sequence)
+        self._limit = PartialMatches()
+        self.scope = PatternScope([slot.scope for slot in automaton.slots])
+
+    def bounded(self, limit: PartialMatches) -> None:
+        """Set how many partial matches may live at a time."""
+        self._limit = limit
+
+    def finished(self, readers: list[TypedExpression]) -> PatternPlan:
+        """The plan, once it is known what the selection reads."""
+        split = [self._split(number) for number in range(len(self._automaton.slots))]
+        slots = []
+        for number, (slot, conditions) in enumerate(zip(self._automaton.slots, split, strict=True)):
+            kept = _read_from(readers, number)
+            for other, decided in enumerate(split):
+                # A filter reads its own event before it is kept, but for those that a counting state has collected.
+                kept |= _read_from(decided.others, number, indexed_only=other == number)
+            slots.append(
+                SlotPlan(
+                    label=slot.scope.label or slot.source.label,
+                    source=slot.source.label,
+                    kind=slot.source.kind,
+                    attributes=slot.source.attributes,
+                    alone=conditions.alone,
+                    conditions=conditions.others,
+                    keys=conditions.keys,
+                    kept=tuple(sorted(kept)),
+                    counting=slot.scope.counting,
+                    absent=slot.scope.absent,
+                    for_ms=slot.for_ms,
+                    span=slot.node.span,
+                )
+            )
+        return PatternPlan(
+            is_sequence=self._is_sequence,
+            slots=tuple(slots),
+            states=tuple(self._automaton.states),
+            within_ms=self._node.within_ms,
+            max_partial_matches=self._limit.most,
+            overflow=OverflowPolicy.FAIL if self._limit.most is None else self._limit.overflow,
+        )
+
+    def _split(self, number: int) -> Conditions:
+        slot = self._automaton.slots[number]
+        fixed = {
+            other
+            for other, before in enumerate(self._automaton.slots)
+            if before.state < slot.state and not before.scope.counting
+        }
+        # A sequence has one partial match at a time in a state: nothing to look up.
+        return split_conditions(slot.filters, number, fixed, wants_keys=not self._is_sequence)
+
+
+def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:
+    """Plan the states of a pattern or sequence.
+
+    Raises:
+        SiddhiAppError: a stream is unknown, a filter is wrong, or the pattern would match without any event.
+    """
+    automaton = _Automaton(catalog, is_sequence=isinstance(node, Sequence))
+    automaton.add(node.state)
+    if all(state.kind is StateKind.COUNT and state.min == 0 for state in automaton.states):
+        raise creation_error("E324", "this matches without any event", node, "let one of its states need an event")
+    automaton.plan_stops()
+    automaton.plan_filters()
+    return PatternInputs(node, automaton)
+
+
+def _read_from(expressions: Iterable[TypedExpression], slot: int, *, indexed_only: bool = False) -> set[int]:
+    """Positions of the attributes of a slot that the expressions read."""
+    return {
+        node.position
+        for expression in expressions
+        for node in walk(expression)
+        if isinstance(node, Attr) and node.slot == slot and (node.index is not None or not indexed_only)
+    }

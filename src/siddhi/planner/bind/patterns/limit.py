@@ -1,0 +1,69 @@
+"""How many partial matches a query may hold: ``@info(max.partial.matches='1000')``, or ``@app:partialMatches(max='1000')``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from siddhi.planner.bind.annotations import only, positive
+from siddhi.planner.plan.patterns import OverflowPolicy
+from siddhi.planner.problems import close_to, creation_error
+from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.span import Node
+
+__all__ = ["PartialMatches", "app_limit", "query_limit"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartialMatches:
+    """The most that may live at a time, None for any number, and what happens then."""
+
+    most: int | None = None
+    overflow: OverflowPolicy = OverflowPolicy.FAIL
+
+
+def app_limit(annotations: tuple[Annotation, ...], at: Node, most: int | None = None) -> PartialMatches:
+    """What ``@app:partialMatches(max='...', overflow='...')`` says for every query; ``most`` is the max where it says none.
+
+    Raises:
+        SiddhiAppCreationError: a value is wrong.
+    """
+    return _limit(only(annotations, "partialMatches"), "max", "overflow", at, PartialMatches(most))
+
+
+def query_limit(annotations: tuple[Annotation, ...], at: Node, of_app: PartialMatches) -> PartialMatches:
+    """What ``@info(max.partial.matches='...', partial.matches.overflow='...')`` says; what it leaves out, the app says.
+
+    Raises:
+        SiddhiAppCreationError: a value is wrong, or there is an overflow and no most.
+    """
+    info = only(annotations, "info")
+    limit = _limit(info, "max.partial.matches", "partial.matches.overflow", at, of_app)
+    if limit.most is None and info is not None and info.element("partial.matches.overflow") is not None:
+        raise creation_error(
+            "E315",
+            "'partial.matches.overflow' of @info needs 'max.partial.matches'",
+            info if info.span is not None else at,
+            "say how many partial matches may wait: max.partial.matches='10000'",
+        )
+    return limit
+
+
+def _limit(
+    annotation: Annotation | None, most: str, overflow: str, at: Node, otherwise: PartialMatches
+) -> PartialMatches:
+    if annotation is None:
+        return otherwise
+    value = annotation.element(most)
+    policy = annotation.element(overflow)
+    known = [each.value for each in OverflowPolicy]
+    if policy is not None and policy not in known:
+        raise creation_error(
+            "E315",
+            f"'{overflow}' of @{annotation.name} must be {' or '.join(map(repr, known))}, not '{policy}'",
+            annotation if annotation.span is not None else at,
+            close_to(policy, known),
+        )
+    return PartialMatches(
+        otherwise.most if value is None else positive(annotation, most, value, at),
+        otherwise.overflow if policy is None else OverflowPolicy(policy),
+    )

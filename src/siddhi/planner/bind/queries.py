@@ -1,0 +1,143 @@
+"""One query: input, selection, rate, output. An anonymous input becomes a hidden stream with a query of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from siddhi.planner.bind.annotations import boolean, only
+from siddhi.planner.bind.catalog import Catalog, Source
+from siddhi.planner.bind.handlers import Handlers, plan_handlers
+from siddhi.planner.bind.joins import JoinInputs, plan_join
+from siddhi.planner.bind.limits import limited
+from siddhi.planner.bind.outputs import plan_output, target_label
+from siddhi.planner.bind.patterns.automaton import PatternInputs, plan_pattern
+from siddhi.planner.bind.patterns.limit import query_limit
+from siddhi.planner.bind.rates import is_snapshot, output_event_type
+from siddhi.planner.bind.scope import Scope, SourceScope
+from siddhi.planner.bind.selection import output_attributes, plan_selector
+from siddhi.planner.plan.expressions import TypedExpression
+from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.problems import creation_error
+from siddhi.planner.rules.column_pruning import selection_expressions, window_layout
+from siddhi.query_api.input import AnonymousInput, JoinInput, Pattern, Sequence, SingleInput
+from siddhi.query_api.query import Query
+from siddhi.query_api.selection import InsertInto, ReturnOutput
+
+__all__ = ["plan_query"]
+
+
+def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
+    """Plan a query; the queries inside it come first, each feeding a hidden stream.
+
+    Raises:
+        SiddhiAppError: something in it is refused.
+    """
+    planned: list[QueryPlan] = []
+    event_type = output_event_type(query)
+    node = query.input
+    inputs: SingleInputs | JoinInputs | PatternInputs
+    if isinstance(node, AnonymousInput):
+        node = _plan_anonymous(catalog, node, planned)
+        inputs = SingleInputs(catalog, node, has_name=False)
+    elif isinstance(node, SingleInput):
+        inputs = SingleInputs(catalog, node)
+    elif isinstance(node, JoinInput):
+        inputs = plan_join(catalog, node)
+    else:
+        assert isinstance(node, (Pattern, Sequence))
+        inputs = plan_pattern(catalog, node)
+        limit = query_limit(query.annotations, query, catalog.partial_matches)
+        catalog.permissions.limit("max_events", limit.most, "the number of partial matches", query)
+        inputs.bounded(limit)
+    selector = plan_selector(
+        catalog,
+        inputs.scope,
+        query.selector,
+        label=target_label(query.output),
+        several_inputs=not isinstance(inputs, SingleInputs),
+        per_event=is_snapshot(query),
+        at=query,
+    )
+    output = plan_output(catalog, query.output, output_attributes(selector.columns), event_type, query)
+    plan = QueryPlan(
+        name=name,
+        input=inputs.finished(selection_expressions(selector)),
+        selector=selector,
+        rate=query.rate,
+        output=output,
+        synchronized=_synchronized(query),
+        annotations=query.annotations,
+        span=query.span,
+    )
+    planned.append(limited(plan, catalog, query))
+    return planned
+
+
+class SingleInputs:
+    """The input of a query that reads one source."""
+
+    def __init__(self, catalog: Catalog, node: SingleInput, *, has_name: bool = True) -> None:
+        self.source = _single_source(catalog, node)
+        label = self.source.label if has_name else None
+        what = self.source.what if has_name else "the inner query"
+        scope = SourceScope(label, self.source.attributes, what=what)
+        self.scope: Scope = scope
+        self._handlers: Handlers = plan_handlers(catalog, scope, node.handlers)
+        self._attributes = tuple(scope.attributes)
+
+    def finished(self, readers: list[TypedExpression]) -> SingleInputPlan | JoinPlan:
+        """The plan, once it is known what reads the input."""
+        appended_behind = sum(len(getattr(handler, "appended", ())) for handler in self._handlers.after)
+        return SingleInputPlan(
+            source=self.source.label,
+            kind=self.source.kind,
+            attributes=self._attributes,
+            source_width=len(self.source.attributes),
+            before=tuple(self._handlers.before),
+            window=self._handlers.window,
+            after=tuple(self._handlers.after),
+            window_layout=window_layout(self._handlers, 0, len(self._attributes) - appended_behind, readers),
+        )
+
+
+def _single_source(catalog: Catalog, node: SingleInput) -> Source:
+    source = catalog.source(node.source, node, is_inner=node.is_inner, is_fault=node.is_fault)
+    if source.kind is SourceKind.TABLE:
+        raise creation_error(
+            "E313", f"table '{source.label}' is not a stream", node, "join it with a stream, or query it on demand"
+        )
+    if source.kind is SourceKind.AGGREGATION:
+        raise creation_error(
+            "E313",
+            f"aggregation '{source.label}' is not a stream",
+            node,
+            "join it with a stream (within ... per ...), or query it on demand",
+        )
+    if source.kind is SourceKind.WINDOW and node.window is not None:
+        raise creation_error(
+            "E314",
+            f"'{source.label}' is a window already",
+            node.window if node.window.span is not None else node,
+            f"read 'from {source.label}' without a second window",
+        )
+    return source
+
+
+def _plan_anonymous(catalog: Catalog, node: AnonymousInput, planned: list[QueryPlan]) -> SingleInput:
+    """Plan the inner query and give the hidden stream that stands for it."""
+    hidden = catalog.anonymous_stream()
+    inner = node.query
+    in_partition = catalog.inner is not None
+    event_type = inner.output.event_type if isinstance(inner.output, ReturnOutput) else None
+    feeding = InsertInto(event_type, target=hidden, is_inner=in_partition, span=inner.output.span)
+    planned += plan_query(catalog, replace(inner, output=feeding), hidden)
+    return SingleInput(hidden, node.handlers, is_inner=in_partition, span=node.span)
+
+
+def _synchronized(query: Query) -> bool | None:
+    only(query.annotations, "info")
+    annotation = only(query.annotations, "synchronized")
+    if annotation is None:
+        return None
+    values = annotation.values()
+    return boolean(annotation, "synchronized", values[0], query) if values else True

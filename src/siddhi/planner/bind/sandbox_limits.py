@@ -1,0 +1,103 @@
+"""How much the text of an app may have held: numbers in it against the limits of its policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from siddhi.planner.bind.permissions import Permissions
+from siddhi.planner.plan.expressions import Const, TypedExpression
+from siddhi.query_api.annotation import find_annotation
+from siddhi.query_api.app import SiddhiApp
+from siddhi.query_api.definition import AggregationDefinition
+from siddhi.query_api.input import AbsentState, CountState, Pattern
+from siddhi.query_api.input import Sequence as SequenceInput
+from siddhi.query_api.query import Partition, Query
+from siddhi.query_api.selection import EventRate, SnapshotRate, TimeRate
+from siddhi.query_api.span import Node, Span
+from siddhi.sandbox import SandboxPolicy
+
+if TYPE_CHECKING:
+    from siddhi.extension.metadata import WindowMetadata
+    from siddhi.planner.bind.app_annotations import AppSettings
+
+__all__ = ["limit_text", "limit_window", "refuse_excess"]
+
+_LENGTHS = frozenset({"window.length", "event.count"})
+_TIMES = frozenset({"window.time", "window.delay", "session.gap", "allowed.latency", "timeout"})
+
+
+def limit_text(policy: SandboxPolicy, text: str, what: str) -> None:
+    """Refuse a text that is too long, before anything reads it.
+
+    Raises:
+        SiddhiAppCreationError: E341.
+    """
+    Permissions(policy).limit("max_text", len(text), f"the number of characters of {what}", Span(1, 0, 1, 1))
+
+
+def refuse_excess(permissions: Permissions, app: SiddhiApp, settings: AppSettings) -> None:
+    """Refuse what annotations of the app and numbers in its queries ask for beyond its policy; windows are asked one by one.
+
+    Raises:
+        SiddhiAppCreationError: E340 a name or reporter that is not allowed; E341 a number above a limit.
+    """
+    permissions.app_name(app.name, find_annotation(app.annotations, "name") or app)
+    statistics = settings.statistics
+    if statistics is not None:
+        permissions.statistics((statistics.element("reporter") or "console").lower(), statistics)
+    queries = partitions = 0
+    for node in _nodes(app):
+        if isinstance(node, (Query, AggregationDefinition)):
+            queries += 1
+            permissions.limit("max_queries", queries, "the number of queries", node)
+        elif isinstance(node, Partition):
+            partitions += 1
+            permissions.limit("max_partitions", partitions, "the number of partitions", node)
+        elif isinstance(node, (Pattern, SequenceInput)) and node.within_ms is not None:
+            permissions.limit("max_duration_ms", node.within_ms, "'within'", node)
+        elif isinstance(node, AbsentState) and node.for_ms is not None:
+            permissions.limit("max_duration_ms", node.for_ms, "'for'", node)
+        elif isinstance(node, CountState):
+            most = None if node.max < 0 else max(node.min, node.max)
+            permissions.limit("max_events", most, "the number of events of this state", node)
+        elif isinstance(node, EventRate):
+            permissions.limit("max_events", node.events, "the output rate", node)
+        elif isinstance(node, (TimeRate, SnapshotRate)):
+            permissions.limit("max_duration_ms", node.every_ms, "the output rate", node)
+
+
+def limit_window(
+    permissions: Permissions, window: WindowMetadata, arguments: Sequence[TypedExpression], at: Node
+) -> None:
+    """Refuse a window of more events, or a longer time, than the policy of the app allows.
+
+    Raises:
+        SiddhiAppCreationError: E341.
+    """
+    for position, argument in enumerate(arguments):
+        if not isinstance(argument, Const) or type(argument.value) is not int:
+            continue
+        names = {
+            overload.parameters[position].name
+            for overload in window.overloads
+            if position < len(overload.parameters) and argument.type in overload.parameters[position].types
+        }
+        what = f"'{' or '.join(sorted(names))}' of window '{window.full_name}'"
+        if names & _LENGTHS:
+            permissions.limit("max_events", argument.value, what, at)
+        if names & _TIMES:
+            permissions.limit("max_duration_ms", argument.value, what, at)
+
+
+def _nodes(app: SiddhiApp) -> Iterator[Node]:
+    """Everything that the app says, in the order of its text."""
+    waiting: list[Any] = [app]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Node):
+            yield item
+            waiting += [getattr(item, each.name) for each in reversed(fields(item)) if each.name != "span"]
+        elif isinstance(item, tuple):
+            waiting += reversed(item)

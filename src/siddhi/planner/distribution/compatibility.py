@@ -1,0 +1,71 @@
+"""Whether the state of one version of a fragment fits another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from siddhi.extension.registry import Registry
+from siddhi.planner.app import plan
+from siddhi.planner.distribution.distribution import separability
+from siddhi.planner.distribution.fragments import Fragment
+from siddhi.planner.distribution.statements import Statements, executions_by_name
+from siddhi.planner.plan.nodes import PartitionPlan
+from siddhi.query_compiler.parser import parse
+
+__all__ = ["can_restore", "stateful_parts"]
+
+
+def can_restore(old: Fragment, new: Fragment, *, registry: Registry | None = None) -> tuple[str, ...]:
+    """Why a snapshot of one fragment can't be restored into another; nothing: it can.
+
+    Elements that only the new fragment has start empty; the state of those that only the old one has is left behind. What
+    holds no state may change as it likes.
+
+    Args:
+        old: whose snapshot it is.
+        new: that is to take it.
+        registry: the extensions they use; None: those of the process.
+
+    Returns:
+        A clause for every element that has state in both and says something else.
+    """
+    before, now = (stateful_parts(part, registry=registry) for part in (old, new))
+    if before and now and before.keys().isdisjoint(now):
+        return ("they have no element in common",)
+    return tuple(
+        f"{name} is not what it was: {_first_difference(text, now[name])}"
+        for name, text in before.items()
+        if name in now and now[name] != text
+    )
+
+
+def stateful_parts(part: Fragment, *, registry: Registry | None = None) -> dict[str, str]:
+    """What the text says of each element that may hold state, by kind and name.
+
+    Args:
+        part: of an app.
+        registry: the extensions it uses; None: those of the process.
+    """
+    return dict(_stateful(part, registry))
+
+
+def _stateful(part: Fragment, registry: Registry | None) -> Iterator[tuple[str, str]]:
+    planned = plan(parse(part.text), registry=registry)
+    statements = Statements(planned)
+    for definition in planned.app.definitions:
+        kind = type(definition).__name__.removesuffix("Definition").lower()
+        if kind not in ("stream", "function"):
+            yield f"{kind} '{definition.id}'", statements.of(definition)
+    stateless = {element.name for element in separability(planned) if not element.stateful}
+    partitions = {found.name for found in planned.executions if isinstance(found, PartitionPlan)}
+    for name, node in executions_by_name(planned):
+        if name not in stateless:
+            yield f"{'partition' if name in partitions else 'query'} '{name}'", statements.of(node)
+
+
+def _first_difference(before: str, now: str) -> str:
+    for one, other in zip_longest(before.splitlines(), now.splitlines(), fillvalue=""):
+        if one != other:
+            return f"{other.strip()!r} instead of {one.strip()!r}"
+    raise AssertionError("the texts are equal")

@@ -1,0 +1,113 @@
+"""Keys by which state falls apart: what they are, and how those of several steps combine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from siddhi.planner.plan.expressions import Attr
+from siddhi.types import AttributeType
+
+__all__ = ["ANYTHING", "KeyExpression", "KeyPart", "Separation", "combine", "inseparable", "separated_by"]
+
+Located = tuple[str, str]
+"""A stream and the name of one of its attributes."""
+
+KEY_TYPES = frozenset({AttributeType.STRING, AttributeType.INT, AttributeType.LONG, AttributeType.BOOL})
+"""Types whose equal values are equal bits; a float has two zeros and many NaNs."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyExpression:
+    """What gives the events of one stream their key.
+
+    Attributes:
+        text: SiddhiQL over the stream's attributes; for ranges the conditions with their labels.
+        attribute: its name, where the key is one attribute as it is.
+        labels: of a range partition, with the conditions: an event has the key of each that holds, or none.
+    """
+
+    text: str
+    attribute: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """One key: for each stream how its events get it. ``type`` is that of the keys; streams of other types meet as it."""
+
+    by: tuple[tuple[str, KeyExpression], ...]
+    type: AttributeType
+
+    def of(self, stream: str) -> KeyExpression | None:
+        """How events of a stream get their key; None: the stream has none."""
+        return next((expression for name, expression in self.by if name == stream), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """Keys by which state separates. ``parts`` None: by anything; empty: by nothing, for the ``reason``. Several parts: by
+    each of them, and so by all of them together."""
+
+    parts: tuple[KeyPart, ...] | None
+    reason: str = ""
+
+
+ANYTHING = Separation(None)
+
+
+def inseparable(reason: str) -> Separation:
+    """State that all events share, and why."""
+    return Separation((), reason)
+
+
+def separated_by(attributes: Iterable[Attr], locate: Callable[[Attr], Located | None], otherwise: str) -> Separation:
+    """State that separates by attributes of one stream each.
+
+    Args:
+        locate: stream and name of an attribute; None where it is not an attribute of a stream as it is.
+        otherwise: why it does not, where none of them is.
+    """
+    parts = []
+    for attribute in attributes:
+        place = locate(attribute)
+        if place is not None and attribute.type in KEY_TYPES:
+            part = plain_part((place,), attribute.type)
+            if part not in parts:
+                parts.append(part)
+    return Separation(tuple(parts)) if parts else inseparable(otherwise)
+
+
+def plain_part(places: Iterable[Located], type_: AttributeType) -> KeyPart:
+    """A key that is a plain attribute in each of its streams."""
+    return KeyPart(tuple((stream, KeyExpression(name, name)) for stream, name in dict(places).items()), type_)
+
+
+def combine(one: Separation, other: Separation) -> Separation:
+    """By what both separate: keys that are the same in a stream they share."""
+    if one.parts is None:
+        return other
+    if other.parts is None:
+        return one
+    if not one.parts or not other.parts:
+        return one if not one.parts else other
+    found = []
+    for part in one.parts:
+        for candidate in other.parts:
+            both = _united(part, candidate)
+            if both is not None and both not in found:
+                found.append(both)
+    return Separation(tuple(found)) if found else inseparable(f"{_named(one)} and {_named(other)} are different keys")
+
+
+def _united(one: KeyPart, other: KeyPart) -> KeyPart | None:
+    shared = [stream for stream, _ in one.by if other.of(stream) is not None]
+    if one.type is not other.type or not shared or any(one.of(stream) != other.of(stream) for stream in shared):
+        return None
+    return KeyPart((*one.by, *((stream, key) for stream, key in other.by if stream not in shared)), one.type)
+
+
+def _named(separation: Separation) -> str:
+    return " or ".join(
+        "(" + ", ".join(f"{stream}: {key.text}" for stream, key in part.by) + ")" for part in separation.parts or ()
+    )

@@ -1,0 +1,309 @@
+"""By which keys the state of a query separates: windows, groups, rates, joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from siddhi.planner.distribution.keys import (
+    ANYTHING,
+    KEY_TYPES,
+    KeyPart,
+    Located,
+    Separation,
+    combine,
+    inseparable,
+    plain_part,
+    separated_by,
+)
+from siddhi.planner.plan.expressions import Attr, Comparison, Const, TypedExpression
+from siddhi.planner.plan.graph import sources_of
+from siddhi.planner.plan.nodes import FilterPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind, WindowPlan
+from siddhi.planner.plan.patterns import PatternPlan, StateKind
+from siddhi.planner.plan.processors import processors_of
+from siddhi.planner.plan.walk import conjuncts, has_aggregate
+from siddhi.query_api.expression import CompareOperator
+from siddhi.query_api.input import JoinType, Trigger
+from siddhi.query_api.selection import EventRate, OutputEventType, RateKind, TimeRate
+from siddhi.types import AttributeType
+
+__all__ = [
+    "attribute_equalities",
+    "equal_attributes",
+    "handled",
+    "locator",
+    "query_separation",
+    "selected_locator",
+    "shown_to_joins",
+    "window_separation",
+]
+
+_BY_TIME_ALONE = ("time", "delay")
+_STATIC = (SourceKind.TABLE, SourceKind.AGGREGATION)
+
+
+def query_separation(query: QueryPlan) -> Separation:
+    """By which keys a query separates; of the tables, named windows and aggregations it uses nothing is known here."""
+    locate = locator(query)
+    found = handled(sources_of(query))
+    if found is not ANYTHING:
+        return found
+    if isinstance(query.input, PatternPlan):
+        found = _pattern(query.input)
+    elif isinstance(query.input, JoinPlan):
+        found = _join(query.input, locate)
+    else:
+        found = _window(query)
+    if query.limit is not None and query.limit.keys is not None:
+        return inseparable("'@limit' counts the keys of all rows together")
+    selected = selected_locator(query)
+    return combine(combine(found, _selection(query, selected)), _rate(query, selected))
+
+
+def handled(sources: Sequence[SingleInputPlan]) -> Separation:
+    """By which keys filters and stream functions behind some sources separate: not where they keep something of all events."""
+    if any(
+        isinstance(handler, FilterPlan) and has_aggregate(handler.condition)
+        for source in sources
+        for handler in (*source.before, *source.after)
+    ):
+        return inseparable("an aggregate in a filter sees all rows")
+    processor = next(processors_of(sources), None)
+    if processor is None:
+        return ANYTHING
+    return inseparable(f"stream processor '{processor.full_name}' may keep something of the events of all keys")
+
+
+def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
+    """Finds stream and name of what an expression of a query reads; None for what is no attribute of a stream as it is."""
+    input_ = query.input
+    if isinstance(input_, PatternPlan):
+        slots = input_.slots
+
+        def in_pattern(attribute: Attr) -> Located | None:
+            if not 0 <= attribute.slot < len(slots) or attribute.index is not None or slots[attribute.slot].counting:
+                return None
+            slot = slots[attribute.slot]
+            return slot.source, slot.attributes[attribute.position].name
+
+        return in_pattern
+    sides = sources_of(query)
+    changed = [any(processors_of((side,))) for side in sides]
+
+    def in_sides(attribute: Attr) -> Located | None:
+        if not 0 <= attribute.slot < len(sides):
+            return None
+        side = sides[attribute.slot]
+        if changed[attribute.slot]:
+            return None  # a stream processor puts out events as it likes
+        if attribute.position >= side.source_width or side.kind in _STATIC:
+            return None
+        return side.source, side.attributes[attribute.position].name
+
+    return in_sides
+
+
+def selected_locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
+    """Finds what a selection reads as :func:`locator` does, but for slots that may be empty: null is in every shard."""
+    locate, empty = locator(query), _may_be_empty(query.input)
+    return lambda attribute: None if attribute.slot in empty else locate(attribute)
+
+
+def _may_be_empty(input_: SingleInputPlan | JoinPlan | PatternPlan) -> frozenset[int]:
+    """The slots without an event in some of what comes of a query."""
+    if isinstance(input_, JoinPlan):
+        # A side is empty where the other one, kept without a match, is what came or went.
+        ways = (
+            (0, input_.right, JoinType.RIGHT_OUTER, Trigger.LEFT),
+            (1, input_.left, JoinType.LEFT_OUTER, Trigger.RIGHT),
+        )
+        return frozenset(
+            slot
+            for slot, other, kept, alone in ways
+            if input_.type in (kept, JoinType.FULL_OUTER) and input_.trigger is not alone and other.kind not in _STATIC
+        )
+    if isinstance(input_, PatternPlan):
+        optional = {
+            slot for state in input_.states if state.kind is StateKind.OR or not state.min for slot in state.slots
+        }
+        return frozenset(optional | {number for number, slot in enumerate(input_.slots) if slot.absent})
+    return frozenset()
+
+
+# --- one stream
+
+
+def _window(query: QueryPlan) -> Separation:
+    assert isinstance(query.input, SingleInputPlan)
+    if query.input.window is None:
+        return ANYTHING
+    return window_separation(query.input.window, query.input.source, query.output.event_type)
+
+
+def window_separation(window: WindowPlan, source: str, shown: OutputEventType) -> Separation:
+    """By which keys a window separates.
+
+    Args:
+        source: the stream whose attributes its arguments read.
+        shown: which of its events are looked at.
+    """
+    name, arguments = window.window.native, window.arguments
+    if name in _BY_TIME_ALONE:
+        return ANYTHING
+    if name == "externalTime":
+        if shown is OutputEventType.CURRENT:
+            return ANYTHING
+        return inseparable("what leaves 'externalTime' is stamped by whichever event comes next")
+    if name == "timeBatch":
+        if len(arguments) > 1 and isinstance(arguments[1], Const) and arguments[1].type is not AttributeType.BOOL:
+            if _is_past(arguments[1]):
+                return ANYTHING
+            return inseparable(
+                "the first period of 'timeBatch' depends on how far its start lies behind the first event"
+            )
+        return inseparable("the periods of 'timeBatch' without a start begin with the first event of all")
+    if name == "externalTimeBatch":
+        return inseparable("a batch of 'externalTimeBatch' ends with whichever event comes next")
+    if name == "session":
+        if len(arguments) > 1 and isinstance(arguments[1], Attr) and arguments[1].type in KEY_TYPES:
+            key = arguments[1]
+            return Separation((plain_part(((source, key.name),), key.type),))
+        return inseparable("a 'session' without a key is that of all events")
+    return inseparable(f"what window '{window.window.full_name}' holds depends on all events")
+
+
+def _is_past(start: Const) -> bool:
+    """Whether no event comes before a start of periods, so that all of them begin at full multiples from there."""
+    return isinstance(start.value, int) and start.value <= 0
+
+
+# --- the selection
+
+
+def _selection(query: QueryPlan, locate: Callable[[Attr], Located | None]) -> Separation:
+    selector, input_ = query.selector, query.input
+    window = input_.window if isinstance(input_, SingleInputPlan) else None
+    found = ANYTHING
+    if selector.has_aggregates and not selector.group_by:
+        return inseparable("it aggregates over all events, without 'group by'")
+    if selector.group_by and (selector.has_aggregates or window is not None):
+        names = ", ".join(attribute.name for attribute in selector.group_by)
+        found = separated_by(selector.group_by, locate, f"'group by {names}' groups by no key of the stream")
+    if selector.limit is not None or selector.offset:
+        # A chunk of one event's consequences is that event's; one of a timer's, or of a batch's, is everybody's.
+        shared = window is not None and (window.window.batch or query.output.event_type is not OutputEventType.CURRENT)
+        if shared or (window is not None and window.window.native in ("session", "delay")):
+            word = "limit" if selector.limit is not None else "offset"
+            return inseparable(f"'{word}' looks at chunks in which the events of all keys meet")
+    return found
+
+
+def _rate(query: QueryPlan, locate: Callable[[Attr], Located | None]) -> Separation:
+    rate = query.rate
+    if rate is None:
+        return ANYTHING
+    if isinstance(rate, (EventRate, TimeRate)) and rate.kind is RateKind.FIRST and query.selector.group_by:
+        return separated_by(query.selector.group_by, locate, "the rate counts groups of no key of the stream")
+    return inseparable("the output rate counts, or ticks, for all events")
+
+
+# --- joins
+
+
+def _join(join: JoinPlan, locate: Callable[[Attr], Located | None]) -> Separation:
+    sides = (join.left, join.right)
+    if any(side.kind is SourceKind.AGGREGATION for side in sides):
+        return inseparable("it reads an aggregation")
+    tables = [side for side in sides if side.kind is SourceKind.TABLE]
+    for side in sides:
+        shown = ANYTHING if side.window is None else shown_to_joins(side.window)
+        if shown is not ANYTHING:
+            return shown
+    if tables:
+        return ANYTHING
+    pairs = equal_attributes(join, locate)
+    if join.left.source == join.right.source:
+        pairs = [(one, other) for one, other in pairs if one == other]
+    types = {(side.source, attribute.name): attribute.type for side in sides for attribute in side.attributes}
+    parts = tuple(plain_part(pair, types[pair[0]]) for pair in pairs if types[pair[0]] in KEY_TYPES)
+    return Separation(parts) if parts else inseparable("its two sides meet by no equality of keys")
+
+
+def shown_to_joins(window: WindowPlan) -> Separation:
+    """By which keys a window separates that joins look into."""
+    if window.window.native == "time":
+        return ANYTHING
+    return inseparable(f"what window '{window.window.full_name}' shows a join depends on all events")
+
+
+def equal_attributes(join: JoinPlan, locate: Callable[[Attr], Located | None]) -> list[tuple[Located, Located]]:
+    """Attributes of the left and of the right stream that must be equal."""
+    found = []
+    for left, right in attribute_equalities(join.on):
+        places = sorted(((side.slot, locate(side)) for side in (left, right)), key=lambda place: place[0])
+        (one, here), (other, there) = places
+        if (one, other) == (0, 1) and here is not None and there is not None:
+            found.append((here, there))
+    return found
+
+
+def attribute_equalities(condition: TypedExpression | None) -> list[tuple[Attr, Attr]]:
+    """The pairs of attributes that a condition demands to be equal."""
+    return [
+        (node.left, node.right)
+        for node in conjuncts(condition)
+        if isinstance(node, Comparison)
+        and node.operator is CompareOperator.EQUAL
+        and isinstance(node.left, Attr)
+        and isinstance(node.right, Attr)
+    ]
+
+
+# --- patterns
+
+
+def _pattern(pattern: PatternPlan) -> Separation:
+    if pattern.is_sequence:
+        return inseparable("a sequence looks at every event")
+    if pattern.max_partial_matches is not None:
+        return inseparable("the partial matches of all keys are counted together")
+    first = pattern.states[0]
+    if any(state.again is not None for state in pattern.states[1:]):
+        return inseparable("'every' holds more than the first state")
+    if first.kind is not StateKind.STREAM:
+        return inseparable("its first state is not one event")
+    if first.again != 0:
+        return inseparable("without 'every' on the first state, one match ends the search for all keys")
+    if len(pattern.slots) == 1:
+        return ANYTHING
+    parts: list[KeyPart] = []
+    slot = pattern.slots[first.slots[0]]
+    for position, attribute in enumerate(slot.attributes):
+        part = _followed(pattern, first.slots[0], position) if attribute.type in KEY_TYPES else None
+        if part is not None and part not in parts:
+            parts.append(part)
+    if parts:
+        return Separation(tuple(parts))
+    return inseparable("its states are not tied to the first one by an equality of keys")
+
+
+def _followed(pattern: PatternPlan, first: int, position: int) -> KeyPart | None:
+    """The key that an attribute of the first event is, if every later event must have it."""
+    slots = pattern.slots
+    type_ = slots[first].attributes[position].type
+    place = {first: position}
+    for number, slot in enumerate(slots):
+        if number == first:
+            continue
+        for left, right in (pair for condition in slot.conditions for pair in attribute_equalities(condition)):
+            own, other = (left, right) if left.slot == number else (right, left)
+            if own.slot != number or other.slot not in place or own.index is not None or other.index is not None:
+                continue
+            if place[other.slot] == other.position and not slots[other.slot].counting and own.type is type_:
+                place[number] = own.position
+                break
+        if number not in place:
+            return None
+    named = [(slots[number].source, slots[number].attributes[at].name) for number, at in place.items()]
+    if len(set(named)) != len({stream for stream, _ in named}):
+        return None
+    return plain_part(named, type_)

@@ -1,0 +1,164 @@
+"""What an app says about each of its elements: state fits what says the same.
+
+That is its text, without what tunes it and holds no state (``@purge``, ``@limit``), the attributes of the streams, tables and windows
+it names, the bodies of the script functions it calls, what incremental aggregators of extensions keep, and the time
+zone in which the app says that buckets begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import TypeVar
+
+from siddhi.planner.bind.aggregations.zone import ZONE
+from siddhi.planner.explain.aggregations import kept_lines, zone_lines
+from siddhi.planner.plan.nodes import NamedWindowPlan, PartitionPlan, Plan, StreamPlan, TablePlan
+from siddhi.query_api.annotation import Annotation, find_annotation
+from siddhi.query_api.definition import AggregationDefinition, FunctionDefinition, TableDefinition
+from siddhi.query_api.expression import Constant, FunctionCall
+from siddhi.query_api.input import AnonymousInput
+from siddhi.query_api.query import Partition, Query
+from siddhi.query_api.span import Node
+from siddhi.query_compiler.print.app import to_siddhiql
+
+__all__ = ["Statements", "executions_by_name"]
+
+_Planned = TypeVar("_Planned")
+_Node = TypeVar("_Node")
+_Limited = TypeVar("_Limited", Query, Partition, TableDefinition)
+_CALLED = re.compile(r"(\w+)\s*\(")
+
+
+class Statements:
+    """What an app says.
+
+    Args:
+        plan: of the app.
+
+    Attributes:
+        attributes: those of every stream, table and window, as a line each.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        parts: list[StreamPlan | TablePlan | NamedWindowPlan] = [
+            *plan.streams.values(),
+            *plan.tables.values(),
+            *plan.windows.values(),
+        ]
+        self.attributes = {part.id: _attribute_line(part) for part in parts}
+        self._kept = {
+            aggregation.id: [*kept_lines(aggregation)]
+            for aggregation in plan.aggregations.values()
+            if aggregation.extended
+        }
+        says_zone = find_annotation(plan.app.annotations, ZONE) is not None
+        self._zones = {
+            aggregation.id: [*zone_lines(aggregation)] if says_zone else []
+            for aggregation in plan.aggregations.values()
+        }
+        self._scripts = {
+            definition.id: to_siddhiql(definition)
+            for definition in plan.app.definitions
+            if isinstance(definition, FunctionDefinition)
+        }
+
+    def of(self, node: Node) -> str:
+        """What is said about a definition, query or partition."""
+        return self._of(node, [])
+
+    def of_partition(self, node: Partition, plan: PartitionPlan, stateful: Sequence[bool]) -> str:
+        """What is said about a partition whose queries may change where they hold no state.
+
+        Args:
+            plan: its plan.
+            stateful: whether each query of the plan holds state.
+        """
+        by_query = zip(_planned(iter(plan.queries), node.queries), stateful, strict=True)
+        kept = {id(query) for (_, query), holds_state in by_query if holds_state}
+        node = replace(node, queries=tuple(query for query in node.queries if id(query) in kept))
+        names = set(_names(node))
+        return self._of(node, [_attribute_line(inner) for inner in plan.inner_streams if inner.id[1:] in names])
+
+    def _of(self, node: Node, inside: list[str]) -> str:
+        node = _untuned(node)
+        names, called = set(_names(node)), set(_called(node)) if self._scripts else ()
+        read = [line for id_, line in self.attributes.items() if id_ in names and id_ != getattr(node, "id", None)]
+        read += inside
+        if isinstance(node, AggregationDefinition):
+            read += self._kept.get(node.id, [])
+        read += [text for id_, text in self._scripts.items() if id_ in called]
+        behind = self._zones[node.id] if isinstance(node, AggregationDefinition) else []
+        try:
+            return "\n".join([*read, to_siddhiql(node), *behind])
+        except RecursionError:
+            # A chain of operators is a tree as deep as it is long: such a text is told apart by what it consists of.
+            return "\n".join([*read, *_names(node)])
+
+
+def executions_by_name(plan: Plan) -> Iterator[tuple[str, Query | Partition]]:
+    """The queries and partitions of the text by the names the plan gives them."""
+    return ((planned.name, node) for planned, node in _planned(iter(plan.executions), plan.app.executions))
+
+
+def _planned(planned: Iterator[_Planned], nodes: Sequence[_Node]) -> Iterator[tuple[_Planned, _Node]]:
+    """What is planned, with the node of the text it belongs to."""
+    for node in nodes:
+        yield next(planned), node
+        # The queries inside a query are planned before it, each as one of its own.
+        inner = node.input if isinstance(node, Query) else None
+        while isinstance(inner, AnonymousInput):
+            yield next(planned), node
+            inner = inner.query.input
+
+
+def _attribute_line(part: StreamPlan | TablePlan | NamedWindowPlan) -> str:
+    return f"{part.id} ({', '.join(f'{attribute.name} {attribute.type}' for attribute in part.attributes)})"
+
+
+def _untuned(node: Node) -> Node:
+    """A node without the annotations that may change while its state stays."""
+    if isinstance(node, (Partition, AggregationDefinition)):
+        node = replace(node, annotations=_without(node.annotations, "purge"))
+    if isinstance(node, Partition):
+        node = replace(node, queries=tuple(_unlimited(query) for query in node.queries))
+        return _unlimited(node)
+    if isinstance(node, Query):
+        return _unlimited(node)
+    return _unlimited(node) if isinstance(node, TableDefinition) else node
+
+
+def _unlimited(node: _Limited) -> _Limited:
+    return replace(node, annotations=_without(node.annotations, "limit"))
+
+
+def _without(annotations: tuple[Annotation, ...], name: str) -> tuple[Annotation, ...]:
+    return tuple(annotation for annotation in annotations if annotation.name.lower() != name)
+
+
+def _names(node: object) -> Iterator[str]:
+    """Everything a node consists of, as texts."""
+    return (type(item).__qualname__ if is_dataclass(item) else str(item) for item in _items(node))
+
+
+def _called(node: object) -> Iterator[str]:
+    """The functions a node calls; those, too, of a condition that is written inside a text."""
+    for item in _items(node):
+        if isinstance(item, FunctionCall) and item.namespace is None:
+            yield item.name
+        elif isinstance(item, Constant) and isinstance(item.value, str):
+            yield from _CALLED.findall(item.value)
+
+
+def _items(node: object) -> Iterator[object]:
+    """A node and everything it consists of, in a loop: it may be as deep as it is long."""
+    pending = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, tuple):
+            pending += item
+            continue
+        yield item
+        if is_dataclass(item):
+            pending += [getattr(item, part.name) for part in fields(item) if part.repr]

@@ -1,0 +1,61 @@
+"""Aggregations as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan, OutputKind
+from siddhi.planner.plan.text import expression_text
+from siddhi.planner.problems import schema_text
+from siddhi.query_api.definition import Duration
+
+__all__ = ["aggregation_lines", "kept_lines", "reading_text", "zone_lines"]
+
+_STEP = "  "
+
+
+def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
+    """What is kept per bucket, how answers are made of it, and for how long."""
+    by = "" if plan.by is None else f" by {plan.by.name}"
+    every = ", ".join(duration.value for duration in plan.durations)
+    yield f"aggregation {plan.id} {schema_text(plan.attributes)} from {plan.input.source}{by} every {every} in {plan.zone}"
+    if plan.group_by:
+        yield f"{_STEP}group by {', '.join(attr.name for attr in plan.group_by)}"
+    yield from (f"{_STEP}{line}" for line in kept_lines(plan))
+    for output in plan.outputs:
+        if output.expression is not None:
+            yield f"{_STEP}{output.attribute.name} {output.attribute.type} = {expression_text(output.expression, {})}"
+            continue
+        stored = plan.stored[output.position].name
+        how = {
+            OutputKind.STORED: stored,
+            OutputKind.MEAN: f"{stored} / {plan.stored[output.count].name}",
+            OutputKind.SIZE: f"size of {stored}",
+            OutputKind.SPREAD: f"standard deviation by {stored} and the two behind it",
+        }[output.kind]
+        yield f"{_STEP}{output.attribute.name} {output.attribute.type} = {how}"
+    if plan.purge is not None:
+        kept = ", ".join(
+            f"{duration.value} {'for ever' if retention is None else f'{retention} ms'}"
+            for duration, retention in zip(plan.durations, plan.purge.retention_ms, strict=True)
+        )
+        yield f"{_STEP}purge every {plan.purge.interval_ms} ms, keeps {kept}"
+
+
+def kept_lines(plan: AggregationPlan) -> Iterator[str]:
+    """``keeps AGG_SUM_price = sum price``, one per base value."""
+    for base in plan.base_values:
+        of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
+        yield f"keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
+
+
+def zone_lines(plan: AggregationPlan) -> Iterator[str]:
+    """``buckets begin in Asia/Colombo``; nothing where that is GMT, or the buckets begin together everywhere."""
+    if plan.zone not in ("GMT", "UTC") and not {*plan.durations} <= {Duration.SECONDS, Duration.MINUTES}:
+        yield f"buckets begin in {plan.zone}"
+
+
+def reading_text(plan: AggregationReadPlan, labels: Mapping[int, str]) -> str:
+    """``within ... per ...``."""
+    within = ", ".join(expression_text(end, labels) for end in plan.within)
+    return f"within {within} per {expression_text(plan.per, labels)}"

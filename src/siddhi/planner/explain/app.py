@@ -1,0 +1,246 @@
+"""Plans as stable text (no ids, no addresses): for people, and for golden files.
+
+A query reads from its output down to its source, as rows are pulled; indentation says what feeds what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from siddhi.planner.explain.aggregations import aggregation_lines
+from siddhi.planner.explain.inputs import input_lines, window_text
+from siddhi.planner.explain.patterns import pattern_labels
+from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, TypedExpression
+from siddhi.planner.plan.limits import KeyLimitPlan, OnFull
+from siddhi.planner.plan.nodes import (
+    Action,
+    JoinPlan,
+    OnErrorAction,
+    OutputPlan,
+    PartitionPlan,
+    Plan,
+    QueryPlan,
+    SelectMode,
+    SelectorPlan,
+    SourceKind,
+    StreamPlan,
+    TablePlan,
+    TriggerPlan,
+    ValueKeyPlan,
+)
+from siddhi.planner.plan.patterns import PatternPlan
+from siddhi.planner.plan.text import executor_text, expression_text
+from siddhi.planner.problems import schema_text
+from siddhi.planner.rules.choose_join_access import lookup_text
+from siddhi.planner.rules.choose_table_access import access_text, plan_table_access
+from siddhi.planner.rules.fuse_window_aggregate import compaction
+from siddhi.planner.rules.route_by_equality import dispatched
+from siddhi.query_api.selection import EventRate, OutputRate, SnapshotRate, TimeRate
+
+__all__ = ["explain"]
+
+_STEP = "  "
+
+
+def explain(plan: Plan) -> str:
+    """The plan as text: definitions, then queries and partitions, then how batches run."""
+    lines = [f"app {plan.app.name}" if plan.app.name is not None else "app"]
+    if plan.playback is not None:
+        beat = plan.playback
+        heartbeat = f" idle {beat.idle_time_ms} ms, increment {beat.increment_ms} ms" if beat.idle_time_ms else ""
+        lines.append(f"{_STEP}playback{heartbeat}{', exact timers' if beat.exact else ''}")
+    if plan.statistics is not None:
+        lines.append(f"{_STEP}statistics")
+    looked_up = dispatched(query for query in plan.executions if isinstance(query, QueryPlan))
+    lines += [_stream_line(stream, looked_up.get(stream.id)) for stream in plan.streams.values()]
+    lines += [_table_line(table) for table in plan.tables.values()]
+    for window in plan.windows.values():
+        lines.append(
+            f"window {window.id} {schema_text(window.attributes)} {window_text(window.window)} output {window.output.value}"
+        )
+    for aggregation in plan.aggregations.values():
+        lines += aggregation_lines(aggregation)
+    lines += [_trigger_line(trigger) for trigger in plan.triggers.values()]
+    for function in plan.functions.values():
+        lines.append(f"function {function.id}[{function.language}] returns {function.return_type}")
+    for execution in plan.executions:
+        lines.append("")
+        if isinstance(execution, QueryPlan):
+            lines += _query_lines(execution, plan)
+        else:
+            lines += _partition_lines(execution, plan)
+    if plan.batches:
+        lines.append("")
+    for batch in plan.batches:
+        lines.append(f"batch {batch.stream}: {'columns' if batch.columnar else f'row by row, {batch.reason}'}")
+    lines += [f"warning: {warning}" for warning in plan.warnings]
+    return "\n".join(lines)
+
+
+def _stream_line(stream: StreamPlan, looked_up: tuple[str, int] | None = None) -> str:
+    notes = [stream.origin.value]
+    if looked_up is not None:
+        notes.append(f"looks {looked_up[1]} queries up by {looked_up[0]}")
+    if stream.on_error is not OnErrorAction.LOG:
+        notes.append(f"on error {stream.on_error.value}")
+    if stream.async_settings is not None:
+        settings = stream.async_settings
+        notes.append(
+            f"async buffer {settings.buffer_size}, workers {settings.workers}, batch {settings.batch_size_max}"
+        )
+    notes += [f"source {source.source.full_name} by {source.mapper.full_name}" for source in stream.sources]
+    for sink in stream.sinks:
+        spread = "" if sink.distribution is None else f", {sink.distribution.strategy.full_name}"
+        notes.append(f"sink {sink.sink.full_name} by {sink.mapper.full_name}{spread}, on error {sink.on_error.value}")
+    return f"stream {stream.id} {schema_text(stream.attributes)} [{'; '.join(notes)}]"
+
+
+def _table_line(table: TablePlan) -> str:
+    notes = []
+    if table.primary_key:
+        notes.append(f"primary key {', '.join(table.attributes[position].name for position in table.primary_key)}")
+    if table.indexes:
+        notes.append(f"index {', '.join(table.attributes[position].name for position in table.indexes)}")
+    if table.store is not None:
+        notes.append(f"kept by store {table.store.store.full_name}")
+    if table.limit is not None:
+        notes.append(f"at most {table.limit.rows} rows, then {_on_full_text(table.limit.on_full)}")
+    return f"table {table.id} {schema_text(table.attributes)}" + (f" [{'; '.join(notes)}]" if notes else "")
+
+
+def _trigger_line(trigger: TriggerPlan) -> str:
+    when = "start" if trigger.at_start else f"cron {trigger.cron}"
+    return f"trigger {trigger.id} at {f'every {trigger.every_ms} ms' if trigger.every_ms is not None else when}"
+
+
+def _partition_lines(partition: PartitionPlan, plan: Plan) -> Iterator[str]:
+    yield f"partition {partition.name}"
+    for key in partition.keys:
+        if isinstance(key, ValueKeyPlan):
+            yield f"{_STEP}key of {key.kind.value} {key.stream}: {_described(key.expression, {})}"
+            continue
+        for label, condition in key.ranges:
+            yield f"{_STEP}range '{label}' of {key.kind.value} {key.stream}: {_described(condition, {})}"
+    if partition.purge is not None:
+        yield f"{_STEP}purge every {partition.purge.interval_ms} ms what is idle for {partition.purge.idle_period_ms} ms"
+    if partition.limit is not None:
+        yield _STEP + _limit_text(partition.limit)
+    for stream in partition.inner_streams:
+        yield _STEP + _stream_line(stream)
+    for query in partition.queries:
+        yield from (_STEP + line for line in _query_lines(query, plan, partitioned=True))
+
+
+def _query_lines(query: QueryPlan, plan: Plan, *, partitioned: bool = False) -> Iterator[str]:
+    yield f"query {query.name}" + (
+        "" if query.synchronized is None else f" [synchronized {str(query.synchronized).lower()}]"
+    )
+    depth = 1
+    for line in _output_lines(query.output, plan.tables):
+        yield _STEP * depth + line
+    depth += 1
+    if query.rate is not None:
+        yield _STEP * depth + _rate_text(query.rate)
+        depth += 1
+    if query.limit is not None:
+        yield _STEP * depth + _limit_text(query.limit)
+        depth += 1
+    labels = _labels(query)
+    for line in _selector_lines(query.selector, labels):
+        yield _STEP * depth + line
+    depth += 1
+    for line in input_lines(query.input, labels, compaction(query)):
+        yield _STEP * depth + line
+    if isinstance(query.input, JoinPlan):
+        for slot, side in enumerate((query.input.left, query.input.right)):
+            if side.kind is SourceKind.TABLE:
+                access = _access_text(plan.tables[side.source], query.input.on, slot)
+                yield f"{_STEP * (depth + 1)}finds rows of {labels[slot]} by {access}"
+            elif (lookup := lookup_text(query.input, slot, plan.windows, partitioned)) is not None:
+                yield f"{_STEP * (depth + 1)}finds events of {labels[slot]} by {lookup}"
+
+
+def _labels(query: QueryPlan) -> dict[int, str]:
+    """Names of the input's events, where there is more than one."""
+    if isinstance(query.input, PatternPlan):
+        return pattern_labels(query.input)
+    if not isinstance(query.input, JoinPlan):
+        return {}
+    left, right = query.input.left, query.input.right
+    names = (left.alias or left.source, right.alias or right.source)
+    return {0: names[0], 1: names[1] if names[1] != names[0] else f"{names[1]} (right)"}
+
+
+def _output_lines(output: OutputPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
+    if output.action is Action.RETURN:
+        yield f"return {output.event_type.value}"
+        return
+    if output.action is Action.INSERT:
+        yield f"insert {output.event_type.value} into {output.kind.value} {output.target}"
+        return
+    yield f"{output.action.value} {output.kind.value} {output.target} for {output.event_type.value}"
+    labels = {TABLE_SLOT: output.target}
+    for assignment in output.set or ():
+        value = _described(assignment.value, labels)
+        name = tables[output.target].attributes[assignment.position].name
+        yield f"{_STEP}set {name} = {value}"
+    if output.condition is not None:
+        yield f"{_STEP}on {_described(output.condition, labels)}"
+        yield f"{_STEP}finds rows by {_access_text(tables[output.target], output.condition, TABLE_SLOT)}"
+
+
+def _access_text(table: TablePlan, condition: TypedExpression | None, row_slot: int) -> str:
+    if table.store is not None:
+        return f"asking store {table.store.store.full_name}"
+    return access_text(table, plan_table_access(table, condition, row_slot).lookup)
+
+
+def _rate_text(rate: OutputRate) -> str:
+    if isinstance(rate, EventRate):
+        return f"output {rate.kind.value} every {rate.events} events"
+    if isinstance(rate, TimeRate):
+        return f"output {rate.kind.value} every {rate.every_ms} ms"
+    assert isinstance(rate, SnapshotRate)
+    return f"output snapshot every {rate.every_ms} ms"
+
+
+def _limit_text(limit: KeyLimitPlan) -> str:
+    parts = [] if limit.keys is None else [f"{limit.keys} keys"]
+    if limit.values is not None:
+        parts.append(f"{limit.values} distinct values per group")
+    text = f"hold at most {' and '.join(parts)}, then {_on_full_text(limit.on_full)}" if parts else ""
+    if limit.ttl_ms is not None:
+        text += f"{'; ' if text else ''}forget keys unused for {limit.ttl_ms} ms"
+    return text
+
+
+def _on_full_text(on_full: OnFull) -> str:
+    return {
+        OnFull.ERROR: "refuse with an error",
+        OnFull.DROP_OLDEST: "drop the oldest",
+        OnFull.LOG: "refuse and log",
+    }[on_full]
+
+
+def _selector_lines(selector: SelectorPlan, labels: Mapping[int, str]) -> Iterator[str]:
+    mode = "" if selector.mode is SelectMode.EACH else f" [{selector.mode.value}]"
+    yield f"select{mode}"
+    for column in selector.columns:
+        yield f"{_STEP}{column.name} {column.expression.type} = {_described(column.expression, labels)}"
+    if selector.group_by:
+        yield f"{_STEP}group by {', '.join(expression_text(key, labels) for key in selector.group_by)}"
+    if selector.having is not None:
+        yield f"{_STEP}having {_described(selector.having, labels)}"
+    if selector.order_by:
+        keys = (f"{expression_text(order.key, labels)} {order.order.value}" for order in selector.order_by)
+        yield f"{_STEP}order by {', '.join(keys)}"
+    if selector.limit is not None:
+        yield f"{_STEP}limit {selector.limit}"
+    if selector.offset is not None:
+        yield f"{_STEP}offset {selector.offset}"
+
+
+def _described(expression: TypedExpression, labels: Mapping[int, str]) -> str:
+    """The expression, and its executor unless it is a plain attribute."""
+    text = expression_text(expression, labels)
+    return text if isinstance(expression, Attr) else f"{text}  [{executor_text(expression)}]"

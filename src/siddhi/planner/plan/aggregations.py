@@ -1,0 +1,122 @@
+"""The plan of an incremental aggregation: what its rows hold, and what readers make of them.
+
+A row has one cell per stored attribute: the start of its bucket by the app's clock, with ``by`` the start of the bucket of
+its events' own time, the group, the latest values, the time of the latest event, the base values. Positions are those of
+:attr:`AggregationPlan.stored`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from siddhi.planner.plan.expressions import Attr, TypedExpression
+from siddhi.query_api.definition import Attribute, Duration
+
+if TYPE_CHECKING:
+    from siddhi.planner.plan.nodes import SingleInputPlan
+    from siddhi.query_api.span import Span
+
+__all__ = [
+    "AggregationPlan",
+    "AggregationPurgePlan",
+    "AggregationReadPlan",
+    "BaseKind",
+    "BaseValue",
+    "OutputKind",
+    "OutputValue",
+]
+
+
+class BaseKind(Enum):
+    """What is kept of the events of a bucket."""
+
+    COUNT = "count"
+    SUM = "sum"
+    MINIMUM = "min"
+    MAXIMUM = "max"
+    DISTINCT = "set"
+    DEVIATION = "deviation"
+    """Three cells: number of values, mean, sum of squared distances from the mean."""
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class BaseValue:
+    """``argument`` is an expression, for DISTINCT and DEVIATION an attribute, for COUNT None; ``position`` the first of its
+    cells."""
+
+    kind: BaseKind
+    argument: TypedExpression | None
+    position: int
+
+
+class OutputKind(Enum):
+    """How an output value is made of a row."""
+
+    STORED = "stored"
+    MEAN = "mean"
+    SIZE = "size"
+    SPREAD = "spread"
+    COMPUTED = "computed"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputValue:
+    """``position`` is that of a group attribute or base value; ``count`` that of the count a mean divides by. COMPUTED has
+    neither but an ``expression``, which reads the stored attributes in slot 0."""
+
+    attribute: Attribute
+    kind: OutputKind
+    position: int = 0
+    count: int = 0
+    expression: TypedExpression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationPurgePlan:
+    """``@purge``: how often (ms), and per duration how long (ms) rows are kept; None: for ever."""
+
+    interval_ms: int
+    retention_ms: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregationPlan:
+    """``define aggregation``. ``durations`` are finest first; ``tables`` names their tables, in the same order.
+
+    ``by``, ``group_by`` and the arguments of base values read the input's attributes in slot 0. ``last`` is the position
+    of the time of the latest event, None where the order of arrival decides. ``attributes`` is what readers see. ``shard``
+    names this node where several share the tables: those have an attribute SHARD_ID more, behind the first. ``extended``:
+    an extension says what some base values are.
+    """
+
+    id: str
+    input: SingleInputPlan
+    by: Attr | None
+    group_by: tuple[Attr, ...]
+    stored: tuple[Attribute, ...]
+    first_group: int
+    base_values: tuple[BaseValue, ...]
+    last: int | None
+    outputs: tuple[OutputValue, ...]
+    attributes: tuple[Attribute, ...]
+    durations: tuple[Duration, ...]
+    tables: tuple[str, ...]
+    zone: str = "GMT"
+    purge: AggregationPurgePlan | None = None
+    shard: str | None = None
+    extended: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationReadPlan:
+    """``within ... per ...``. A range that is known is in ``range`` (start, end in ms), else ``within`` gives one or two
+    values; the same with ``duration`` and ``per``."""
+
+    within: tuple[TypedExpression, ...]
+    per: TypedExpression
+    range: tuple[int, int] | None = None
+    duration: Duration | None = None

@@ -1,0 +1,338 @@
+"""The plan: what the engines are given. Plain frozen data, readable as text (see explain.py), free of any engine.
+
+Attribute positions. A single input has one attribute list: those of its stream in definition order, then those appended
+by stream functions, in order. Expressions hold positions in that list. ``window_layout`` tells which positions a window
+keeps (the only ones read behind it); an engine maps positions to cells stage by stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from siddhi.planner.plan.connectors import SinkPlan, SourcePlan, StorePlan
+from siddhi.planner.plan.expressions import Attr, TypedExpression
+from siddhi.planner.plan.limits import KeyLimitPlan, RowLimitPlan
+from siddhi.planner.plan.warning import AppWarning
+from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.definition import Attribute, FunctionDefinition
+from siddhi.query_api.input import JoinType, Trigger
+from siddhi.query_api.selection import Order, OutputEventType, OutputRate
+from siddhi.query_api.span import Span
+from siddhi.sandbox import SandboxPolicy
+
+if TYPE_CHECKING:
+    from siddhi.extension.metadata import StreamFunctionMetadata, WindowMetadata
+    from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan
+    from siddhi.planner.plan.patterns import PatternPlan
+    from siddhi.query_api.app import SiddhiApp
+
+
+class SourceKind(Enum):
+    """What a query reads from or writes to."""
+
+    STREAM = "stream"
+    INNER = "inner stream"
+    FAULT = "fault stream"
+    WINDOW = "window"
+    TABLE = "table"
+    AGGREGATION = "aggregation"
+
+
+class StreamOrigin(Enum):
+    DEFINED = "defined"
+    INFERRED = "inferred"
+    TRIGGER = "trigger"
+    FAULT = "fault"
+
+
+class OnErrorAction(Enum):
+    LOG = "log"
+    STREAM = "stream"
+    STORE = "store"
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncSettings:
+    """``@async``: events in the ring buffer, worker threads, events per delivered chunk."""
+
+    buffer_size: int
+    workers: int
+    batch_size_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Playback:
+    """``@app:playback``; the times in milliseconds, or None without heartbeat. ``exact``: a timer runs at its own time."""
+
+    idle_time_ms: int | None = None
+    increment_ms: int | None = None
+    exact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """A junction. Fault streams are called ``!S``; inner streams live in their partition."""
+
+    id: str
+    attributes: tuple[Attribute, ...]
+    origin: StreamOrigin = StreamOrigin.DEFINED
+    on_error: OnErrorAction = OnErrorAction.LOG
+    async_settings: AsyncSettings | None = None
+    sources: tuple[SourcePlan, ...] = ()
+    sinks: tuple[SinkPlan, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePlan:
+    """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the aggregation that alone writes it.
+
+    Where there is a ``store``, the indexes are its own, ``store_indexes``, and may be of several attributes. ``objects``
+    says of attributes that nobody wrote what they hold, and what needs them: name, words, place.
+    """
+
+    id: str
+    attributes: tuple[Attribute, ...]
+    primary_key: tuple[int, ...] = ()
+    indexes: tuple[int, ...] = ()
+    owner: str | None = None
+    store: StorePlan | None = None
+    store_indexes: tuple[tuple[int, ...], ...] = ()
+    objects: tuple[tuple[str, str, Span | None], ...] = ()
+    limit: RowLimitPlan | None = None
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """A window with its checked arguments: constants, or expressions where the parameter may be dynamic.
+
+    ``condition`` is that of an expression window given as a literal: it reads the event at hand in slot 0, the oldest
+    and newest events held in FIRST_SLOT and LAST_SLOT. Where the text comes with the events instead, ``plan_condition``
+    makes such a condition of it, or raises SiddhiAppError.
+    """
+
+    window: WindowMetadata
+    arguments: tuple[TypedExpression, ...]
+    condition: TypedExpression | None = None
+    plan_condition: Callable[[str], TypedExpression] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedWindowPlan:
+    """``define window``; every attribute is kept."""
+
+    id: str
+    attributes: tuple[Attribute, ...]
+    window: WindowPlan
+    output: OutputEventType
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerPlan:
+    """Exactly one of ``every_ms``, ``at_start`` and ``cron`` is set."""
+
+    id: str
+    every_ms: int | None = None
+    at_start: bool = False
+    cron: str | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPlan:
+    condition: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFunctionPlan:
+    """A stream function; ``appended`` are the attributes it adds behind those that exist at this point."""
+
+    function: StreamFunctionMetadata
+    arguments: tuple[TypedExpression, ...]
+    appended: tuple[Attribute, ...] = ()
+
+
+HandlerPlan = FilterPlan | StreamFunctionPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingleInputPlan:
+    """One source with what stands before and behind its window.
+
+    ``attributes``: the source's, then the appended ones. ``window_layout``: positions kept by the window (or, without a
+    window, read by selection), ascending.
+    """
+
+    source: str
+    kind: SourceKind
+    attributes: tuple[Attribute, ...]
+    source_width: int
+    before: tuple[HandlerPlan, ...] = ()
+    window: WindowPlan | None = None
+    after: tuple[HandlerPlan, ...] = ()
+    window_layout: tuple[int, ...] = ()
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinPlan:
+    """Slots 0 and 1 are left and right. The condition and the selection read both; handlers and window arguments of a
+    side read their own source only, in slot 0. The matches of one event that leaves a window are one chunk for the
+    selection. ``reading``: which rows of the aggregation that is one of the sides."""
+
+    left: SingleInputPlan
+    right: SingleInputPlan
+    type: JoinType
+    trigger: Trigger
+    on: TypedExpression | None
+    reading: AggregationReadPlan | None = None
+
+
+class SelectMode(Enum):
+    """Which kept events of a chunk a query puts out."""
+
+    EACH = "each"
+    LAST = "last of chunk"
+    LAST_PER_GROUP = "last per group of chunk"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputColumn:
+    name: str
+    expression: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class OrderPlan:
+    """``key`` is an output attribute (slot OUTPUT_SLOT) or, in joins and patterns, an input attribute."""
+
+    key: Attr
+    order: Order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectorPlan:
+    columns: tuple[OutputColumn, ...]
+    group_by: tuple[Attr, ...] = ()
+    having: TypedExpression | None = None
+    order_by: tuple[OrderPlan, ...] = ()
+    limit: int | None = None
+    offset: int | None = None
+    mode: SelectMode = SelectMode.EACH
+    has_aggregates: bool = False
+
+
+class Action(Enum):
+    INSERT = "insert into"
+    DELETE = "delete"
+    UPDATE = "update"
+    UPDATE_OR_INSERT = "update or insert into"
+    RETURN = "return"
+
+
+@dataclass(frozen=True, slots=True)
+class SetPlan:
+    """``table attribute at position := value``."""
+
+    position: int
+    value: TypedExpression
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputPlan:
+    """``condition`` and ``set`` read the output event (slot OUTPUT_SLOT) and the table row (TABLE_SLOT)."""
+
+    action: Action
+    target: str
+    kind: SourceKind
+    event_type: OutputEventType
+    condition: TypedExpression | None = None
+    set: tuple[SetPlan, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPlan:
+    """``synchronized``: None as the engine needs, else what ``@synchronized`` says. ``limit``: of group-by keys and values."""
+
+    name: str
+    input: SingleInputPlan | JoinPlan | PatternPlan
+    selector: SelectorPlan
+    rate: OutputRate | None
+    output: OutputPlan
+    limit: KeyLimitPlan | None = None
+    synchronized: bool | None = None
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueKeyPlan:
+    stream: str
+    kind: SourceKind
+    expression: TypedExpression
+
+
+@dataclass(frozen=True, slots=True)
+class RangeKeyPlan:
+    stream: str
+    kind: SourceKind
+    ranges: tuple[tuple[str, TypedExpression], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """``@purge``; milliseconds."""
+
+    interval_ms: int
+    idle_period_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionPlan:
+    name: str
+    keys: tuple[ValueKeyPlan | RangeKeyPlan, ...]
+    inner_streams: tuple[StreamPlan, ...]
+    queries: tuple[QueryPlan, ...]
+    purge: PurgePlan | None = None
+    limit: KeyLimitPlan | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """Whether a batch sent to a stream may run query by query, and if not, why."""
+
+    stream: str
+    columnar: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole app, resolved and typed. Dictionaries are in build order; warnings name deprecated extensions in use.
+
+    ``policy``: what the text may touch, for what is planned against the app later; None: anything.
+    """
+
+    name: str
+    app: SiddhiApp
+    playback: Playback | None = None
+    statistics: Annotation | None = None
+    streams: dict[str, StreamPlan] = field(default_factory=dict)
+    tables: dict[str, TablePlan] = field(default_factory=dict)
+    windows: dict[str, NamedWindowPlan] = field(default_factory=dict)
+    aggregations: dict[str, AggregationPlan] = field(default_factory=dict)
+    triggers: dict[str, TriggerPlan] = field(default_factory=dict)
+    functions: dict[str, FunctionDefinition] = field(default_factory=dict)
+    executions: tuple[QueryPlan | PartitionPlan, ...] = ()
+    batches: tuple[BatchPlan, ...] = ()
+    warnings: tuple[AppWarning, ...] = field(default=(), compare=False)
+    policy: SandboxPolicy | None = None

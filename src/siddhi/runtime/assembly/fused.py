@@ -1,0 +1,65 @@
+"""A window and the selection over it → one step that keeps no events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from siddhi._core.query.fused_sliding import SlidingAggregate
+from siddhi._core.query.fused_tumbling import TumblingAggregate
+from siddhi._core.query.output import OutputStage
+from siddhi._core.query.selector import Selector
+from siddhi._core.record.event import Layout
+from siddhi.planner.plan.expressions import Attr, Const
+from siddhi.planner.plan.nodes import QueryPlan, SingleInputPlan
+from siddhi.planner.rules.fuse_window_aggregate import Compaction
+from siddhi.runtime.assembly.expressions import Cells
+from siddhi.runtime.assembly.selector import build_selector
+
+if TYPE_CHECKING:
+    from siddhi.runtime.assembly.query import Site
+
+__all__ = ["build_compact"]
+
+
+def build_compact(
+    plan: QueryPlan, form: Compaction, slots: Mapping[int, Cells], output: OutputStage, site: Site, layout: Layout
+) -> Selector:
+    """Build what stands for the window and the selection of a query.
+
+    Args:
+        plan: the query.
+        form: what the planner lets it keep.
+        slots: cells of its input events, which are the stream's own.
+        output: where chunks go.
+        site: where the query stands.
+        layout: of the stream.
+    """
+    if not isinstance(plan.input, SingleInputPlan) or plan.input.window is None:
+        raise TypeError("only a window over a single stream keeps arguments")
+    window = plan.input.window
+    extents = [
+        argument.value
+        for argument in window.arguments
+        if isinstance(argument, Const) and isinstance(argument.value, int) and not isinstance(argument.value, bool)
+    ]
+    if form is Compaction.TUMBLING:
+        tumbling = build_selector(plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate)
+        if not isinstance(tumbling, TumblingAggregate):
+            raise TypeError("a rate-limited query keeps its events")
+        if window.window.native == "lengthBatch":
+            tumbling.over_length(extents[0])
+        else:
+            tumbling.over_time(extents[0], extents[1] if len(extents) > 1 else None)
+        return tumbling
+    sliding = build_selector(plan, slots, output, site, removes=True, remembers=False, kind=SlidingAggregate)
+    if not isinstance(sliding, SlidingAggregate):
+        raise TypeError("a rate-limited query keeps its events")
+    if window.window.native == "length":
+        sliding.over_length(extents[0])
+    elif window.window.native == "time":
+        sliding.over_time(extents[0])
+    else:
+        (attribute,) = (argument for argument in window.arguments if isinstance(argument, Attr))
+        sliding.over_attribute(attribute.position, layout, extents[0])
+    return sliding

@@ -1,0 +1,86 @@
+"""Collected events that expressions name by index (``e1[0]``, ``e1[last]``) become event slots of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, Protocol, TypeVar
+
+from siddhi._core.pattern.automaton import PatternView
+from siddhi.planner.plan.expressions import Attr, EventReference, IsNullEvent, TypedExpression
+from siddhi.planner.plan.nodes import SelectorPlan
+from siddhi.planner.plan.patterns import SlotPlan
+from siddhi.query_api.expression import EventIndex
+from siddhi.runtime.assembly.expressions import Cells
+
+__all__ = ["Picks"]
+
+_Expression = TypeVar("_Expression", bound=TypedExpression)
+
+
+class _HasCells(Protocol):
+    @property
+    def kept(self) -> Cells:
+        """The cells of the records the slot keeps."""
+
+
+class Picks:
+    """The named events of one place, collected while its expressions are rewritten.
+
+    Args:
+        slots: of the pattern.
+        own: the slot whose filter this is; None for the selection.
+    """
+
+    def __init__(self, slots: Sequence[SlotPlan], own: int | None = None) -> None:
+        self._slots = slots
+        self._own = own
+        self._numbers: dict[tuple[int, EventIndex], int] = {}
+
+    def rewritten(self, expression: _Expression) -> _Expression:
+        """The expression with the slots of named events instead of their indexes."""
+        if isinstance(expression, (Attr, IsNullEvent)):
+            if expression.index is None:
+                return expression
+            slot = self._slot(expression.slot, expression.index)
+            return replace(expression, slot=slot, index=None)
+        if isinstance(expression, EventReference):
+            if expression.slot == self._own or not self._slots[expression.slot].counting:
+                return expression
+            return replace(expression, slot=self._slot(expression.slot, EventIndex(0)))
+        changed: dict[str, Any] = {}
+        for field in fields(expression):
+            value = getattr(expression, field.name)
+            if isinstance(value, TypedExpression):
+                changed[field.name] = self.rewritten(value)
+            elif isinstance(value, tuple) and any(isinstance(item, TypedExpression) for item in value):
+                changed[field.name] = tuple(self.rewritten(item) for item in value)
+        return replace(expression, **changed) if changed else expression
+
+    def selector(self, selector: SelectorPlan) -> SelectorPlan:
+        """The same for every expression of a selection."""
+        return replace(
+            selector,
+            columns=tuple(replace(c, expression=self.rewritten(c.expression)) for c in selector.columns),
+            group_by=tuple(self.rewritten(key) for key in selector.group_by),
+            having=None if selector.having is None else self.rewritten(selector.having),
+            order_by=tuple(replace(order, key=self.rewritten(order.key)) for order in selector.order_by),
+        )
+
+    def cells(self, slots: Sequence[_HasCells]) -> dict[int, Cells]:
+        """Where the attributes of the named events are found."""
+        return {
+            number: Cells(slots[slot].kept.layout, slots[slot].kept.cell_of, number)
+            for (slot, _index), number in self._numbers.items()
+        }
+
+    def view(self) -> PatternView:
+        """The view in which they are found there."""
+        picks = [(slot, index.offset, index.from_last, self._slots[slot].counting) for slot, index in self._numbers]
+        own = self._own if self._own is not None and self._slots[self._own].counting else -1
+        return PatternView(len(self._slots), picks, own)
+
+    def _slot(self, slot: int, index: EventIndex) -> int:
+        if slot == self._own and not self._slots[slot].counting and index.offset == 0 and not index.from_last:
+            return slot  # the event at hand
+        return self._numbers.setdefault((slot, index), len(self._slots) + len(self._numbers))

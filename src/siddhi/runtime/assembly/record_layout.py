@@ -1,0 +1,70 @@
+"""The records an event travels in through one source's handlers: the stream's own, a wide one, the window's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from siddhi._core.query.entry import StageCopier
+from siddhi._core.record.event import EventPool, Layout
+from siddhi.planner.plan.nodes import HandlerPlan, SingleInputPlan, StreamFunctionPlan
+from siddhi.query_api.definition import Attribute
+from siddhi.runtime.assembly.expressions import Cells
+from siddhi.runtime.assembly.types import layout_of
+
+__all__ = ["Stage"]
+
+
+class Stage:
+    """Where attributes are found at one point of the chain.
+
+    Attributes:
+        layout: of the record that comes by.
+        pool: it is from; None while it is the stream's own, which nobody may change or keep.
+        cell_of: cell by attribute position; None: the same number.
+    """
+
+    def __init__(self, layout: Layout, pool: EventPool | None = None, cell_of: dict[int, int] | None = None) -> None:
+        self.layout = layout
+        self.pool = pool
+        self.cell_of = cell_of
+
+    @property
+    def cells(self) -> Cells:
+        """For expressions evaluated here."""
+        return Cells(self.layout, self.cell_of)
+
+    def cell(self, position: int) -> int:
+        """The cell of an attribute."""
+        return position if self.cell_of is None else self.cell_of[position]
+
+    def widened(self, input_: SingleInputPlan, handlers: Sequence[HandlerPlan]) -> tuple[Stage, StageCopier]:
+        """A stage of the query's own with every attribute and those that the handlers append."""
+        width = input_.source_width + len(appended_by(handlers))
+        return self._next(input_, tuple(range(width)), ())
+
+    def kept(self, input_: SingleInputPlan) -> tuple[Stage, StageCopier]:
+        """The stage of the window: the attributes read behind it, and those that the handlers there append."""
+        return self._next(input_, input_.window_layout, appended_by(input_.after))
+
+    def _next(
+        self, input_: SingleInputPlan, positions: tuple[int, ...], added: tuple[Attribute, ...]
+    ) -> tuple[Stage, StageCopier]:
+        attributes = [input_.attributes[position] for position in positions] + list(added)
+        pool = EventPool(layout_of(attributes))
+        first_added = len(input_.attributes) - len(added)
+        cell_of = {position: cell for cell, position in enumerate(positions)}
+        cell_of |= {first_added + i: len(positions) + i for i in range(len(added))}
+        sources = [self.cell(position) if position < self._width() else -1 for position in positions]
+        copier = StageCopier(self.layout, pool, [*sources, *[-1] * len(added)])
+        return Stage(pool.layout, pool, cell_of), copier
+
+    def _width(self) -> int:
+        """Attributes that exist here: positions from this on are still to be appended."""
+        return self.layout.width if self.cell_of is None else max(self.cell_of, default=-1) + 1
+
+
+def appended_by(handlers: Sequence[HandlerPlan]) -> tuple[Attribute, ...]:
+    """What the stream functions among the handlers append, in order."""
+    return tuple(
+        attribute for handler in handlers if isinstance(handler, StreamFunctionPlan) for attribute in handler.appended
+    )

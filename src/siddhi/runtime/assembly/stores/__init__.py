@@ -1,0 +1,1 @@
+"""Tables kept in stores, and the queries that write them."""

@@ -1,0 +1,135 @@
+"""Output actions on tables kept elsewhere → output stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from siddhi._core.query.output import OutputStage
+from siddhi._core.record.event import EventPool, Layout
+from siddhi._core.table.output import TableStage, TableUpdateOrInsert
+from siddhi._core.table.store import Parameters as Asked
+from siddhi._core.table.store import StoreStage, StoreUpdateOrInsert
+from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT
+from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan
+from siddhi.planner.plan.text import expression_text
+from siddhi.planner.plan.walk import has_aggregate
+from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.expressions import Cells
+from siddhi.runtime.assembly.query import Site
+from siddhi.runtime.assembly.stores.changes import ChangesAtWork
+from siddhi.runtime.assembly.stores.stores import StoreTable, parameters_of
+from siddhi.runtime.assembly.tables.tables import Tables
+from siddhi.runtime.assembly.unsupported import not_supported
+from siddhi.runtime.connectors.table_gather import GatheredChange
+from siddhi.stores.record_table import Parameters, Record
+
+__all__ = ["build_store_output", "distinct_sets"]
+
+
+def build_store_output(
+    plan: OutputPlan,
+    layout: Layout,
+    table: StoreTable,
+    site: Site,
+    pool_of: Callable[[Layout], EventPool],
+    span: Span | None,
+    in_memory: Callable[[Tables], TableStage],
+) -> OutputStage:
+    """Build what a query does to a table kept elsewhere.
+
+    Args:
+        plan: the output clause.
+        layout: of the output records.
+        table: acted on.
+        site: where the query stands.
+        pool_of: the pool that records of a layout's types share.
+        span: the query's, for errors.
+        in_memory: builds the same for tables in memory.
+
+    Raises:
+        SiddhiAppCreationError: the store can't do it, or this engine.
+    """
+    context, runtime = site.context, table.runtime
+    sets = {set_.position: set_.value for set_ in distinct_sets(plan.set or ())}
+    if any(has_aggregate(value) for value in sets.values()):
+        raise not_supported("aggregates in 'set' are", span)
+    if plan.condition is not None and has_aggregate(plan.condition):
+        raise not_supported("aggregates in conditions over tables are", span)
+    if plan.action is Action.INSERT:
+        stage = StoreStage(
+            context,
+            table.pool,
+            layout,
+            Asked((), ()),
+            lambda _, records: table.add(records),
+            runtime.gather,
+            GatheredChange(lambda _, records: table.add(records)),
+        )
+        return table.reflected(stage, plan, in_memory)
+
+    def told(run: Callable[..., None]) -> Callable[..., None]:
+        """Let it be known meanwhile whose change it is that a store may drop."""
+
+        def change(bound: Sequence[Parameters], records: Sequence[Record], *more: object) -> None:
+            others, table.at_work = table.at_work, ChangesAtWork(bound, records, layout)
+            try:
+                run(bound, records, *more)
+            finally:
+                table.at_work = others
+
+        return change
+
+    condition, values, expressions = table.compile_change(plan.condition, sets, span)
+    before = table.changing(plan.condition, expressions)
+    parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
+    name = _text(plan, table) if span is not None else ""  # texts of on-demand queries have no end
+    if plan.action is Action.UPDATE_OR_INSERT:
+        keyed = in_memory(table.pending(pool_of))
+        assert isinstance(keyed, TableUpdateOrInsert)
+        pending = keyed.pending or keyed
+        change = told(
+            lambda bound, records, reduce: runtime.update_or_add(condition, bound, values, records, reduce, name)
+        )
+        each = told(lambda bound, records: runtime.update_or_add_each(condition, bound, values, records, name))
+        stage = StoreUpdateOrInsert(
+            context,
+            pending.pool,
+            layout,
+            parameters,
+            lambda bound, records, reduce: change(before(bound), records, reduce),
+            pending,
+            runtime.gather if table.takes_each else None,
+            GatheredChange(lambda bound, records: each(before(bound), records)),
+        )
+        if name:
+            runtime.changes[name] = lambda bound, records: change(bound, records, lambda _: records)
+        return table.reflected(stage, plan, in_memory)
+    if plan.action is Action.DELETE:
+        change = told(lambda bound, records: runtime.delete(condition, bound, records, name))
+    else:
+        change = told(lambda bound, records: runtime.update(condition, bound, values, records, name))
+    if name:
+        runtime.changes[name] = change
+
+    def changed(bound: list[dict[str, object]], records: Sequence[Record]) -> None:
+        change(before(bound), records)
+
+    pool = pool_of(layout)
+    stage = StoreStage(context, pool, layout, parameters, changed, runtime.gather, GatheredChange(changed))
+    return table.reflected(stage, plan, in_memory)
+
+
+def _text(plan: OutputPlan, table: StoreTable) -> str:
+    """What a query does, the same whenever the app is built."""
+    labels = {TABLE_SLOT: plan.target}
+    sets = [
+        f"{table.attributes[set_.position].name} = {expression_text(set_.value, labels)}"
+        for set_ in distinct_sets(plan.set or ())
+    ]
+    on = "" if plan.condition is None else f" on {expression_text(plan.condition, labels)}"
+    return f"{plan.action.value} {plan.target}{' set ' + ', '.join(sets) if sets else ''}{on}"
+
+
+def distinct_sets(sets: Sequence[SetPlan]) -> list[SetPlan]:
+    """The assignments in the order of the attributes; the last one to an attribute counts."""
+    return [set_ for _, set_ in sorted({set_.position: set_ for set_ in sets}.items())]

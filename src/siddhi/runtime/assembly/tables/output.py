@@ -1,0 +1,152 @@
+"""Output actions on tables → output stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from siddhi._core.expression.executor import Executor
+from siddhi._core.query.output import OutputStage
+from siddhi._core.record.event import EventPool, Layout, TypeCode
+from siddhi._core.table.output import (
+    Assignments,
+    TableDelete,
+    TableInsert,
+    TableStage,
+    TableUpdate,
+    TableUpdateOrInsert,
+)
+from siddhi._core.table.search import Binding
+from siddhi._core.table.table import Table
+from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, Call, TypedExpression
+from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan
+from siddhi.planner.plan.walk import has_aggregate, walk
+from siddhi.query_api.span import Span
+from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
+from siddhi.runtime.assembly.query import Site
+from siddhi.runtime.assembly.stores.output import build_store_output, distinct_sets
+from siddhi.runtime.assembly.tables.tables import Tables
+from siddhi.runtime.assembly.unsupported import not_supported
+
+__all__ = ["build_table_output"]
+
+_OPERATIONS = {
+    Action.INSERT: "insert",
+    Action.DELETE: "delete",
+    Action.UPDATE: "update",
+    Action.UPDATE_OR_INSERT: "updateOrInsert",
+}
+"""What statistics call that which is done to a table."""
+
+_EXACT = (TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.BOOL)
+
+
+def build_table_output(
+    plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
+) -> OutputStage:
+    """Build what a query does to a table.
+
+    Args:
+        plan: the output clause.
+        layout: of the output records.
+        site: where the query stands.
+        pool_of: the pool that records of a layout's types share.
+        span: the query's, for errors.
+
+    Raises:
+        SiddhiAppCreationError: it needs something that this engine does not run.
+    """
+    output = _output(plan, layout, site, pool_of, span)
+    output.meter = site.context.meter("Tables", plan.target, _OPERATIONS[plan.action])
+    return output
+
+
+def _output(
+    plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
+) -> OutputStage:
+    if plan.target in site.tables.stores:
+        store = site.tables.stores[plan.target]
+        return build_store_output(
+            plan,
+            layout,
+            store,
+            site,
+            pool_of,
+            span,
+            lambda tables: _build(plan, layout, site, tables, pool_of, span),
+        )
+    return _build(plan, layout, site, site.tables, pool_of, span)
+
+
+def _build(
+    plan: OutputPlan,
+    layout: Layout,
+    site: Site,
+    tables: Tables,
+    pool_of: Callable[[Layout], EventPool],
+    span: Span | None,
+) -> TableStage:
+    """What is done to a table in memory."""
+    context = site.context
+    table = tables[plan.target]
+    if plan.action is Action.INSERT:
+        return TableInsert(context, table.pool, layout, table)
+    # The row as the event at hand is read fastest; where the time of the output event is asked for, that is at hand.
+    binding = Binding.IN_FRAME if _reads_time(plan.condition) else Binding.AS_EVENT
+    row = Cells(table.layout, source="event" if binding is Binding.AS_EVENT else "row")
+    condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: row})
+    built = tables.search(plan.target, plan.condition, condition, binding)
+    pool = pool_of(layout)
+    if plan.action is Action.DELETE:
+        return TableDelete(context, pool, layout, built.search)
+    sets = distinct_sets(plan.set or ())
+    value = site.builder({OUTPUT_SLOT: Cells(layout), TABLE_SLOT: Cells(table.layout, source="row")})
+    # A row found by its whole key has it already.
+    needed = [set_ for set_ in sets if not _is_known(set_, built.key, table)]
+    assignments = Assignments(
+        table, [set_.position for set_ in needed], tuple(_value(set_, table, value, span) for set_ in needed)
+    )
+    if plan.action is Action.UPDATE:
+        return TableUpdate(context, pool, layout, built.search, assignments)
+    by_own_key = all(_is_output(built.key.get(p), p) for p in table.primary_key)
+    overwrites = by_own_key and _sets_everything(sets, table)
+    pending: TableUpdateOrInsert | None = None
+    if table.primary_key and not overwrites and not (by_own_key and _leaves_key(needed, table)):
+        made = _build(plan, layout, site, tables.pending(plan.target), pool_of, span)
+        assert isinstance(made, TableUpdateOrInsert)
+        pending = made
+    return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, overwrites, pending)
+
+
+def _reads_time(condition: TypedExpression | None) -> bool:
+    return condition is not None and any(
+        isinstance(node, Call) and node.function.native == "eventTimestamp" for node in walk(condition)
+    )
+
+
+def _is_known(set_: SetPlan, key: Mapping[int, TypedExpression], table: Table) -> bool:
+    return key.get(set_.position) == set_.value and table.layout.types[set_.position] in _EXACT
+
+
+def _value(set_: SetPlan, table: Table, builder: ExpressionBuilder, span: Span | None) -> Executor:
+    if has_aggregate(set_.value):
+        raise not_supported("aggregates in 'set' are", span)
+    executor = builder.build(set_.value)
+    if executor.type != table.layout.types[set_.position]:
+        name = table.layout.names[set_.position]
+        raise not_supported(f"'set' of the object '{name}' to a {set_.value.type} is", span)
+    return executor
+
+
+def _sets_everything(sets: list[SetPlan], table: Table) -> bool:
+    """Whether every attribute is set to the output's of its name."""
+    return len(sets) == table.layout.width and all(_is_output(set_.value, set_.position) for set_ in sets)
+
+
+def _leaves_key(sets: list[SetPlan], table: Table) -> bool:
+    """Whether a row keeps its primary key."""
+    return all(set_.position not in table.primary_key for set_ in sets)
+
+
+def _is_output(value: TypedExpression | None, position: int) -> bool:
+    """Whether a value is the output's attribute at a position."""
+    return isinstance(value, Attr) and value.slot == OUTPUT_SLOT and value.position == position

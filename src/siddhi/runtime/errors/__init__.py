@@ -1,0 +1,1 @@
+"""Events whose processing failed: fault streams, error stores, replay."""

@@ -1,0 +1,1 @@
+"""Statistics of an app, and their export."""

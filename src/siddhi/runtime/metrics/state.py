@@ -1,0 +1,71 @@
+"""How many keys, values and rows an app holds, and what its limits refused and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from siddhi._core.pattern.automaton import Pattern
+from siddhi._core.query.selector import Selector
+
+if TYPE_CHECKING:
+    from siddhi._core.runtime.key_limit import KeyLimit
+    from siddhi.runtime.assembly.app import Assembly
+
+__all__ = ["StateStatistics", "held_state"]
+
+
+@dataclass(frozen=True, slots=True)
+class StateStatistics:
+    """Something of which the data decide how much there is.
+
+    Attributes:
+        held: how many there are now; of distinct values those of the group that has most.
+        limit: how many there may be, see ``@limit``; None: any number.
+        refused: events that found no room, since the app was created.
+        dropped: keys or rows that made room, since then.
+        purged: keys that were forgotten because they were idle, since then.
+    """
+
+    held: int
+    limit: int | None = None
+    refused: int = 0
+    dropped: int = 0
+    purged: int = 0
+
+
+def held_state(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str], StateStatistics]]:
+    """What an app holds by kind, name and what it is; the app's lock is held.
+
+    Kinds and what is counted: "Partitions" have keys, "Tables" in memory rows, and "Queries" keys (of their groups, over all
+    partition keys), partialMatches and, where they are limited, values.
+    """
+    for name, partition in assembly.partitions.items():
+        counts = _limited(len(partition.keys), partition.limit, partition.keys.purged)
+        yield ("Partitions", name, "keys"), counts
+    for id_, table in assembly.tables.in_memory().items():
+        yield ("Tables", id_, "rows"), _limited(len(table), table.limit)
+    for path, query in assembly.built_queries().items():
+        pattern = query.stateful.get("pattern")
+        if isinstance(pattern, Pattern):
+            limit = pattern.limit or None
+            yield (
+                ("Queries", path, "partialMatches"),
+                StateStatistics(pattern.alive, limit, pattern.turned_away, pattern.dropped),
+            )
+        selector, gate = query.stateful.get("selector"), query.gate
+        if gate is not None:
+            if gate.values.most:
+                yield ("Queries", path, "values"), _limited(gate.most_values, gate.values)
+            if gate.keys.most or gate.keys.ttl:
+                yield ("Queries", path, "keys"), _limited(gate.held, gate.keys, gate.keys.purged)
+                continue
+        if isinstance(selector, Selector) and selector.groups is not None:
+            yield ("Queries", path, "keys"), StateStatistics(len(selector.groups))
+
+
+def _limited(held: int, limit: KeyLimit | None, purged: int = 0) -> StateStatistics:
+    if limit is None:
+        return StateStatistics(held, purged=purged)
+    return StateStatistics(held, limit.most or None, limit.refused, limit.dropped, purged)

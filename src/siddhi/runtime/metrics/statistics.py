@@ -1,0 +1,412 @@
+"""Statistics of a running app: throughput, latency, memory and buffered events, at three levels.
+
+OFF costs nothing: counters are not touched, and probes stand around receivers only while they are wanted.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from siddhi._core.pattern.automaton import Pattern
+from siddhi._core.stream.probes import LatencyProbe, Stopwatch
+from siddhi.runtime.metrics.memory import StateSizes
+from siddhi.runtime.metrics.state import StateStatistics, held_state
+
+if TYPE_CHECKING:
+    from siddhi.query_api.annotation import Annotation
+    from siddhi.runtime.assembly.app import Assembly
+
+__all__ = [
+    "ConnectorStatistics",
+    "OperationStatistics",
+    "QueryStatistics",
+    "StateStatistics",
+    "Statistics",
+    "StatisticsLevel",
+    "StatisticsService",
+    "StreamStatistics",
+    "TableStatistics",
+]
+
+logger = logging.getLogger("siddhi.statistics")
+
+_REPORT_SECONDS = 60
+
+
+class StatisticsLevel(Enum):
+    """What is measured. BASIC: throughput, latency, buffered events. DETAIL: memory, too."""
+
+    OFF = "OFF"
+    BASIC = "BASIC"
+    DETAIL = "DETAIL"
+
+    @classmethod
+    def of(cls, level: StatisticsLevel | str) -> StatisticsLevel:
+        """The level of a name, in any case.
+
+        Raises:
+            ValueError: there is no such level.
+        """
+        if isinstance(level, cls):
+            return level
+        for known in cls:
+            if isinstance(level, str) and level.upper() == known.value:
+                return known
+        raise ValueError(f"there is no statistics level {level!r}: use {', '.join(known.value for known in cls)}")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatistics:
+    """A stream, trigger or named window.
+
+    Attributes:
+        kind: "Streams", "Trigger" or "Windows".
+        events: that reached its receivers since measuring began.
+        throughput: events per second since then.
+        buffered: events waiting for a worker; None: the stream is not ``@async``.
+    """
+
+    kind: str
+    events: int
+    throughput: float
+    buffered: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatistics:
+    """A query, or what a partition does before its queries: finding the key.
+
+    Attributes:
+        events: put out since measuring began; 0 for a partition.
+        throughput: events put out per second since then.
+        chunks: received since then.
+        seconds: taken by them, without what queries further down took.
+        slowest: the most that one of them took, in seconds.
+        partial_matches: that a pattern or sequence holds now, over all partition keys, those that wait for their first
+            event included; None for other queries.
+        dropped: partial matches that had to make room since the app was created, see ``max.partial.matches``; None as above.
+    """
+
+    events: int
+    throughput: float
+    chunks: int
+    seconds: float
+    slowest: float
+    partial_matches: int | None = None
+    dropped: int | None = None
+
+    @property
+    def latency(self) -> float | None:
+        """Mean time per chunk in seconds; None before the first one."""
+        return self.seconds / self.chunks if self.chunks else None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationStatistics:
+    """What is done to a table, named window or aggregation: find, insert, update, delete, updateOrInsert or contains.
+
+    Attributes:
+        operations: since measuring began: searches, events that insert or change; of windows and aggregations chunks.
+        throughput: operations per second since then.
+        seconds: taken by them; of windows and aggregations without what queries behind them took.
+        slowest: the most that one call took, in seconds.
+    """
+
+    operations: int
+    throughput: float
+    seconds: float
+    slowest: float
+
+    @property
+    def latency(self) -> float | None:
+        """Mean time per operation in seconds; None before the first one."""
+        return self.seconds / self.operations if self.operations else None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatistics:
+    """A table in memory with a primary key.
+
+    Attributes:
+        refused: rows and changes dropped because their key was taken, or null, since the app was created.
+    """
+
+    refused: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorStatistics:
+    """A source or sink.
+
+    Attributes:
+        payloads: that came in, or were published, since measuring began.
+        throughput: payloads per second since then.
+        connected: whether it is connected now.
+    """
+
+    payloads: int
+    throughput: float
+    connected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What was measured until now.
+
+    Attributes:
+        app: name of the app.
+        level: of measuring; with OFF there is nothing else.
+        seconds: since measuring began.
+        streams: by name.
+        queries: by name; those of partitions as ``partition/query``.
+        connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second one on.
+        memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are no data,
+            so that no snapshot could be taken, is left out. A state that takes long to measure is as it was some time ago.
+        operations: by kind ("Tables", "Windows" or "Aggregations"), name and operation.
+        tables: by name; those in memory that have a primary key.
+        state: how much the data have filled, and what limits did, by kind, name and what is held: keys of "Partitions", rows
+            of "Tables" in memory, and of "Queries" keys (groups), partialMatches and, where they are limited, values.
+        timer_errors: since the app was created: what the threads that move its time have survived, and logged. Failures of
+            events are not among them, unless the app's exception handler failed, too. Counted at every level.
+    """
+
+    app: str
+    level: StatisticsLevel
+    seconds: float = 0.0
+    streams: Mapping[str, StreamStatistics] = field(default_factory=dict)
+    queries: Mapping[str, QueryStatistics] = field(default_factory=dict)
+    memory: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    connectors: Mapping[tuple[str, str], ConnectorStatistics] = field(default_factory=dict)
+    operations: Mapping[tuple[str, str, str], OperationStatistics] = field(default_factory=dict)
+    tables: Mapping[str, TableStatistics] = field(default_factory=dict)
+    state: Mapping[tuple[str, str, str], StateStatistics] = field(default_factory=dict)
+    timer_errors: int = 0
+
+    def metrics(self, include: str = "*.*") -> dict[str, float]:
+        """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>[.<operation>].<metric>``.
+
+        Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches (held, and
+        droppedPartialMatches), keys, values and rows (held; with Limit, Refused, Dropped and Purged behind the word), refused
+        (by tables), memory (bytes) and errors (of timers). What was dropped, refused or purged, and errors, are shown once
+        there are any.
+
+        Args:
+            include: comma-separated patterns with ``*`` and ``?``; a name that fits one of them is shown.
+        """
+        prefix = f"io.siddhi.SiddhiApps.{self.app}.Siddhi"
+        found: dict[str, float] = {}
+        for name, stream in self.streams.items():
+            found[f"{prefix}.{stream.kind}.{name}.throughput"] = stream.throughput
+            if stream.buffered is not None:
+                found[f"{prefix}.{stream.kind}.{name}.size"] = stream.buffered
+        for name, query in self.queries.items():
+            found[f"{prefix}.Queries.{name}.throughput"] = query.throughput
+            if query.latency is not None:
+                found[f"{prefix}.Queries.{name}.latency"] = query.latency * 1000
+            if query.partial_matches is not None:
+                found[f"{prefix}.Queries.{name}.partialMatches"] = query.partial_matches
+            if query.dropped:
+                found[f"{prefix}.Queries.{name}.droppedPartialMatches"] = query.dropped
+        for (kind, name, operation), measured in self.operations.items():
+            found[f"{prefix}.{kind}.{name}.{operation}.throughput"] = measured.throughput
+            if measured.latency is not None:
+                found[f"{prefix}.{kind}.{name}.{operation}.latency"] = measured.latency * 1000
+        for name, table in self.tables.items():
+            if table.refused:
+                found[f"{prefix}.Tables.{name}.refused"] = table.refused
+        for (kind, name, what), state in self.state.items():
+            if what != "partialMatches":  # those are told of their queries above
+                found[f"{prefix}.{kind}.{name}.{what}"] = state.held
+            if state.limit is not None:
+                found[f"{prefix}.{kind}.{name}.{what}Limit"] = state.limit
+            for done, count in (("Refused", state.refused), ("Dropped", state.dropped), ("Purged", state.purged)):
+                if count and (what, done) != ("partialMatches", "Dropped"):
+                    found[f"{prefix}.{kind}.{name}.{what}{done}"] = count
+        for (kind, name), connector in self.connectors.items():
+            found[f"{prefix}.{kind}.{name}.throughput"] = connector.throughput
+        for (kind, name), size in self.memory.items():
+            found[f"{prefix}.{kind}.{name}.memory"] = size
+        if self.timer_errors:
+            found[f"{prefix}.Timers.{self.app}.errors"] = self.timer_errors
+        patterns = [pattern.strip() for pattern in include.split(",")]
+        return {
+            name: value
+            for name, value in found.items()
+            if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+        }
+
+
+class StatisticsService:
+    """Switches measuring on and off, and reads what was measured.
+
+    Args:
+        assembly: the app's operators.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._assembly = assembly
+        self._sizes = StateSizes(assembly)
+        self._level = StatisticsLevel.OFF
+        self._since = 0.0
+        self._before: dict[tuple[str, str], int] = {}
+        self._probes: dict[str, list[LatencyProbe]] = {}
+        self._fillings: list[tuple[tuple[str, str], LatencyProbe]] = []
+        self._reporter: _Reporter | None = None
+
+    @property
+    def level(self) -> StatisticsLevel:
+        """The level of measuring."""
+        return self._level
+
+    def set_level(self, level: StatisticsLevel) -> None:
+        """Measure at a level; from OFF, everything starts from zero."""
+        with self._assembly.context.lock:
+            before, self._level = self._level, level
+            if (before is StatisticsLevel.OFF) is (level is StatisticsLevel.OFF):
+                return
+            on = level is not StatisticsLevel.OFF
+            self._since = time.monotonic()
+            self._before = {key: payloads for key, payloads, _ in self._assembly.connectors.counts()}
+            for junction in self._assembly.junctions.values():
+                junction.events = 0
+                junction.counting = on
+            for query in self._assembly.built_queries().values():
+                query.output.events = 0
+                query.output.set_counting(on)
+            self._assembly.context.set_measuring(on)
+            if not self._probes and not self._fillings:
+                stopwatch = Stopwatch()
+                for name, place, receiver in self._assembly.entries:
+                    self._probes.setdefault(name, []).append(LatencyProbe(receiver, place, stopwatch))
+                self._fillings = [
+                    (owner, LatencyProbe(receiver, junction, stopwatch))
+                    for owner, junction, receiver in self._assembly.fillings
+                ]
+            probes = [probe for probes in self._probes.values() for probe in probes]
+            for probe in [*probes, *(probe for _, probe in self._fillings)]:
+                if on:
+                    probe.put_in()
+                else:
+                    probe.take_out()
+
+    def read(self) -> Statistics:
+        """What was measured until now."""
+        assembly = self._assembly
+        with assembly.context.lock:
+            if self._level is StatisticsLevel.OFF:
+                return Statistics(assembly.plan.name, self._level, timer_errors=assembly.context.timer_errors)
+            seconds = max(time.monotonic() - self._since, 1e-9)
+            return Statistics(
+                assembly.plan.name,
+                self._level,
+                seconds,
+                MappingProxyType(self._streams(seconds)),
+                MappingProxyType(self._queries(seconds)),
+                self._sizes.read() if self._level is StatisticsLevel.DETAIL else MappingProxyType({}),
+                MappingProxyType(self._connectors(seconds)),
+                MappingProxyType(self._operations(seconds)),
+                MappingProxyType(self._tables()),
+                MappingProxyType(dict(held_state(assembly))),
+                assembly.context.timer_errors,
+            )
+
+    def start(self) -> None:
+        """Begin as ``@app:statistics`` says: the app starts."""
+        annotation = self._assembly.plan.statistics
+        if annotation is None or not _is_on(annotation):
+            return
+        if self._level is StatisticsLevel.OFF:
+            self.set_level(StatisticsLevel.BASIC)
+        if (annotation.element("reporter") or "console").lower() == "console":
+            interval = float(annotation.element("interval") or _REPORT_SECONDS)
+            self._reporter = _Reporter(self, interval, annotation.element("include") or "*.*")
+
+    def stop(self) -> None:
+        """End reporting; what was measured stays readable."""
+        if self._reporter is not None:
+            self._reporter.stop()
+
+    def _streams(self, seconds: float) -> dict[str, StreamStatistics]:
+        plan, found = self._assembly.plan, {}
+        for name, junction in self._assembly.junctions.items():
+            kind = "Trigger" if name in plan.triggers else "Windows" if name in plan.windows else "Streams"
+            buffered = self._assembly.async_streams.get(name)
+            found[name] = StreamStatistics(
+                kind, junction.events, junction.events / seconds, None if buffered is None else len(buffered.buffer)
+            )
+        return found
+
+    def _queries(self, seconds: float) -> dict[str, QueryStatistics]:
+        built = self._assembly.built_queries()
+        events = {name: query.output.events for name, query in built.items()}
+        patterns = {name: query.stateful.get("pattern") for name, query in built.items()}
+        found = {}
+        for name in [*events, *(name for name in self._probes if name not in events)]:
+            probes = self._probes.get(name, [])
+            pattern = patterns.get(name)
+            found[name] = QueryStatistics(
+                events.get(name, 0),
+                events.get(name, 0) / seconds,
+                sum(probe.chunks for probe in probes),
+                sum(probe.nanoseconds for probe in probes) / 1e9,
+                max((probe.slowest for probe in probes), default=0) / 1e9,
+                pattern.alive if isinstance(pattern, Pattern) else None,
+                pattern.dropped if isinstance(pattern, Pattern) else None,
+            )
+        return found
+
+    def _connectors(self, seconds: float) -> dict[tuple[str, str], ConnectorStatistics]:
+        found = {}
+        for key, payloads, connected in self._assembly.connectors.counts():
+            number = payloads - self._before.get(key, 0)
+            found[key] = ConnectorStatistics(number, number / seconds, connected)
+        return found
+
+    def _operations(self, seconds: float) -> dict[tuple[str, str, str], OperationStatistics]:
+        measured = [
+            (key, meter.operations, meter.nanoseconds, meter.slowest)
+            for key, meter in self._assembly.context.meters.items()
+        ]
+        measured += [
+            ((*owner, "insert"), probe.chunks, probe.nanoseconds, probe.slowest) for owner, probe in self._fillings
+        ]
+        return {
+            key: OperationStatistics(number, number / seconds, nanoseconds / 1e9, slowest / 1e9)
+            for key, number, nanoseconds, slowest in sorted(measured)
+        }
+
+    def _tables(self) -> dict[str, TableStatistics]:
+        return {table.id: TableStatistics(table.refused) for table in self._assembly.tables.keyed()}
+
+
+def _is_on(annotation: Annotation) -> bool:
+    said: Iterable[str] = (*annotation.values(), annotation.element("enable") or "true")
+    return all(text.strip().lower() != "false" for text in said)
+
+
+class _Reporter:
+    """Logs the metrics every ``seconds``, as logger ``siddhi.statistics`` at level INFO."""
+
+    def __init__(self, service: StatisticsService, seconds: float, include: str) -> None:
+        self._service = service
+        self._seconds = min(seconds, threading.TIMEOUT_MAX)
+        self._include = include
+        self._stopped = threading.Event()
+        threading.Thread(target=self._run, name="siddhi-statistics", daemon=True).start()
+
+    def stop(self) -> None:
+        """End the thread; a report on its way may still appear."""
+        self._stopped.set()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._seconds):
+            for name, value in self._service.read().metrics(self._include).items():
+                logger.info("%s = %s", name, value)

@@ -1,0 +1,1 @@
+"""Snapshots, revisions and increments of a running app."""

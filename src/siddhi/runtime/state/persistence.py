@@ -1,0 +1,170 @@
+"""An app's state in a persistence store: revisions, whole or in increments."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from siddhi.errors import CannotSaveStateError, DamagedSnapshotError, NoPersistenceStoreError
+from siddhi.persistence.revision import stamp_of
+from siddhi.runtime.state.increments import Increments, assemble
+
+if TYPE_CHECKING:
+    from siddhi.persistence import PersistenceStore
+
+__all__ = ["Persistence"]
+
+logger = logging.getLogger("siddhi")
+
+
+class Persistence:
+    """Saves the state of one app and brings it back.
+
+    Args:
+        app: its name.
+        take: takes a snapshot, and calls what it is given while the app stands still.
+        restore: restores one.
+        store: tells where states are saved, and whether in increments; None: nowhere.
+        named: the app has a name that it will have next time, too.
+    """
+
+    def __init__(
+        self,
+        app: str,
+        take: Callable[[Callable[[], None]], bytes],
+        restore: Callable[[bytes], None],
+        store: Callable[[], tuple[PersistenceStore, bool] | None],
+        *,
+        named: bool = True,
+    ) -> None:
+        self._app = app
+        self._take = take
+        self._restore = restore
+        self._find_store = store
+        self._named = named
+        self._saving = Lock()
+        self._last_stamp = -1
+        self._increments: Increments | None = None
+        self._increments_in: PersistenceStore | None = None
+
+    def persist(self) -> str:
+        """Save the state; returns its revision. The store reads it back before it deletes older ones.
+
+        Raises:
+            NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: it can't be read or written.
+            CannotSaveStateError: what is held could not be restored.
+        """
+        store, incremental = self._store()
+        if not self._named:
+            self._named = True
+            logger.warning(
+                "app '%s' has no name of its own, so that no app created later finds this state: "
+                "give it one with @app:name('...')",
+                self._app,
+            )
+        last = store.last_revision(self._app)
+        known = -1 if last is None else stamp_of(last)
+        if stamp_of(f"{known + 1}__") < 0:
+            raise CannotSaveStateError(
+                f"the state of app '{self._app}' was not saved: no revision is newer than '{last}': delete that one"
+            )
+        stamp = -1
+
+        def name_it() -> None:
+            # Called while the app stands still. Revisions order by name, as states do by time: two in one millisecond must
+            # not share it, nor a later one stand before an earlier one.
+            nonlocal stamp
+            stamp = self._last_stamp = max(time.time_ns() // 1_000_000, known + 1, self._last_stamp + 1)
+
+        snapshot = self._take(name_it)
+        revision = f"{stamp}__{self._app}"
+        with self._saving:
+            if incremental:
+                self._save_increment(store, revision, snapshot)
+            else:
+                self._increments = None
+                store.save(self._app, revision, snapshot)
+        return revision
+
+    def restore_revision(self, revision: str) -> None:
+        """Restore a saved state.
+
+        Raises:
+            NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: it can't be read.
+            DamagedSnapshotError: what was saved is torn or damaged.
+            CannotRestoreStateError: there is no such revision, or it does not fit.
+        """
+        self._restore_from(self._store()[0], revision)
+
+    def restore_last_revision(self) -> str | None:
+        """Restore the newest revision that can be read; None where there is none.
+
+        Raises:
+            NoPersistenceStoreError: there is no store.
+            PersistenceStoreError: it can't be read.
+            DamagedSnapshotError: there are revisions, but all are torn or damaged.
+            CannotRestoreStateError: it does not fit.
+        """
+        store = self._store()[0]
+        damage: DamagedSnapshotError | None = None
+        for revision in reversed(store.revisions(self._app)):
+            try:
+                self._restore_from(store, revision)
+            except DamagedSnapshotError as error:
+                logger.warning("app '%s': revision '%s' is passed over: %s", self._app, revision, error)
+                damage = damage or error
+            else:
+                return revision
+        if damage is not None:
+            raise DamagedSnapshotError(
+                f"app '{self._app}' has no revision that can be read; the newest: {damage}"
+            ) from damage
+        return None
+
+    def clear_all_revisions(self) -> None:
+        """Delete all that was saved.
+
+        Raises:
+            NoPersistenceStoreError: there is no store.
+        """
+        store = self._store()[0]
+        with self._saving:
+            self._increments = None
+            store.clear_all_revisions(self._app)
+
+    def _restore_from(self, store: PersistenceStore, revision: str) -> None:
+        def load(name: str) -> bytes:
+            return store.load(self._app, name)
+
+        self._restore(assemble(load(revision), load))
+        with self._saving:
+            self._increments = None  # what comes next has little to do with what was saved last
+
+    def _save_increment(self, store: PersistenceStore, revision: str, snapshot: bytes) -> None:
+        increments = self._increments
+        # Forgotten until it is saved: after a failure nobody knows what the store holds.
+        self._increments = None
+        if (
+            increments is None
+            or self._increments_in is not store
+            # Somebody else saved or deleted meanwhile; what an increment would be made of may be gone.
+            or store.last_revision(self._app) != increments.last
+        ):
+            increments, self._increments_in = Increments(), store
+        piece, base = increments.reduce(snapshot, revision)
+        store.save(self._app, revision, piece, base=base)
+        self._increments = increments
+
+    def _store(self) -> tuple[PersistenceStore, bool]:
+        found = self._find_store()
+        if found is None:
+            raise NoPersistenceStoreError(
+                f"app '{self._app}' has nowhere to save: call manager.set_persistence_store(...) or "
+                "manager.set_incremental_persistence_store(...) first"
+            )
+        return found

@@ -1,0 +1,194 @@
+"""Native steps: filters and projections as expressions, joins with tables, tumbling windows and aggregations as operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from siddhi.planner.plan.expressions import OUTPUT_SLOT, Aggregate, Attr, Const, TypedExpression
+from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.query_api.input import JoinType
+from siddhi.spark.catalyst.expressions import SPARK_TYPES, Lowering, matches, wrap_decimal
+from siddhi.spark.catalyst.frames import SEQUENCE, TIME, Base, Branch, attribute_column, values_as_order
+from siddhi.types import AttributeType
+
+__all__ = ["carried", "filtered", "lowering_over", "project", "table_join", "total", "tumbling"]
+
+_GROUP = "__group"
+
+
+def lowering_over(columns: Sequence[Column]) -> Lowering:
+    """Lowers expressions that read a branch."""
+    return Lowering(lambda attr: columns[attr.position], F.col(TIME))
+
+
+def filtered(branch: Branch, handlers: Sequence[HandlerPlan]) -> Branch:
+    """The branch behind filters."""
+    lower = lowering_over(branch.columns)
+    condition = branch.condition
+    for handler in handlers:
+        assert isinstance(handler, FilterPlan)
+        kept = matches(lower, handler.condition)
+        condition = kept if condition is None else condition & kept
+    return Branch(branch.base, branch.columns, condition, branch.path)
+
+
+def project(query: QueryPlan, branch: Branch, place: int) -> Branch:
+    """A query that filters and projects, which stands at this place of the app."""
+    assert isinstance(query.input, SingleInputPlan)
+    kept = filtered(branch, (*query.input.before, *query.input.after))
+    return _selected(query, kept, lowering_over(kept.columns), place)
+
+
+def _selected(query: QueryPlan, kept: Branch, lower: Lowering, place: int) -> Branch:
+    columns = tuple(lower(column.expression) for column in query.selector.columns)
+    condition = kept.condition
+    if query.selector.having is not None:
+        inside = lower._attribute
+
+        def either(attr: Attr) -> Column:
+            return columns[attr.position] if attr.slot == OUTPUT_SLOT else inside(attr)
+
+        having = matches(Lowering(either, F.col(TIME)), query.selector.having)
+        condition = having if condition is None else condition & having
+    return Branch(kept.base, columns, condition, (*kept.path, place))
+
+
+def carried(base: Base) -> list[Column]:
+    """The columns of time and order."""
+    order = base.order(base.sequence)
+    return order if base.source is None else [order[0], *order[2:]]
+
+
+def table_join(query: QueryPlan, branch: Branch, place: int, table: Callable[[str], DataFrame]) -> Branch:
+    """A stream joined with a table that nobody writes: the table is sent to all workers.
+
+    Args:
+        table: the DataFrame of a table by its name, with the columns ``c0`` to ``cn``.
+    """
+    join = query.input
+    assert isinstance(join, JoinPlan)
+    slot = 0 if join.left.kind is SourceKind.TABLE else 1
+    side, stream = (join.left, join.right) if slot == 0 else (join.right, join.left)
+    left = filtered(branch, (*stream.before, *stream.after))
+    streamed = left.rows(*(column.alias(f"s{n}") for n, column in enumerate(left.columns)), *carried(branch.base))
+    rows = table(side.source)
+    width = len(side.attributes)
+    held = [attribute_column(n) for n in range(width)]
+    behind = Branch(Base(rows, 0, 0), tuple(held))
+    rows = filtered(behind, (*side.before, *side.after)).rows(*(held[n].alias(f"r{n}") for n in range(width)))
+
+    def attribute(attr: Attr) -> Column:
+        return F.col(f"{'r' if attr.slot == slot else 's'}{attr.position}")
+
+    lower = Lowering(attribute, F.col(TIME))
+    on = F.lit(True) if join.on is None else matches(lower, join.on)
+    how = "inner" if join.type is JoinType.INNER else "left"
+    joined = Base(streamed.join(F.broadcast(rows), on, how), branch.base.source, branch.base.sequence)
+    return _selected(query, Branch(joined, (), None, branch.path), lower, place)
+
+
+# --- group-bys; Spark and the engine both take -0.0 for 0.0 as a key, and all NaN for one
+
+
+def total(value: Column, type_: AttributeType) -> Column:
+    """``sum``: of whole numbers wrapped to a long, of others a double."""
+    if type_ is AttributeType.INT:
+        return F.sum(value.cast("bigint"))  # 2^31 rows of the greatest int are the first that do not fit
+    if type_ is AttributeType.LONG:
+        return wrap_decimal(F.sum(value.cast("decimal(38,0)")))
+    return F.sum(value.cast("double"))
+
+
+def _aggregated(expression: Aggregate, lower: Lowering) -> Column:
+    name = expression.aggregator.full_name
+    if name == "count":
+        return F.count(F.lit(1))
+    (argument,) = expression.arguments
+    value = lower(argument)
+    if name == "sum":
+        return total(value, argument.type)
+    if name == "avg":
+        if argument.type is AttributeType.LONG:
+            return F.sum(value.cast("double")) / F.nullif(F.count(value), F.lit(0).cast("bigint"))
+        return F.avg(value.cast("double"))
+    return F.min(value) if name == "min" else F.max(value)
+
+
+def _latest(value: Column, order: Column) -> Column:
+    """The value of the last event, null included."""
+    return F.max_by(F.struct(value.alias("value")), order)["value"]
+
+
+def tumbling(query: QueryPlan, branches: Sequence[Branch], place: int, *, end: Column | None) -> Branch:
+    """``timeBatch`` with a start, aggregated by group.
+
+    Args:
+        end: the last event time of all streams in ms: batches that end behind it are not put out; None: all are.
+    """
+    source = query.input
+    assert isinstance(source, SingleInputPlan)
+    assert source.window is not None
+    period, start = (_milliseconds(argument) for argument in source.window.arguments)
+    lowered = []
+    sequence = max(branch.base.sequence for branch in branches)
+    paths = sorted({branch.path for branch in branches})
+    for branch in branches:
+        kept = filtered(branch, source.before)
+        passed = F.lit(paths.index(branch.path)).alias("place")
+        columns = (column.alias(f"c{n}") for n, column in enumerate(kept.columns))
+        lowered.append(kept.rows(*columns, *branch.base.order(sequence), passed))
+    rows = lowered[0]
+    for other in lowered[1:]:
+        rows = rows.unionByName(other)
+    order = [*Base(rows, None, sequence).order(sequence), F.col("place")]
+    values = values_as_order([attribute_column(n) for n in range(len(source.attributes))])
+    read_keys = {key.position for key in query.selector.group_by}
+
+    def latest(expression: TypedExpression) -> Column:
+        # What rows are grouped by is the same in each of them.
+        is_key = isinstance(expression, Attr) and expression.position in read_keys
+        return _latest(lower(expression), F.struct(*order, *(() if is_key else values)))
+
+    lower = lowering_over([attribute_column(n) for n in range(len(source.attributes))])
+    bucket = _period(rows, period, start).alias("__bucket")
+    keys = [lower(key).alias(f"{_GROUP}{n}") for n, key in enumerate(query.selector.group_by)]
+    grouped = rows.groupBy(bucket, *keys).agg(
+        *(
+            (_aggregated(e, lower) if isinstance(e := column.expression, Aggregate) else latest(e))
+            .cast(SPARK_TYPES[column.expression.type])
+            .alias(f"c{n}")
+            for n, column in enumerate(query.selector.columns)
+        ),
+        F.max(F.col(TIME)).alias("__last"),
+    )
+    if end is not None:
+        grouped = grouped.where(F.col("__bucket") + F.lit(period) <= end)
+    width = len(query.selector.columns)
+    frame = grouped.select(
+        *(attribute_column(n) for n in range(width)),
+        F.col("__last").alias(TIME),
+        F.lit(0).cast("bigint").alias(f"{SEQUENCE}0"),
+    )
+    path = (*branches[0].path, place)
+    return Branch(
+        Base(frame, branches[0].base.source or 0, 1), tuple(attribute_column(n) for n in range(width)), None, path
+    )
+
+
+def _period(rows: DataFrame, period: int, start: int) -> Column:
+    """Where the period of a row begins. The first one is longer where the start lies behind the first event."""
+    begin = F.col(TIME) - F.pmod(F.col(TIME) - F.lit(start), F.lit(period).cast("bigint"))
+    if start <= 0:
+        return begin
+    first = rows.agg(F.min(F.col(TIME)).alias("first")).scalar()
+    ends = first + F.pmod(F.lit(start).cast("bigint") - first, F.lit(period).cast("bigint"))
+    return F.when(first < F.lit(start), F.greatest(begin, ends)).otherwise(begin)
+
+
+def _milliseconds(argument: TypedExpression) -> int:
+    assert isinstance(argument, Const)
+    assert isinstance(argument.value, int)
+    return argument.value

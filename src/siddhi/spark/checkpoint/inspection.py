@@ -1,0 +1,199 @@
+"""Looking into a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from siddhi import SiddhiAppRuntime, SiddhiManager
+from siddhi.errors import DefinitionNotExistError, SparkRunError, did_you_mean
+from siddhi.planner.distribution.distribution import separability
+from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
+from siddhi.spark.checkpoint.key_ranges import Slot
+from siddhi.spark.checkpoint.manifest import read_manifest
+from siddhi.spark.checkpoint.stored import StoredShard, key_texts, number_of_key, stored_shards
+
+__all__ = ["CheckpointState", "ShardSummary", "retain_key"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSummary:
+    """What there is to say of a shard.
+
+    Attributes:
+        elements: that run in it.
+        shard: its number among those of its island.
+        clock: the watermark it has been brought to, in ms.
+        size: of its state, in bytes.
+        waiting: rows that wait for the watermark.
+        next_due: when something is to happen in it (ms), or None.
+    """
+
+    elements: tuple[str, ...]
+    shard: int
+    clock: int
+    size: int
+    waiting: int
+    next_due: int | None
+
+
+class CheckpointState:
+    """The state of a checkpoint after a batch, to look at; the query may be at work meanwhile.
+
+    Args:
+        spark: the session.
+        checkpoint: its folder.
+        batch: after which to look; None: the last one that was committed.
+
+    Raises:
+        SparkRunError: it is no checkpoint of ours.
+    """
+
+    def __init__(self, spark: SparkSession, checkpoint: str, batch: int | None = None) -> None:
+        self._spark = spark
+        self._checkpoint = checkpoint
+        self._batch = batch
+        manifest = read_manifest(spark, checkpoint)
+        if manifest is None:
+            raise SparkRunError(f"there is no checkpoint {checkpoint}")
+        self._slots = [slot for slot in manifest.slots if not slot.retired]
+
+    def shards(self) -> list[ShardSummary]:
+        """The shards that hold something.
+
+        Raises:
+            SparkRunError: no batch was committed.
+        """
+        found = []
+        for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch):
+            slot = next((s for s in self._slots if 0 <= stored.number - s.first < s.shards), None)
+            if slot is not None:
+                size = sum(map(len, stored.pieces.values())) + sum(len(data) for data, *_ in stored.pending)
+                waiting = sum(n for *_, n in stored.pending)
+                place = stored.number - slot.first
+                found.append(ShardSummary(tuple(slot.names), place, stored.clock, size, waiting, stored.due))
+        return found
+
+    def inner(self, element: str, *, key: object = None) -> dict[str, list[object]]:
+        """What an element holds, by step (window, selector, pattern ...), as a snapshot would have it.
+
+        Of a partition, or a query in one, it is what the key holds; of anything else, what the shard of the key holds.
+
+        Args:
+            element: name of a query (also one inside a partition), partition, table, window or aggregation.
+            key: text, a whole number, a bool, or a tuple of these where the key has several parts; None where the element
+                runs on one shard.
+
+        Returns:
+            By step. Events are :class:`siddhi.Event`, the states of aggregators tuples. Empty where nothing is held.
+
+        Raises:
+            DefinitionNotExistError: nothing of that name holds state there.
+            ValueError: a key is needed, or has not as many parts.
+            KeyError: a partition, or a query in one, holds nothing of this key, be it that all of its rows wait.
+            SparkRunError: no batch was committed, or the state is not readable.
+        """
+        known: list[str] = []
+        for slot in self._slots:
+            runtime = SiddhiManager().create_siddhi_app_runtime(slot.text)
+            name = _named(runtime.plan, element)
+            if name is not None:
+                with runtime:
+                    return self._inner(runtime, slot, *name, key)
+            known += (query.name for execution in runtime.plan.executions for query in _queries(execution))
+            known += slot.stateful
+        raise DefinitionNotExistError(
+            f"checkpoint {self._checkpoint} has no state of '{element}'{did_you_mean(element, known)}"
+        )
+
+    def _inner(
+        self, runtime: SiddhiAppRuntime, slot: Slot, name: str, prefix: str, key: object
+    ) -> dict[str, list[object]]:
+        number = slot.first
+        parts = max((len(texts) for texts in slot.keys.values() if texts), default=0)
+        texts = [] if key is None else key_texts(key)
+        if parts != len(texts):
+            wanted = next((", ".join(texts) for texts in slot.keys.values() if texts), None)
+            told = f"is spread by {wanted}" if wanted is not None else "runs on one shard"
+            raise ValueError(f"{name} {told}: give {'key=...' if wanted is not None else 'no key'}")
+        if texts:
+            number += number_of_key(self._spark, texts, slot.shards)
+        for stored in stored_shards(self._spark, self._checkpoint, batch=self._batch, numbers=[number]):
+            if not stored.pieces or stored.fingerprint in slot.left:
+                continue  # rows wait in it, and that is all
+            with readable(stored, slot):
+                runtime.restore_pieces(stored.pieces)
+            if texts and retain_key(runtime, slot, texts).get(name) == 0:
+                break
+            shown = runtime.sharding.shown(name)
+            return {step.removeprefix(prefix): held for step, held in shown.items() if step.startswith(prefix)}
+        if any(name == _partition(keyed) for keyed, _ in key_places(runtime.plan, slot)):
+            raise KeyError(
+                f"{name} holds nothing of key {key!r}: none of its rows has passed the watermark, or it was purged"
+            )
+        return {}
+
+
+@contextmanager
+def readable(stored: StoredShard, slot: Slot) -> Iterator[None]:
+    """Tell which shard it is that can't be read."""
+    try:
+        yield
+    except Exception as error:
+        number = stored.number - slot.first
+        raise SparkRunError(f"shard {number} of {', '.join(slot.names)} can't be read: {error}") from error
+
+
+def _named(plan: Plan, element: str) -> tuple[str, str] | None:
+    """The name of an element in snapshots, and how the names of its steps begin; None where there is no such element."""
+    for execution in plan.executions:
+        if isinstance(execution, PartitionPlan):
+            if execution.name == element:
+                return _partition(element), ""
+            for number, query in enumerate(execution.queries, 1):
+                if query.name == element:
+                    return _partition(execution.name), f"{number}/"
+        elif execution.name == element:
+            return f"query '{element}'", ""
+    for kind, held in (("table", plan.tables), ("window", plan.windows), ("aggregation", plan.aggregations)):
+        if element in held:
+            return f"{kind} '{element}'", ""
+    return None
+
+
+def _partition(name: str) -> str:
+    """What snapshots call a partition."""
+    return f"partition '{name}'"
+
+
+def _queries(execution: QueryPlan | PartitionPlan) -> Sequence[QueryPlan]:
+    return execution.queries if isinstance(execution, PartitionPlan) else (execution,)
+
+
+def retain_key(runtime: SiddhiAppRuntime, slot: Slot, texts: list[str | None]) -> dict[str, int]:
+    """Leave in the partitions of an engine nothing but one key; how many are left, by partition."""
+    left = {}
+    for name, at in key_places(runtime.plan, slot):
+        left[_partition(name)] = runtime.sharding.retain_keys(
+            name,
+            lambda key, at=at: key_texts(key) == [texts[at]],  # type: ignore[misc]
+        )
+    return left
+
+
+def key_places(plan: Plan, slot: Slot) -> list[tuple[str, int]]:
+    """The partitions of an island, and which part of the island's key is theirs."""
+    found = []
+    names = {execution.name for execution in plan.executions if isinstance(execution, PartitionPlan)}
+    for element in separability(plan):
+        if element.name not in names:
+            continue
+        for part in element.keys or ():
+            for stream, expression in part.by:
+                texts = slot.keys.get(stream) or []
+                if expression.text in texts and (element.name, texts.index(expression.text)) not in found:
+                    found.append((element.name, texts.index(expression.text)))
+    return found

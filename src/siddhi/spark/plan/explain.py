@@ -1,0 +1,69 @@
+"""Layouts as stable text, for people and golden files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from siddhi.planner.plan.nodes import Plan
+from siddhi.spark.plan.fragments import Island, Layout, NativeStep
+
+__all__ = ["explain_layout"]
+
+
+def explain_layout(plan: Plan, layout: Layout, shards: int) -> str:
+    """Steps in the order of the flow, each with why it is what it is."""
+    mode = "streaming" if layout.streaming else "batch"
+    lines = [f"app {plan.app.name or 'without name'} on Spark, {mode}"]
+    if plan.playback is None:
+        lines.append("  system time becomes event time")
+    elif plan.playback.idle_time_ms is not None:
+        lines.append(
+            "  @app:playback(idle.time) does nothing here: event time goes on with the rows alone (max_idle of a binding)"
+        )
+    lines += [
+        f"  @async of {stream.id} does nothing here: Spark runs shards side by side"
+        for stream in plan.streams.values()
+        if stream.async_settings is not None
+    ]
+    lines += [f"  table {table}: only read, sent to all workers" for table in layout.read_only]
+    if layout.streaming and layout.islands and layout.native_steps:
+        lines.append(f"  what native steps put out waits for the watermark like all rows, on {shards} shards")
+    number = 0
+    for step in layout.steps:
+        if isinstance(step, NativeStep):
+            lines += _native_lines(step)
+        else:
+            number += 1
+            lines += _island_lines(step, number, shards)
+    return "\n".join(lines)
+
+
+def _native_lines(step: NativeStep) -> Iterator[str]:
+    yield f"native {step.element.name}: {step.native.form.value}"
+    yield f"  from {', '.join(step.element.reads)} into {', '.join(step.element.writes) or step.element.name}"
+    if step.native.float_sums:
+        yield "  sums of floating-point numbers depend on the order of rows (to 1e-9); exact_floats=True avoids that"
+
+
+def _island_lines(island: Island, number: int, shards: int) -> Iterator[str]:
+    if island.stateless:
+        where = "anywhere, row by row"
+    elif island.key is None:
+        where = f"one shard: {island.reason}"
+    else:
+        where = f"{shards} shards"
+    yield f"island {number} on {where}"
+    for stream in island.inputs:
+        keys = None if island.key is None else island.key.streams[stream]
+        if island.key is None:
+            yield f"  from {stream}"
+        elif keys is None:
+            yield f"  from {stream}, to every shard"
+        elif not keys:
+            yield f"  from {stream}, to any shard"
+        else:
+            yield f"  from {stream} by {', '.join(key.text for key in keys)}"
+    for element in island.elements:
+        into = f" into {', '.join(element.writes)}" if element.writes else ""
+        yield f"  {element.kind.value} {element.name}{into}: {island.why.get(element.name, '')}"
+        yield from (f"    {note}" for note in element.notes)

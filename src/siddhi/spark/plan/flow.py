@@ -1,0 +1,118 @@
+"""The order in which elements feed each other, and which of them must run together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from siddhi.planner.distribution.distribution import Element
+from siddhi.planner.plan.elements import app_elements
+from siddhi.planner.plan.nodes import OnErrorAction, Plan
+
+__all__ = ["groups_in_order"]
+
+
+def groups_in_order(plan: Plan, elements: Sequence[Element], written: Collection[str]) -> list[list[Element]]:
+    """Groups of elements that must meet in one engine, producers first; in text order where nothing decides.
+
+    Args:
+        plan: of the app.
+        elements: all of it, in text order.
+        written: the tables that queries write.
+    """
+    together = _Together(len(elements))
+    for shared in _shared(plan, elements, written):
+        for other in shared[1:]:
+            together.join(shared[0], other)
+    while True:
+        follows = _edges(elements, together)
+        cycle = _cycle(follows)
+        if cycle is None:
+            break
+        for other in cycle[1:]:
+            together.join(cycle[0], other)
+    groups: dict[int, list[Element]] = {}
+    for number, element in enumerate(elements):
+        groups.setdefault(together.root(number), []).append(element)
+    waiting = dict(groups)
+    ordered: list[list[Element]] = []
+    while waiting:
+        ready = next(root for root in waiting if not any(before in waiting for before in follows.get(root, ())))
+        ordered.append(waiting.pop(ready))
+    return ordered
+
+
+def _shared(plan: Plan, elements: Sequence[Element], written: Collection[str]) -> Iterator[list[int]]:
+    """Numbers of elements that use one thing which has to be in one place."""
+    parts = {element.name: element for element in app_elements(plan)}
+
+    def users(*names: str) -> list[int]:
+        found = []
+        for number, element in enumerate(elements):
+            part = parts[element.name]
+            touched = {element.name, *element.reads, *element.writes, *part.uses, *part.changes}
+            if touched.intersection(names):
+                found.append(number)
+        return found
+
+    for name in (*written, *plan.windows, *plan.triggers, *plan.aggregations):
+        yield users(name)
+    for name in dict.fromkeys(stream for element in elements for stream in element.writes):
+        if name.startswith("anonymous-"):  # the inner query of a query's input: both are one text
+            yield users(name)
+    for stream in plan.streams.values():
+        if stream.on_error is OnErrorAction.STREAM:
+            yield [n for n, e in enumerate(elements) if stream.id in e.reads or f"!{stream.id}" in e.reads]
+
+
+class _Together:
+    """Which elements are one group."""
+
+    def __init__(self, n: int) -> None:
+        self._up = list(range(n))
+
+    def root(self, number: int) -> int:
+        while self._up[number] != number:
+            number = self._up[number]
+        return number
+
+    def join(self, one: int, other: int) -> None:
+        first, second = sorted((self.root(one), self.root(other)))
+        self._up[second] = first
+
+
+def _edges(elements: Sequence[Element], together: _Together) -> dict[int, set[int]]:
+    """Per group those it reads from, itself left out."""
+    producers: dict[str, set[int]] = {}
+    for number, element in enumerate(elements):
+        for stream in element.writes:
+            producers.setdefault(stream, set()).add(together.root(number))
+    found: dict[int, set[int]] = {}
+    for number, element in enumerate(elements):
+        root = together.root(number)
+        before = found.setdefault(root, set())
+        for stream in element.reads:
+            before.update(producers.get(stream, ()))
+        before.discard(root)
+    return found
+
+
+def _cycle(follows: dict[int, set[int]]) -> list[int] | None:
+    """Some groups that feed each other in a circle, or None."""
+    done: set[int] = set()
+    for start in follows:
+        path: list[int] = []
+        pending: list[tuple[int, bool]] = [(start, False)]
+        while pending:
+            node, leaving = pending.pop()
+            if leaving:
+                path.pop()
+                done.add(node)
+                continue
+            if node in done:
+                continue
+            if node in path:
+                return path[path.index(node) :]
+            path.append(node)
+            pending.append((node, True))
+            pending += [(before, False) for before in follows.get(node, ()) if before not in done]
+    return None

@@ -1,0 +1,152 @@
+"""By what the elements of an island separate together: the key of every stream that comes in from outside.
+
+An element separates by its key parts, each an expression per stream. Between elements of one island the key travels in
+attributes that are plain copies (``carries``), so that a row stays in its shard on its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from siddhi.planner.distribution.distribution import Element, KeyExpression, KeyPart
+from siddhi.spark.plan.key_choices import KeyChoices
+
+__all__ = ["IslandKey", "island_key"]
+
+
+@dataclass(frozen=True, slots=True)
+class IslandKey:
+    """Per stream from outside the expressions of the key, in one order; None: its rows go to every shard; none at all: to
+    any, since only what keeps no state reads them. A row of a stream with labels goes to the shards of those that hold for it:
+    to several, or to none."""
+
+    streams: Mapping[str, tuple[KeyExpression, ...] | None]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that are keys, each once."""
+        each = (key.labels for keys in self.streams.values() for key in keys or ())
+        return tuple(dict.fromkeys(label for labels in each for label, _ in labels))
+
+    @property
+    def spreads(self) -> bool:
+        """Whether a row may go to other than one shard."""
+        return bool(self.labels) or any(keys is None for keys in self.streams.values())
+
+
+class _Conflict(Exception):  # noqa: N818 - an answer, not an error
+    pass
+
+
+def island_key(elements: Sequence[Element], outside: Collection[str]) -> IslandKey | None:
+    """The largest key by which all elements separate; None where there is none (or none is found, see
+    :data:`siddhi.spark.plan.key_choices.MOST_TRIES`).
+
+    Args:
+        elements: of the island.
+        outside: the streams that come in.
+    """
+    stateful = [element for element in elements if element.keys is not None]
+    if not stateful:
+        return IslandKey(dict.fromkeys(outside, ()))  # what they keep of an event is a matter of that event alone
+    if any(not element.keys for element in stateful):
+        return None
+    found: list[dict[str, KeyExpression | None]] = []
+    choices = KeyChoices(elements)
+    for part in stateful[0].keys or ():
+        assignment = _assign(elements, choices.those_with(stateful[0].name, part))
+        if assignment is not None and assignment not in found:
+            found.append(assignment)
+    for number, first in enumerate(found):
+        # Parts go together where they leave the same streams to all shards; a label is a key by itself.
+        others = [] if _labelled(first) else found[number + 1 :]
+        joined = [
+            first,
+            *(other for other in others if _replicated(other) == _replicated(first) and not _labelled(other)),
+        ]
+        keyed: dict[str, tuple[KeyExpression, ...] | None] = {
+            stream: tuple(one for part in joined if (one := part.get(stream)) is not None) for stream in outside
+        }
+        keyed.update(dict.fromkeys(_replicated(first).intersection(outside)))
+        if any(keyed.values()):
+            return IslandKey(keyed)
+    return None
+
+
+def _replicated(keys: Mapping[str, KeyExpression | None]) -> set[str]:
+    return {stream for stream, key in keys.items() if key is None}
+
+
+def _labelled(keys: Mapping[str, KeyExpression | None]) -> bool:
+    return any(key is not None and key.labels for key in keys.values())
+
+
+def _assign(
+    elements: Sequence[Element], choices: Iterable[Mapping[str, KeyPart]]
+) -> dict[str, KeyExpression | None] | None:
+    """Streams and what is their key by the first of these choices that holds."""
+    for chosen in choices:
+        try:
+            return _Assignment(elements, chosen).keys()
+        except _Conflict:
+            continue
+    return None
+
+
+class _Assignment:
+    """Propagates the keys of chosen parts against the flow, and refuses what does not fit."""
+
+    def __init__(self, elements: Sequence[Element], chosen: Mapping[str, KeyPart]) -> None:
+        self._elements = elements
+        self._chosen = chosen
+        self._found: dict[str, KeyExpression | None] = {}
+        self._produced = {stream for element in elements for stream in element.writes}
+
+    def keys(self) -> dict[str, KeyExpression | None]:
+        for element in self._elements:
+            part = self._chosen.get(element.name)
+            if part is None:
+                continue
+            by = dict(part.by)
+            for stream in element.reads:
+                self._require(stream, by.get(stream))
+        self._refuse_copies_of_copies()
+        return self._found
+
+    def _require(self, stream: str, key: KeyExpression | None) -> None:
+        if stream in self._found:
+            if self._found[stream] != key:
+                raise _Conflict
+            return
+        if stream in self._produced and (key is None or key.labels):
+            raise _Conflict  # what a shard puts out would have to reach others
+        self._found[stream] = key
+        for producer in self._elements:
+            if stream in producer.writes:
+                assert key is not None
+                self._require_of(producer, stream, key)
+
+    def _require_of(self, producer: Element, stream: str, key: KeyExpression) -> None:
+        """The producer's inputs must have the key that it copies into this attribute."""
+        copies = {
+            source: attribute
+            for written, name, source, attribute in producer.carries
+            if written == stream and name == key.attribute
+        }
+        part = self._chosen.get(producer.name)
+        if part is None:
+            for source in producer.reads:
+                if source not in copies:
+                    raise _Conflict
+                self._require(source, KeyExpression(text=copies[source], attribute=copies[source]))
+            return
+        by = dict(part.by)
+        if not any(source in by and by[source].attribute == attribute for source, attribute in copies.items()):
+            raise _Conflict
+
+    def _refuse_copies_of_copies(self) -> None:
+        """A stream that goes to several shards must meet those only that know what to do with its copies."""
+        copied = {stream for stream, key in self._found.items() if key is None or key.labels}
+        if any(element.keys is None and not copied.isdisjoint(element.reads) for element in self._elements):
+            raise _Conflict

@@ -1,0 +1,68 @@
+"""What can't leave an engine: attributes of type object, which no column of Spark holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from siddhi.errors import SiddhiAppCreationError, SparkLoweringError
+from siddhi.planner.plan.expressions import Attr
+from siddhi.planner.plan.nodes import Action, PartitionPlan, Plan, QueryPlan
+from siddhi.planner.plan.patterns import PatternPlan
+from siddhi.query_api.query import Partition
+from siddhi.query_api.span import Span
+from siddhi.types import AttributeType
+
+__all__ = ["refuse_objects"]
+
+
+def refuse_objects(plan: Plan, names: Iterable[str]) -> None:
+    """See to it that the rows of streams and aggregations can leave the engine.
+
+    Args:
+        plan: of the app.
+        names: of streams and aggregations.
+
+    Raises:
+        SparkLoweringError: they have attributes of type object.
+    """
+    found = [error for name in names for error in _objects(plan, name)]
+    if found:
+        raise SparkLoweringError([error.located(source=plan.app.source, app=plan.app.name) for error in found])
+
+
+def _objects(plan: Plan, name: str) -> Iterator[SiddhiAppCreationError]:
+    is_stream = name in plan.streams
+    held = plan.streams[name] if is_stream else plan.aggregations[name]
+    for position, attribute in enumerate(held.attributes):
+        if attribute.type is not AttributeType.OBJECT:
+            continue
+        what = f"{'stream' if is_stream else 'aggregation'} '{name}'"
+        span, hint = held.span, "select what is in it, as an attribute of another type"
+        for query in _fillers(plan, name):
+            expression = query.selector.columns[position].expression
+            if isinstance(query.input, PatternPlan) and isinstance(expression, Attr):
+                hint = "where an event of a pattern comes several times, say which: e[0].price, e[last].price"
+            span = _place(plan, query, position)
+            break
+        yield SiddhiAppCreationError(
+            f"attribute '{attribute.name}' of {what} is of type object, which can't leave an engine",
+            code="E412",
+            span=span,
+            hint=hint,
+        )
+
+
+def _fillers(plan: Plan, stream: str) -> Iterator[QueryPlan]:
+    for execution in plan.executions:
+        for query in execution.queries if isinstance(execution, PartitionPlan) else (execution,):
+            if query.output.action is Action.INSERT and query.output.target == stream:
+                yield query
+
+
+def _place(plan: Plan, query: QueryPlan, position: int) -> Span | None:
+    """Where a query says what an attribute is."""
+    for execution in plan.app.executions:
+        for node in execution.queries if isinstance(execution, Partition) else (execution,):
+            if node.span == query.span and position < len(node.selector.attributes):
+                return node.selector.attributes[position].span or query.span
+    return query.span

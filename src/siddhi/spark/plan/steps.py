@@ -1,0 +1,108 @@
+"""What an app is cut into: native steps, and islands of elements that run together in engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from siddhi.planner.distribution.distribution import Element
+from siddhi.spark.plan.catalyst_forms import Native
+from siddhi.spark.plan.keys import IslandKey
+
+__all__ = ["Island", "Layout", "NativeStep", "Spread", "Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class NativeStep:
+    """A query or aggregation that is a Catalyst plan."""
+
+    element: Element
+    native: Native
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """What it reads."""
+        return self.element.reads
+
+    @property
+    def produced(self) -> tuple[str, ...]:
+        """What it puts out."""
+        return self.element.writes
+
+
+class Spread(Enum):
+    """Over what the rows of an island are spread."""
+
+    ANYWHERE = "anywhere"
+    KEYED = "shards"
+    SINGLE = "one shard"
+
+
+@dataclass(slots=True, eq=False)
+class Island:
+    """What runs together in engines, one per shard.
+
+    Attributes:
+        elements: in text order.
+        inputs: streams that come in from outside.
+        key: what its rows are spread by; None: one shard, or any where ``stateless``.
+        stateless: rows may be taken in any order, anywhere.
+        why: per element, why the engine runs it.
+        reason: why there is one shard, where there is.
+        blame: the element that forces one shard.
+        ordered: streams that leave it with the order of the rows they come of, for those who need to know it.
+    """
+
+    elements: list[Element]
+    inputs: tuple[str, ...] = ()
+    key: IslandKey | None = None
+    stateless: bool = False
+    why: dict[str, str] = field(default_factory=dict)
+    reason: str = ""
+    blame: Element | None = None
+    ordered: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its elements."""
+        return tuple(element.name for element in self.elements)
+
+    @property
+    def produced(self) -> tuple[str, ...]:
+        """What its elements put out, each once."""
+        return tuple(dict.fromkeys(name for element in self.elements for name in element.writes))
+
+    @property
+    def spread(self) -> Spread:
+        """Over what its rows are spread."""
+        if self.stateless:
+            return Spread.ANYWHERE
+        return Spread.SINGLE if self.key is None else Spread.KEYED
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all rows go to one shard."""
+        return self.spread is Spread.SINGLE
+
+
+Step = NativeStep | Island
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Steps in the order of the flow. ``bound``: streams that get rows from outside although queries may fill them."""
+
+    steps: tuple[Step, ...]
+    read_only: tuple[str, ...]
+    streaming: bool = False
+    bound: frozenset[str] = frozenset()
+
+    @property
+    def islands(self) -> tuple[Island, ...]:
+        """The engine islands, in the order of the flow."""
+        return tuple(step for step in self.steps if isinstance(step, Island))
+
+    @property
+    def native_steps(self) -> tuple[NativeStep, ...]:
+        """The native steps, in the order of the flow."""
+        return tuple(step for step in self.steps if isinstance(step, NativeStep))

@@ -1,0 +1,93 @@
+"""From which streams of an app a stream comes, over everything in between."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from siddhi.planner.plan.nodes import Plan
+from siddhi.spark.plan.steps import Island, Layout, Step
+
+__all__ = ["is_fed", "require_fed", "sources_above", "tables_above", "unfed", "unread"]
+
+
+def sources_above(plan: Plan, layout: Layout, stream: str, *, bound: Collection[str] = ()) -> list[str]:
+    """The streams that a stream comes from and that no query fills, in text order; with those that are bound.
+
+    A stream that is bound or that the clock fills is one of them itself, whatever queries add to it.
+    """
+    elements = [element for island in layout.islands for element in island.elements]
+    elements += [step.element for step in layout.native_steps]
+    found: set[str] = set()
+    met: set[str] = set()
+    pending = [stream]
+    while pending:
+        name = pending.pop().removeprefix("!")
+        if name in met:
+            continue
+        met.add(name)
+        producers = [element for element in elements if name in element.writes or f"!{name}" in element.writes]
+        if name in bound or name in plan.triggers or not producers:
+            found.add(name)
+        pending += [read for element in producers for read in element.reads]
+    return [name for name in plan.streams if name in found]
+
+
+def tables_above(layout: Layout, streams: Iterable[str], *, elements: Collection[str] = ()) -> list[str]:
+    """The tables without a writer that are read on the way to these streams; an island is one, whatever of it is wanted.
+
+    Args:
+        layout: of the app.
+        streams: that are wanted.
+        elements: names of others that are.
+    """
+    wanted = {stream.removeprefix("!") for stream in streams}
+    found: set[str] = set()
+    taken: list[Step] = []
+    more = True
+    while more:
+        more = False
+        for step in layout.steps:
+            own = step.elements if isinstance(step, Island) else [step.element]
+            made = {stream.removeprefix("!") for stream in step.produced}
+            if step in taken or not (made & wanted or any(element.name in elements for element in own)):
+                continue
+            taken.append(step)
+            wanted.update(stream.removeprefix("!") for stream in step.inputs)
+            found.update(table for element in own for table in element.tables)
+            more = True
+    return [name for name in layout.read_only if name in found]
+
+
+def is_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str]) -> bool:
+    """Whether rows of bound streams, or the clock that they move, can make rows of a stream."""
+    return any(name in bound or name in plan.triggers for name in sources_above(plan, layout, stream, bound=bound))
+
+
+def require_fed(plan: Plan, layout: Layout, stream: str, bound: Collection[str]) -> None:
+    """See to it that a stream can have rows.
+
+    Raises:
+        ValueError: nothing is bound to a stream it comes from.
+    """
+    if is_fed(plan, layout, stream, bound):
+        return
+    above = sources_above(plan, layout, stream)
+    if above == [stream]:
+        raise ValueError(f"stream '{stream}' is not bound, and no query fills it")
+    raise ValueError(f"nothing is bound that '{stream}' comes from: bind {' or '.join(above)}")
+
+
+def unfed(plan: Plan, layout: Layout) -> list[str]:
+    """Streams that no query fills."""
+    made = {stream for island in layout.islands for stream in island.produced}
+    made |= {stream for step in layout.native_steps for stream in step.element.writes}
+    return [name for name in plan.streams if name not in made and not name.startswith("!")]
+
+
+def unread(plan: Plan, layout: Layout) -> list[str]:
+    """Streams that queries fill and nobody reads."""
+    elements = [element for island in layout.islands for element in island.elements]
+    elements += [step.element for step in layout.native_steps]
+    read = {name for element in elements for name in element.reads}
+    made = dict.fromkeys(name for element in elements for name in element.writes)
+    return [name for name in made if name not in read and name in plan.streams]

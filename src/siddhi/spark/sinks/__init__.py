@@ -1,0 +1,1 @@
+"""Sinks that Spark itself serves, and what a batch or stream writes."""

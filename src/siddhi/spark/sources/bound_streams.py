@@ -1,0 +1,136 @@
+"""The streams of an app that have rows: DataFrames that a user binds, and sources that the app's annotations name."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+
+from siddhi.planner.plan.nodes import Plan, StreamOrigin
+from siddhi.query_api.app import SiddhiApp
+from siddhi.spark.catalyst.bindings import (
+    Binding,
+    check_columns,
+    check_kinds,
+    check_sequence,
+    event_time,
+    in_session_zone,
+    with_times,
+)
+from siddhi.spark.plan.unsupported import require_running
+from siddhi.spark.sources.annotations import Connector, refuse_connector, refuse_foreign
+from siddhi.spark.sources.declared import declared_binding
+from siddhi.spark.spans import interval_ms
+
+__all__ = ["BoundStreams"]
+
+
+class BoundStreams:
+    """Streams of an app by their rows.
+
+    Args:
+        spark: the session.
+        model: of the app.
+        plan: of the app without its connectors.
+        connectors: those of the app's annotations that Spark serves.
+        foreign: those that it does not.
+
+    Attributes:
+        bindings: what each stream is bound to.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        model: SiddhiApp,
+        plan: Plan,
+        connectors: Sequence[Connector],
+        foreign: Sequence[Connector],
+    ) -> None:
+        self._spark = spark
+        self._model = model
+        self._plan = plan
+        self._sources = [connector for connector in connectors if connector.direction == "source"]
+        self._foreign = [connector for connector in foreign if connector.direction == "source"]
+        self._told: set[str] = set()
+        self.bindings: dict[str, Binding] = {}
+
+    @property
+    def are_streaming(self) -> bool:
+        """Whether they are bound to streaming DataFrames; to all or to none of them."""
+        return any(binding.frame.isStreaming for binding in self.bindings.values())
+
+    def bind(
+        self,
+        stream: str,
+        frame: DataFrame,
+        *,
+        timestamp: str,
+        watermark: str | None,
+        sequence: Sequence[str],
+        max_idle: str | None,
+    ) -> None:
+        """Give a stream of the app its rows, as :meth:`siddhi.spark.SparkRuntime.bind` says.
+
+        Raises:
+            ValueError: a column is missing or of another type, or a time is none.
+            TypeError: something is of no type that it may have.
+        """
+        what = f"stream '{stream}'"
+        if isinstance(sequence, str):
+            raise TypeError(f"sequence is a list of columns: sequence=[{sequence!r}]")
+        if timestamp is None:
+            raise TypeError(f"{what} can't be bound: timestamp is the name of the column of event time, not None")
+        check_kinds(what, frame, timestamp=timestamp, watermark=watermark, max_idle=max_idle)
+        for name in sequence:
+            check_kinds(what, frame, sequence=name)
+        self._bind(Binding(stream, frame, timestamp, watermark, tuple(sequence), max_idle))
+
+    def bind_declared(self, *, streaming: bool) -> None:
+        """Bind the streams that have a source in the app, and none of the user's.
+
+        Raises:
+            SparkLoweringError: a source is none that Spark serves, or not what its stream needs.
+            SparkSetupError: the session has been stopped.
+        """
+        require_running(self._spark)
+        refuse_foreign([c for c in self._foreign if c.stream not in self.bindings], self._model)
+        sources: dict[str, list[Connector]] = {}
+        for connector in self._sources:
+            if connector.stream not in self.bindings:
+                sources.setdefault(connector.stream, []).append(connector)
+        for stream, found in sources.items():
+            binding = declared_binding(self._spark, self._model, self._plan.streams[stream], found, streaming=streaming)
+            try:
+                self._bind(binding)
+            except ValueError as error:
+                raise refuse_connector(found[0], self._model, str(error), "or bind a DataFrame") from error
+
+    def _bind(self, binding: Binding) -> None:
+        stream, frame, what = binding.stream, binding.frame, f"stream '{binding.stream}'"
+        found = self._plan.streams[stream]
+        if found.origin is StreamOrigin.TRIGGER:
+            raise ValueError(f"'{stream}' is a trigger: the clock fills it")
+        check_columns(what, frame, found.attributes)
+        check_sequence(what, frame, binding.sequence)
+        event_time(frame, binding.timestamp, what)
+        if in_session_zone(frame, binding.timestamp) and what not in self._told:
+            self._told.add(what)
+            zone = self._spark.conf.get("spark.sql.session.timeZone")
+            warnings.warn(
+                f"{what}: column '{binding.timestamp}' is a TIMESTAMP_NTZ, which is read in the session's zone, {zone}: a "
+                "TIMESTAMP says which instant it is",
+                stacklevel=4,
+            )
+        for name, text in (("watermark", binding.watermark), ("max_idle", binding.max_idle)):
+            if text is not None:
+                try:
+                    interval_ms(self._spark, text)
+                except ValueError as error:
+                    raise ValueError(f"{what} can't be bound: {name}: {error}") from error
+        others = [other.frame.isStreaming for other in self.bindings.values()]
+        if others and others[0] != frame.isStreaming:
+            raise ValueError("all streams are bound to DataFrames that end, or all to streaming ones")
+        self.bindings[stream] = replace(binding, frame=with_times(frame, binding.timestamp, what))

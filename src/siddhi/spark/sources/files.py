@@ -1,0 +1,259 @@
+"""Rows of files. Columns go by their names; a file without them, or with text that is none of their values, is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from siddhi.errors import did_you_mean
+from siddhi.query_api.definition import Attribute
+from siddhi.spark.catalyst.bindings import check_columns
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.failures import broken_file, message_of
+from siddhi.spark.file_systems import reaching
+from siddhi.spark.sources.text import BAD, EMPTY, EVENT_TIME, Text, typed_rows
+from siddhi.types import AttributeType
+
+__all__ = ["CSV_DIALECT", "Files", "option", "read_files"]
+
+CSV_DIALECT: Mapping[str, str] = {
+    "header": "true",
+    "quote": '"',
+    "escape": '"',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+}
+"""CSV as the embedded engine reads and writes it: a header, quotes doubled, blanks kept."""
+_CSV_READ = {
+    **CSV_DIALECT,
+    "multiLine": "true",
+    "emptyValue": EMPTY,
+    "enforceSchema": "false",
+    "columnPruning": "false",
+}
+_OTHER_COLUMNS = re.compile(r"\[CANNOT_MERGE\w*\] [^.\n]*")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f]")
+_SAMPLE_LINES = 1000
+_HEADER_LINES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files of a stream.
+
+    Attributes:
+        stream: its name.
+        format: ``parquet``, ``csv``, ``json`` or ``orc``.
+        path: of a file or folder, or a pattern.
+        attributes: of the stream.
+        sequence: columns of whole numbers that order rows of one ms.
+        time: the column of event time, which may be a date and time as text; None: it is an attribute.
+        options: of Spark's reader, and ``mode``.
+        timed: the attribute that is the event time, where ``mode`` is to see to it.
+        kind: what they are files of: a ``stream`` or a ``table``.
+    """
+
+    stream: str
+    format: str
+    path: str
+    attributes: Sequence[Attribute]
+    sequence: tuple[str, ...] = ()
+    time: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    timed: str | None = None
+    kind: str = "stream"
+
+    @property
+    def what(self) -> str:
+        """As messages call it."""
+        return f"{self.kind} '{self.stream}'"
+
+    @property
+    def columns(self) -> list[str]:
+        """What must be there."""
+        return list(
+            dict.fromkeys(
+                [*(a.name for a in self.attributes), *self.sequence, *(() if self.time is None else (self.time,))]
+            )
+        )
+
+
+def option(options: Mapping[str, str], name: str, default: str) -> str:
+    """An option of Spark's, which takes their names in any case."""
+    return next((value for key, value in options.items() if key.lower() == name.lower()), default)
+
+
+def read_files(spark: SparkSession, files: Files, *, streaming: bool) -> tuple[DataFrame, str | None]:
+    """The rows of files, and their column of event time (None: that of :attr:`Files.time` is an attribute).
+
+    Raises:
+        ValueError: there are no such files, they are of another format, or they lack a column or have it of another type; the
+            message names all columns.
+        SparkSetupError: Spark lacks their file system.
+    """
+    if files.format in ("parquet", "orc"):
+        return _read_columns(spark, files, streaming=streaming), files.time
+    return _read_text(spark, files, streaming=streaming), None if files.time is None else EVENT_TIME
+
+
+def _opened(spark: SparkSession, files: Files, options: Mapping[str, str]) -> DataFrame | None:
+    """The files as Spark takes them by itself; None where there are none in the folder yet."""
+    with _read_errors(spark, files):
+        try:
+            return spark.read.format(files.format).options(**options).load(files.path)
+        except AnalysisException as error:
+            if error.getCondition() == "UNABLE_TO_INFER_SCHEMA":
+                return None
+            raise
+
+
+@contextmanager
+def _read_errors(spark: SparkSession, files: Files) -> Iterator[None]:
+    """Say in a sentence why Spark can't read the files.
+
+    Raises:
+        ValueError: it can't.
+        SparkSetupError: it lacks their file system.
+    """
+    try:
+        with reaching(spark, files.path):
+            yield
+    except (PySparkException, Py4JJavaError) as error:
+        broken = broken_file(error)
+        if broken is not None:
+            told = f"{files.path} can't be read as {files.what}: {broken} is damaged, or no {files.format} file"
+        elif other := _OTHER_COLUMNS.search(str(error)):
+            told = f"{files.path} can't be read, as its files have other columns: {other.group()}"
+        else:
+            told = f"{files.path} can't be read: {message_of(error).splitlines()[0]}"
+        raise ValueError(told) from error
+
+
+def _require(files: Files, have: Sequence[str]) -> None:
+    missing = [name for name in files.columns if name not in have]
+    if missing:
+        told = "; ".join(f"there is no column '{name}'{did_you_mean(name, have)}" for name in missing)
+        raise ValueError(f"{files.path} can't be read as {files.what}: {told} (columns: {', '.join(have)})")
+
+
+# --- parquet, orc
+
+
+def _read_columns(spark: SparkSession, files: Files, *, streaming: bool) -> DataFrame:
+    options = dict(files.options)
+    found = _opened(spark, files, options)
+    if found is None:
+        if files.time is not None:
+            raise ValueError(f"{files.path} holds no files yet, so the type of column '{files.time}' is not known")
+        schema = T.StructType([_declared(a) for a in files.attributes if a.type is not AttributeType.OBJECT])
+        held = schema.names
+        schema = T.StructType([*schema, *(T.StructField(n, T.LongType()) for n in files.sequence if n not in held)])
+    else:
+        if set(files.columns).difference(found.columns):  # this far, one file was asked
+            found = _opened(spark, files, {**options, "mergeSchema": "true"}) or found
+        _require(files, found.columns)
+        check_columns(f"{files.path} as {files.what}", found, files.attributes)
+        declared = {a.name: _declared(a) for a in files.attributes}
+        # Types as declared: another file may have the wider one.
+        schema = T.StructType([declared.get(name, found.schema[name]) for name in files.columns])
+    reader = spark.readStream if streaming else spark.read
+    with _read_errors(spark, files):
+        return reader.format(files.format).options(**options).schema(schema).load(files.path)
+
+
+def _declared(attribute: Attribute) -> T.StructField:
+    return T.StructField(attribute.name, T.DataType.fromDDL(SPARK_TYPES[attribute.type]))
+
+
+# --- csv, json
+
+
+def _read_text(spark: SparkSession, files: Files, *, streaming: bool) -> DataFrame:
+    mode = option(files.options, "mode", "FAILFAST")
+    options = {key: value for key, value in files.options.items() if key.lower() != "mode"}
+    if files.format == "csv":
+        given = {key.lower() for key in options}
+        if given.isdisjoint({"multiline", "encoding", "charset", "linesep"}) and _ends_with_crlf(spark, files, options):
+            options["lineSep"] = "\r\n"
+        options = {**{key: value for key, value in _CSV_READ.items() if key.lower() not in given}, **options}
+        columns = _columns_of_csv(spark, files, options)
+    else:
+        _look_at_keys(spark, files, options)
+        columns = files.columns
+    schema = T.StructType([T.StructField(name, T.StringType()) for name in [*columns, BAD]])
+    reader = (spark.readStream if streaming else spark.read).format(files.format).options(**options)
+    reader = reader.options(mode="PERMISSIVE", columnNameOfCorruptRecord=BAD).schema(schema)
+    with _read_errors(spark, files):
+        raw = reader.load(files.path)
+    text = Text(
+        files.what,
+        F.col("_metadata.file_path"),
+        mode=mode,
+        time=files.time,
+        timed=files.timed,
+        has_empty=option(options, "emptyValue", "") == EMPTY,
+        is_json=files.format == "json",
+    )
+    return typed_rows(raw, text, files.attributes, numbers=files.sequence)
+
+
+def _ends_with_crlf(spark: SparkSession, files: Files, options: Mapping[str, str]) -> bool:
+    """Whether the first record ends with CRLF. Spark, which sees that too, then makes LF of every CRLF between quotes, unless
+    it is told of it."""
+    reader = spark.read.format("text").options(**{**options, "wholetext": "false", "lineSep": "\n"})
+    try:
+        found = reader.load(files.path).select("value").where("value != ''").head(_HEADER_LINES)
+    except (PySparkException, Py4JJavaError):
+        return False  # reading will tell
+    quotes = 0
+    for row in found:
+        quotes += row["value"].count('"')
+        if quotes % 2 == 0:
+            return bool(row["value"].endswith("\r"))
+    return False
+
+
+def _columns_of_csv(spark: SparkSession, files: Files, options: Mapping[str, str]) -> list[str]:
+    """The columns in their order: those of the header; without one, the attributes."""
+    names = [attribute.name for attribute in files.attributes]
+    if option(options, "header", "true").lower() != "true":
+        _require(files, names)
+        _opened(spark, files, options)
+        return names
+    found = _opened(spark, files, options)
+    if found is None:
+        return files.columns
+    if not found.columns:
+        raise ValueError(f"{files.path} is empty: the first line must name the columns")
+    if not set(files.columns).issubset(found.columns) and _NO_TEXT.search("".join(found.columns)):
+        raise ValueError(f"{files.path} can't be read as {files.what}: its first line is not text, as that of csv is")
+    _require(files, found.columns)
+    return list(found.columns)
+
+
+def _look_at_keys(spark: SparkSession, files: Files, options: Mapping[str, str]) -> None:
+    """Whether every column is in one of the first lines, as one that is misspelt would be null throughout."""
+    plain = {key.lower() for key in options}.isdisjoint({"multiline", "encoding", "charset", "linesep"})
+    with _read_errors(spark, files):
+        lines = spark.read.text(files.path, recursiveFileLookup=option(options, "recursiveFileLookup", "false"))
+    if not plain:
+        return
+    keys: dict[str, None] = {}
+    for row in lines.select("value").limit(_SAMPLE_LINES).collect():
+        try:
+            item = json.loads(row["value"])
+        except ValueError:
+            continue  # reading will tell
+        if isinstance(item, dict):
+            keys |= dict.fromkeys(item)
+    if keys:
+        _require(files, [*keys, *(name for name in lines.columns if name != "value")])

@@ -1,0 +1,65 @@
+"""Rows of streams out of what the stateful operator puts out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from siddhi.spark.catalyst.expressions import SPARK_TYPES
+from siddhi.spark.streaming.plan import Streaming
+from siddhi.spark.workers.record_batch import unpack_late, unpack_output
+from siddhi.spark.workers.stateful import LATE
+from siddhi.types import AttributeType
+
+__all__ = ["late_rows_of", "numbers_of", "rows_of"]
+
+
+def numbers_of(streaming: Streaming, stream: str) -> list[int]:
+    """The numbers under which a stream is put out, one per island that fills it."""
+    return [n for n, (name, _, _) in enumerate(streaming.streaming.outputs) if name == stream]
+
+
+def rows_of(streaming: Streaming, frame: DataFrame, stream: str, numbers: Sequence[int]) -> DataFrame:
+    """The rows of a stream, with its attributes and ``_timestamp``.
+
+    Args:
+        streaming: the app.
+        frame: what the operator put out.
+        stream: its name.
+        numbers: under which it is put out.
+    """
+    attributes = streaming.plan.streams[stream].attributes
+    _, island, place = streaming.streaming.outputs[numbers[0]]
+    shape = streaming.streaming.programs[island].outputs[place]
+    schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[a.type]}" for n, a in enumerate(attributes))])
+    rows = frame.where(F.col("out").isin(list(numbers))).select("rows").mapInArrow(unpack_output(shape), schema)
+    return rows.select(
+        *(F.col(f"c{n}").alias(a.name) for n, a in enumerate(attributes)), F.col("__t").alias("_timestamp")
+    )
+
+
+def late_rows_of(streaming: Streaming, frame: DataFrame, stream: str) -> DataFrame:
+    """The late rows of a bound stream, with its attributes and ``_timestamp``.
+
+    Args:
+        streaming: the app.
+        frame: what the operator put out.
+        stream: that is bound.
+    """
+    teller = streaming.teller(stream)
+    assert teller is not None, "who asks for late rows plans for them"
+    number, at = teller
+    program = streaming.streaming.programs[number]
+    places = program.inputs[at][1]
+    attributes = streaming.plan.streams[stream].attributes
+    schema = ", ".join(["__t bigint", *(f"c{n} {SPARK_TYPES[AttributeType(k)]}" for n, k in enumerate(program.kinds))])
+    unpack = unpack_late(program.kinds, streaming.ordering, list(streaming.plan.streams).index(stream))
+    rows = frame.where(F.col("out") == LATE + number).select("rows").mapInArrow(unpack, schema)
+    if len(program.inputs) > 1:
+        rows = rows.where(F.col("c0") == at)
+    return rows.select(
+        *(F.col(f"c{place}").alias(a.name) for place, a in zip(places, attributes, strict=True)),
+        F.col("__t").alias("_timestamp"),
+    )

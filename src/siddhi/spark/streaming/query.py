@@ -1,0 +1,236 @@
+"""A stream at work: one query for all outputs."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from siddhi.errors import SparkRunError
+from siddhi.spark.catalyst.frames import Base, frame_of
+from siddhi.spark.failures import cleared_away, message_of, run_error, run_errors, stream_errors
+from siddhi.spark.query_settings import query_settings, with_settings
+from siddhi.spark.sinks.declared import CountingSink
+from siddhi.spark.streaming.emitted_rows import late_rows_of, numbers_of, rows_of
+from siddhi.spark.streaming.last_times import LastTimes, ahead_of_batch, times_of_batch
+from siddhi.spark.streaming.plan import Streaming
+from siddhi.spark.workers.late import late_stream
+from siddhi.spark.workers.stateful import LATE
+
+__all__ = [
+    "Sink",
+    "SparkQuery",
+    "new_run",
+    "start_query",
+]
+
+Sink = Callable[[DataFrame, int], object]
+"""Takes the rows of an output of one micro-batch and the batch's number; may be called again for the same batch."""
+
+
+@dataclass
+class SparkQuery:
+    """A stream at work. ``late_rows``: how many rows came behind the watermark since this start; ``ahead_rows``: how many
+    were left out as they were ahead of the clock by more than ``max_clock_skew``."""
+
+    name: str
+    query: Any
+    late_rows: int = 0
+    ahead_rows: int = 0
+    written: dict[str, int] = field(default_factory=dict)
+    _begun: threading.Event = field(default_factory=threading.Event, repr=False)
+    _sink_error: SparkRunError | None = field(default=None, repr=False)
+
+    def await_termination(self, timeout: float | None = None) -> bool:
+        """Wait for the end, at most so many seconds; whether it has come.
+
+        Raises:
+            SparkRunError: the app, a sink or Spark failed.
+        """
+        with stream_errors(lambda: self._sink_error):
+            ended = self.query.awaitTermination(timeout) if timeout is not None else self.query.awaitTermination()
+        return ended is not False
+
+    def process_all_available(self) -> None:
+        """Wait until all there is to read has been taken; for tests.
+
+        Raises:
+            SparkRunError: the app, a sink or Spark failed.
+        """
+        with stream_errors(lambda: self._sink_error):
+            self.query.processAllAvailable()
+
+    def stop(self) -> None:
+        """Stop; what is held back is kept in the checkpoint."""
+        self.query.stop()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it runs."""
+        return bool(self.query.isActive)
+
+    @property
+    def last_progress(self) -> Any:
+        """Spark's last report, or None."""
+        return self.query.lastProgress
+
+
+def start_query(
+    spark: SparkSession,
+    streaming: Streaming,
+    checkpoint: str,
+    sinks: Mapping[str, Sink],
+    *,
+    trigger: Mapping[str, Any],
+    partitions: int,
+    name: str | None = None,
+    times: LastTimes | None = None,
+    first_batch: int = 0,
+    settle: Callable[[], None] | None = None,
+) -> SparkQuery:
+    """Start the one query of an app.
+
+    Args:
+        sinks: by stream.
+        trigger: Spark's, as ``{"availableNow": True}``.
+        partitions: of the stateful operator.
+        first_batch: the number that sinks are told of Spark's batch 0.
+        settle: called when all has been checked that can be, right before the query starts.
+
+    Raises:
+        ValueError: Spark knows no such trigger.
+        times: takes the last event times before each batch is committed.
+    """
+    started = SparkQuery(streaming.plan.name, None)
+    if streaming.streaming.programs:
+        frame, take = streaming.released(spark), _taking(streaming, sinks, started, times)
+    else:
+        ((source, base),) = streaming.bases(spark).items()
+        frame, take = base.frame, _plain(streaming, source, base, sinks, started)
+    numbered = take if not first_batch else lambda rows, batch: take(rows, batch + first_batch)
+    with with_settings(spark, query_settings(partitions)), run_errors():
+        writer = (
+            frame.writeStream.foreachBatch(numbered).option("checkpointLocation", f"{checkpoint}").outputMode("append")
+        )
+        if name is not None:
+            writer = writer.queryName(name)
+        if trigger:
+            try:
+                writer = writer.trigger(**trigger)
+            except Exception as error:
+                raise ValueError(f"trigger is {dict(trigger)!r}: {message_of(error)}") from error
+        if settle is not None:
+            settle()
+        started.query = writer.start()
+        started._begun.set()
+    return started
+
+
+def _plain(
+    streaming: Streaming, source: str, base: Base, sinks: Mapping[str, Sink], started: SparkQuery
+) -> Callable[[DataFrame, int], None]:
+    """The function for ``foreachBatch`` where nothing keeps state: native steps over the rows of each batch."""
+
+    def take(frame: DataFrame, batch: int) -> None:
+        bases = {source: Base(frame, base.source, base.sequence)}
+        if len(sinks) > 1 or streaming.max_ahead is not None:  # what is read twice is counted twice
+            frame.persist()
+        try:
+            for stream, sink in sinks.items():
+                branches = streaming.branches(bases, stream)
+                rows = frame_of(branches, streaming.plan.streams[stream].attributes, timestamp="_timestamp")
+                with _blamed(f"sink of '{stream}'", batch, started):
+                    n = 0 if rows is None else _given(sink, rows, batch)
+                started.written[stream] = started.written.get(stream, 0) + n
+            _count_ahead(streaming, started)
+        finally:
+            frame.unpersist()
+
+    return take
+
+
+@contextmanager
+def _blamed(what: str, batch: int, started: SparkQuery) -> Iterator[None]:
+    """Note an error, which Spark tells as text in the midst of others: of a sink, of what else is written, or ("") of nobody."""
+    try:
+        yield
+    except Exception as error:
+        if run_error(error) is None:  # an error of the app comes up where its rows are asked for
+            told = message_of(error)
+            if what and "[FAILED_READ_FILE" not in told:  # so does one of reading, which is of no sink
+                told = f"{told} ({what}, batch {batch}, {type(error).__name__})"
+            if cleared_away(error):
+                told = (
+                    "another process seems to be at work on this checkpoint, which only one may be at a time: it cleared away "
+                    f"what this one was writing: {told}"
+                )
+            started._sink_error = SparkRunError(told)
+        raise
+
+
+def _given(sink: Sink, rows: DataFrame, batch: int) -> int:
+    """Give a sink rows that Spark makes only now; how many there were."""
+    if isinstance(sink, CountingSink):
+        return sink(rows, batch)
+    rows.persist()
+    try:
+        sink(rows, batch)
+        return int(rows.count())
+    finally:
+        rows.unpersist()
+
+
+def _count_ahead(streaming: Streaming, started: SparkQuery) -> None:
+    """Add what the rows of this batch, which have been read, left out."""
+    if streaming.max_ahead is not None and started._begun.wait(60):
+        started.ahead_rows += ahead_of_batch(started.query)
+
+
+def _taking(
+    streaming: Streaming, sinks: Mapping[str, Sink], started: SparkQuery, times: LastTimes | None
+) -> Callable[[DataFrame, int], None]:
+    """The function for ``foreachBatch``: deals what the operator put out to the sinks."""
+
+    def take(frame: DataFrame, batch: int) -> None:
+        frame.persist()
+        try:
+            counts: Counter[int] = Counter()
+            with _blamed("", batch, started):
+                for row in frame.select(
+                    "out", "n"
+                ).collect():  # a row per shard and output: fewer than a shuffle is worth
+                    counts[row["out"]] += row["n"]
+            if times is not None and started._begun.wait(60):
+                with _blamed("times of streams", batch, started):
+                    times.note(times_of_batch(started.query))
+            _count_ahead(streaming, started)
+            for out, n in counts.items():
+                if out >= LATE:
+                    started.late_rows += n
+            for stream, sink in sinks.items():
+                bound = late_stream(stream, streaming.late)
+                numbers = [n for n in numbers_of(streaming, stream) if n in counts]
+                if bound is not None:
+                    teller = streaming.teller(bound)
+                    if teller is not None and LATE + teller[0] in counts:
+                        with _blamed(f"sink of '{stream}'", batch, started):
+                            sink(late_rows_of(streaming, frame, bound), batch)
+                elif numbers:
+                    with _blamed(f"sink of '{stream}'", batch, started):
+                        sink(rows_of(streaming, frame, stream, numbers), batch)
+                    started.written[stream] = started.written.get(stream, 0) + sum(counts[n] for n in numbers)
+        finally:
+            frame.unpersist()
+
+    return take
+
+
+def new_run() -> str:
+    """A name for a run of a query."""
+    return uuid.uuid4().hex

@@ -1,0 +1,280 @@
+"""The app's lock: held by one thread, as often as it likes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from siddhi import SiddhiManager
+from siddhi._core.runtime.context import AppContext
+from siddhi.errors import DeadlockError
+
+
+def test_a_thread_may_take_it_again_and_gives_it_back_as_often() -> None:
+    lock = AppContext("A").lock
+    assert not lock.is_mine
+    with lock:
+        with lock:
+            assert lock.is_mine
+        assert lock.is_mine
+    assert not lock.is_mine
+
+
+def test_it_is_given_back_where_an_exception_leaves() -> None:
+    lock = AppContext("A").lock
+    try:
+        with lock:
+            raise ValueError
+    except ValueError:
+        pass
+    assert not lock.is_mine
+
+
+def test_others_wait() -> None:
+    lock = AppContext("A").lock
+    order: list[str] = []
+    at_the_door = threading.Event()
+
+    def other() -> None:
+        at_the_door.set()
+        with lock:
+            order.append("other")
+
+    with lock:
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert at_the_door.wait(30)
+        thread.join(0.02)
+        assert thread.is_alive()
+        order.append("first")
+    thread.join(30)
+    assert order == ["first", "other"]
+
+
+def test_nobody_holds_it_for_another() -> None:
+    lock = AppContext("A").lock
+    seen: list[bool] = []
+    with lock:
+        thread = threading.Thread(target=lambda: seen.append(lock.is_mine))
+        thread.start()
+        thread.join(30)
+    assert seen == [False]
+
+
+def test_threads_add_up_what_they_add_under_it() -> None:
+    lock = AppContext("A").lock
+    total = 0
+
+    def add() -> None:
+        nonlocal total
+        for _ in range(500):
+            with lock:
+                seen = total
+                total = seen + 1
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert total == 2_000
+
+
+def crossed(n: int) -> list[str]:
+    """As many threads, each of which holds a lock and then takes that of the next, all at once."""
+    locks = [AppContext(f"A{i}").lock for i in range(n)]
+    together = threading.Barrier(n)
+    order: list[str] = []
+
+    def take(i: int) -> None:
+        with locks[i]:
+            together.wait(30)
+            with locks[(i + 1) % n]:
+                assert locks[(i + 1) % n].is_mine
+                order.append(f"in {i}")
+                with locks[(i + 1) % n], locks[i]:
+                    order.append(f"deep {i}")
+            order.append(f"out {i}")
+            assert locks[i].is_mine
+
+    threads = [threading.Thread(target=take, args=(i,), daemon=True) for i in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive(), "they wait for each other"
+    for lock in locks:
+        assert not lock.is_mine
+        with lock:
+            assert lock.is_mine
+    return order
+
+
+def test_threads_that_would_wait_for_each_other_go_one_inside_the_other() -> None:
+    for n in (2, 2, 3, 5):
+        order = crossed(n)
+        assert len(order) == 3 * n
+        # The one that came last borrowed, and was done before any other went on.
+        assert [line.split()[1] for line in order[:3]] == [order[0].split()[1]] * 3
+
+
+def test_a_borrowed_lock_goes_back_to_its_owner_and_keeps_others_out() -> None:
+    a, b = AppContext("A").lock, AppContext("B").lock
+    inside, seen = [], []
+    has_b, wants_b = threading.Event(), threading.Event()
+
+    def owner_of_b() -> None:
+        with b:
+            has_b.set()
+            with a:
+                assert not inside
+            assert b.is_mine
+            seen.append("owner")
+
+    def third() -> None:
+        wants_b.set()
+        with b:
+            assert not inside
+            seen.append("third")
+
+    threads = [threading.Thread(target=target, daemon=True) for target in (owner_of_b, third)]
+    with a:
+        threads[0].start()
+        assert has_b.wait(30)
+        threads[1].start()
+        assert wants_b.wait(30)
+        threads[0].join(0.05)
+        with b:
+            inside.append(1)
+            threads[1].join(0.05)
+            inside.clear()
+        seen.append("borrower")
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert sorted(seen) == ["borrower", "owner", "third"]
+
+
+APP = "define stream S (v int); define stream T (v int);"
+
+
+def waiting_callback(
+    wait: Callable[[Callable[[], None]], object], threads: Sequence[threading.Thread] = ()
+) -> tuple[list[BaseException], list[object]]:
+    """What a thread gets that sends into an app whose callback waits for it, and what arrives once all threads are done."""
+    errors: list[BaseException] = []
+    arrived: list[object] = []
+    with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
+
+        def send() -> None:
+            try:
+                runtime.input_handler("T").send((2,))
+            except DeadlockError as error:
+                errors.append(error)
+
+        runtime.add_callback("S", lambda _: wait(send))
+        runtime.add_callback("T", arrived.extend)
+        sender = threading.Thread(target=runtime.input_handler("S").send, args=((1,),), daemon=True)
+        sender.start()
+        sender.join(30)
+        assert not sender.is_alive()
+        for thread in threads:
+            thread.join(30)
+        runtime.input_handler("T").send((3,))
+    return errors, [event.data for event in arrived]
+
+
+def join(send: Callable[[], None]) -> None:
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    thread.join()
+
+
+def join_by_way_of_another(send: Callable[[], None]) -> None:
+    join(lambda: join(send))
+
+
+def leave_a_pool(send: Callable[[], None]) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(send)
+
+
+def ask_a_pool(send: Callable[[], None]) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(send).result()
+
+
+def map_in_a_pool(send: Callable[[], None]) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: send(), range(1)))
+
+
+def ask_by_way_of_a_joined_thread(send: Callable[[], None]) -> None:
+    join(lambda: ask_a_pool(send))
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [join, join_by_way_of_another, leave_a_pool, ask_a_pool, map_in_a_pool, ask_by_way_of_a_joined_thread],
+)
+def test_a_thread_that_a_callback_waits_for_is_told_of_the_deadlock(wait: Callable[..., object]) -> None:
+    errors, arrived = waiting_callback(wait)
+    (error,) = errors
+    assert "waits for this thread to end" in str(error)
+    assert "docs/threads.md" in str(error)
+    assert arrived == [(3,)]
+
+
+def test_a_wait_that_ends_by_itself_is_no_deadlock() -> None:
+    """The thread waits for longer than it takes to look, and then gets the lock."""
+    threads: list[threading.Thread] = []
+
+    def join_for_a_while(send: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=send, daemon=True))
+        threads[0].start()
+        threads[0].join(0.2)
+
+    def join_another(send: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=send, daemon=True))
+        threads[-1].start()
+        other = threading.Timer(0.2, lambda: None)
+        other.start()
+        other.join()
+
+    def ask_for_another_result(send: Callable[[], None]) -> None:
+        threads.append(threading.Thread(target=send, daemon=True))
+        threads[-1].start()
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(threading.Event().wait, 0.2).result()
+
+    for wait in (join_for_a_while, join_another, ask_for_another_result):
+        threads.clear()
+        errors, arrived = waiting_callback(wait, threads)
+        assert (errors, arrived) == ([], [(2,), (3,)])
+
+
+def test_the_lock_is_whole_after_a_deadlock() -> None:
+    lock = AppContext("A").lock
+    refused: list[bool] = []
+    taken: list[str] = []
+
+    def want() -> None:
+        try:
+            with lock:
+                taken.append("in vain")
+        except DeadlockError:
+            refused.append(True)
+
+    for _ in range(2):
+        with lock:
+            thread = threading.Thread(target=want, daemon=True)
+            thread.start()
+            thread.join()
+        assert not lock.is_mine
+    with lock:
+        taken.append("again")
+    join(lambda: taken.append("elsewhere") if lock.__enter__() and lock.__exit__() is None else None)
+    assert (refused, taken) == ([True, True], ["again", "elsewhere"])

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import pytest
+
+from siddhi.extension import Registry, builtin_registry, sink
+from siddhi.io import Sink
+from siddhi.planner.explain.app import explain
+from siddhi.planner.plan.connectors import SinkErrorAction, TemplatePlan
+from tests.kit.planning import planned, refused
+
+STREAM = "define stream S (k string, v int);"
+
+
+def stream_of(annotations: str):
+    return planned(f"{annotations} {STREAM}").streams["S"]
+
+
+def error_of(annotations: str):
+    return refused(f"{annotations} {STREAM}", definitions="")
+
+
+def test_a_source_has_options_and_a_mapper():
+    (source,) = stream_of("@source(type='inMemory', Topic='t', @map(type='passThrough'))").sources
+    assert source.source.name == "inMemory"
+    assert [(option.name, option.templates) for option in source.options] == [("topic", (TemplatePlan(("t",)),))]
+    assert source.mapper.name == "passThrough"
+
+
+def test_without_map_events_pass_through():
+    found = stream_of("@source(type='inMemory', topic='t') @sink(type='sink:log')")
+    assert found.sources[0].mapper.full_name == found.sinks[0].mapper.full_name == "passThrough"
+    assert found.sinks[0].on_error is SinkErrorAction.LOG
+
+
+def test_several_stand_in_text_order():
+    found = stream_of("@sink(type='log') @source(type='inMemory') @sink(type='inMemory', topic='t', on.error='wait')")
+    assert [one.sink.name for one in found.sinks] == ["log", "inMemory"]
+    assert found.sinks[1].on_error is SinkErrorAction.WAIT
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("t", ("t",)),
+        ("t_{{k}}", ("t_", 0)),
+        ("{{v}}", (1,)),
+        ("{{v}}{{k}}", (1, 0)),
+        ("{k}{{k}}}", ("{k}", 0, "}")),
+        ("`{{k}} x`", (0, " x")),
+        ("", ("",)),
+    ],
+)
+def test_templates_hold_attributes(text, parts):
+    (found,) = stream_of(f"@sink(type='inMemory', topic='{text}')").sinks
+    assert found.options[0].templates == (TemplatePlan(parts),)
+
+
+def test_attributes_by_position_and_by_name():
+    by_position = stream_of("@source(type='inMemory', @map(type='passThrough', @attributes('trp:a', 'b')))")
+    by_name = stream_of("@source(type='inMemory', @map(type='passThrough', @attributes(v='b', k='trp:a')))")
+    assert sorted((m.name, m.position, m.transport) for m in by_position.sources[0].mappings) == [
+        ("k", 0, "a"),
+        ("v", 1, None),
+    ]
+    assert [m.name for m in by_name.sources[0].mappings] == ["v", "k"]
+
+
+def test_payload_templates_by_key():
+    (found,) = stream_of("@sink(type='log', @map(type='passThrough', @payload('{{v}} of {{k}}')))").sinks
+    assert found.payloads == (("", TemplatePlan((1, " of ", 0))),)
+
+
+def test_one_client_serves_destinations_that_differ_in_dynamic_options():
+    (found,) = stream_of(
+        "@sink(type='inMemory', @distribution(strategy='roundRobin', "
+        "@destination(topic='a'), @destination(topic='b{{k}}')))"
+    ).sinks
+    assert found.distribution is not None
+    assert found.distribution.destinations == 2
+    ((option,),) = found.distribution.clients
+    assert option.templates == (TemplatePlan(("a",)), TemplatePlan(("b", 0)))
+
+
+def test_destinations_that_differ_in_other_options_have_clients_of_their_own():
+    (found,) = stream_of(
+        "@sink(type='log', priority='WARN', @distribution(strategy='broadcast', "
+        "@destination(prefix='a'), @destination(prefix='b', priority='INFO')))"
+    ).sinks
+    assert found.distribution is not None
+    texts = [{o.name: o.templates[0].parts[0] for o in client} for client in found.distribution.clients]
+    assert texts == [{"priority": "WARN", "prefix": "a"}, {"priority": "INFO", "prefix": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "code", "message", "hint"),
+    [
+        ("@source(topic='t')", "E315", "@source lacks the element 'type'", "registered: inMemory"),
+        ("@source(type='inmemory')", "E301", "no source is called 'inmemory'", "did you mean 'inMemory'?"),
+        ("@source(type='http')", "E301", "no source is called 'http'", "registered: inMemory"),
+        ("@sink(type='a:b:c')", "E315", "'a:b:c' is no name of a sink", "write name or namespace:name"),
+        ("@sink(type='inMemory')", "E326", "sink 'inMemory' lacks the option 'topic'", "where it publishes"),
+        ("@sink(type='inMemory', topic='{{z}}')", "E203", "unknown attribute 'z'", ""),
+        ("@sink(type='log', prefix='{{k}}')", "E326", "option 'prefix' of sink 'log' can't hold attributes", ""),
+        ("@source(type='inMemory', topic='{{k}}')", "E326", "can't hold attributes", ""),
+        ("@sink(type='inMemory', topic='t', topic='u')", "E315", "has the option 'topic' twice", ""),
+        ("@sink(type='log', 'x')", "E315", "has no name: 'x'", ""),
+        ("@sink(type='log', on.error='RETRY')", "E315", "can't be 'RETRY'", "use one of LOG, WAIT, STREAM, STORE"),
+        ("@sink(type='log', @map(x='y'))", "E315", "@map lacks the element 'type'", "registered: passThrough"),
+        ("@sink(type='log', @map(type='json'))", "E301", "no sink mapper is called 'json'", "registered: passThrough"),
+        ("@sink(type='log', @map(type='passThrough', @payload('a', 'b')))", "E315", "holds one text", ""),
+        ("@source(type='inMemory', @map(type='passThrough', @attributes('a')))", "E315", "has 1 elements", ""),
+        ("@source(type='inMemory', @map(type='passThrough', @attributes(k='a')))", "E315", "lacks v", ""),
+        ("@source(type='inMemory', @map(type='passThrough', @attributes(k='a', 'b')))", "E315", "mixes", ""),
+        ("@source(type='inMemory', @map(type='passThrough', @attributes(k='a', z='b')))", "E315", "'z'", ""),
+        ("@sink(type='log', @distribution(@destination(prefix='a')))", "E315", "lacks the element 'strategy'", ""),
+        ("@sink(type='log', @distribution(strategy='nope', @destination(prefix='a')))", "E301", "'nope'", "roundRobin"),
+        ("@sink(type='log', @distribution(strategy='broadcast'))", "E315", "no @destination", ""),
+        (
+            "@sink(type='log', @distribution(strategy='partitioned', @destination(prefix='a')))",
+            "E326",
+            "lacks the option 'partitionKey'",
+            "",
+        ),
+        (
+            "@sink(type='log', @distribution(strategy='partitioned', partitionKey='z', @destination(prefix='a')))",
+            "E326",
+            "no attribute 'z'",
+            "",
+        ),
+        (
+            "@sink(type='inMemory', @distribution(strategy='broadcast', @destination(topic='a'), @destination(x='b')))",
+            "E326",
+            "lacks the option 'topic'",
+            "",
+        ),
+        ("@source(type='inMemory', dep:port='1')", "E326", "offers no service", ""),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_place(annotation, code, message, hint):
+    error = error_of(annotation)
+    assert error.code == code, error
+    assert message in error.message
+    assert hint in (error.hint or "")
+
+
+def test_an_unknown_option_is_told_of_but_given_to_the_sink():
+    found = planned(f"@sink(type='log', prefx='a') {STREAM}")
+    assert [option.name for option in found.streams["S"].sinks[0].options] == ["prefx"]
+    assert found.warnings == ("sink 'log' knows no option 'prefx' (line 1, column 18): did you mean 'prefix'?",)
+
+
+def test_options_of_a_built_in_mapper_that_has_none_are_told_of():
+    (warning,) = planned(f"@sink(type='log', @map(type='passThrough', json='a')) {STREAM}").warnings
+    assert warning == "sink mapper 'passThrough' knows no option 'json' (line 1, column 43): it has no options"
+
+
+def test_users_sinks_are_found_where_they_are_registered():
+    registry = Registry(builtin_registry())
+
+    @sink("test:mail", registry=registry)
+    class Mail(Sink):
+        """Mails."""
+
+    found = planned(f"@sink(type='test:mail', anything='x') {STREAM}", registry)
+    assert found.streams["S"].sinks[0].sink.implementation is Mail
+    assert found.warnings == ()
+
+
+def test_a_batch_whose_rows_leave_the_app_goes_row_by_row():
+    found = planned(f"define stream A (k string, v int); @sink(type='log') {STREAM} from A select k, v insert into S;")
+    assert {batch.stream: batch.reason for batch in found.batches} == {
+        "A": "stream 'S' has a sink",
+        "S": "stream 'S' has a sink",
+    }
+
+
+def test_explain_names_them():
+    text = explain(
+        planned(
+            "@source(type='inMemory') @sink(type='log', on.error='wait', "
+            f"@distribution(strategy='broadcast', @destination(prefix='a'), @destination(prefix='b'))) {STREAM}"
+        )
+    )
+    assert "source inMemory by passThrough; sink log by passThrough, broadcast, on error WAIT]" in text

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siddhi.planner.bind.cron import parse_cron
+
+UTC = timezone.utc
+
+
+def after(text: str, moment: datetime) -> datetime | None:
+    found = parse_cron(text).next_after(int(moment.timestamp() * 1000), moment.tzinfo)
+    return None if found is None else datetime.fromtimestamp(found / 1000, moment.tzinfo)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("* * * * * ?", "2024-02-28 23:59:59"),
+        ("*/5 * * * * ?", "2024-02-29 00:00:00"),
+        ("0 * * * * ?", "2024-02-29 00:00:00"),
+        ("0 15/20 * * * ?", "2024-02-29 00:15:00"),
+        ("30 10-20/5 9,12 * * ?", "2024-02-29 09:10:30"),
+        ("0 15 10 ? * MON-FRI", "2024-02-29 10:15:00"),
+        ("0 15 10 ? * sat,sun", "2024-03-02 10:15:00"),
+        ("0 0 0 ? * FRI-MON", "2024-03-01 00:00:00"),
+        ("0 0 22-2 * * ?", "2024-02-29 00:00:00"),
+        ("0 0 12 L * ?", "2024-02-29 12:00:00"),
+        ("0 0 0 L-3 * ?", "2024-03-28 00:00:00"),
+        ("0 0 0 LW * ?", "2024-02-29 00:00:00"),
+        ("0 0 9 15W * ?", "2024-03-15 09:00:00"),
+        ("0 0 9 2W 3 ?", "2024-03-01 09:00:00"),
+        ("0 0 9 31W 6 ?", "2024-06-28 09:00:00"),
+        ("0 0 0 ? * 6#3", "2024-03-15 00:00:00"),
+        ("0 0 0 ? * 6#5", "2024-03-29 00:00:00"),
+        ("0 0 0 ? * 6L", "2024-03-29 00:00:00"),
+        ("0 0 0 ? * L", "2024-03-02 00:00:00"),
+        ("0 0 0 31 * ?", "2024-03-31 00:00:00"),
+        ("0 0 0 1 JAN-MAR/2 ?", "2024-03-01 00:00:00"),
+        ("0 0 0 29 2 ? 2025-2032", "2028-02-29 00:00:00"),
+        ("0 0 0 1 1 ? 2000", None),
+        ("0 0 0 29 2 ? 2016", None),
+    ],
+)
+def test_the_next_time(text: str, expected: str | None) -> None:
+    found = after(text, datetime(2024, 2, 28, 23, 59, 58, tzinfo=UTC))
+    assert (None if found is None else found.strftime("%Y-%m-%d %H:%M:%S")) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not a cron", "", "* * * * *", "* * * * * * * *", "* * * * * *", "0 0 12 ? * ?", "60 * * * * ?", "* * 24 * * ?",
+        "0 0 0 0 * ?", "0 0 0 32 * ?", "0 0 0 1 13 ?", "0 0 0 ? * 8", "0 0 0 ? * 6#6", "*/0 * * * * ?", "5/x * * * * ?",
+        "a * * * * ?", "1- * * * * ?", "0 0 0 1 FOO ?", ", * * * * ?", "0 0 0 xW * ?", "* * * * * ? 1960",
+        "0 0 0 30 2 ?", "0 0 0 31 4,6,9,11 ?", "0 0 0 29 FEB ? 2023",
+    ],
+)  # fmt: skip
+def test_texts_that_name_no_times(text: str) -> None:
+    with pytest.raises(ValueError, match=r"cron text|in '") as caught:
+        parse_cron(text)
+    assert len(caught.value.args) == 2
+
+
+@given(st.integers(0, 4_000_000_000), st.integers(1, 59))
+def test_steps_of_seconds_against_counting(second: int, step: int) -> None:
+    found = parse_cron(f"0/{step} * * * * ?").next_after(second * 1000, UTC)
+    assert found is not None
+    expected = next(s for s in range(second + 1, second + 61) if (s % 60) % step == 0)
+    assert found == expected * 1000
+
+
+def test_a_time_that_clocks_skip_comes_the_next_day() -> None:
+    """On 2024-03-31 Berlin has no 02:30; the schedule is not stuck and does not go back."""
+    berlin = ZoneInfo("Europe/Berlin")
+    moment = datetime(2024, 3, 31, 0, 0, tzinfo=berlin)
+    seen = []
+    for _ in range(3):
+        found = after("0 30 2 * * ?", moment)
+        assert found is not None
+        assert found > moment
+        seen.append(found)
+        moment = found
+    assert seen[2] - seen[1] == timedelta(days=1)

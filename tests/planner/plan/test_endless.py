@@ -1,0 +1,68 @@
+"""Which apps never come to rest."""
+
+from __future__ import annotations
+
+import pytest
+
+from siddhi.planner.app import plan
+from siddhi.planner.plan.endless import endless_parts
+from siddhi.query_compiler.parser import parse
+
+STREAMS = "define stream S (a string, v int); define stream R (a string, v int);"
+
+
+def reasons(text: str) -> list[str]:
+    return [part.reason for part in endless_parts(plan(parse(STREAMS + text)))]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "define trigger T at 'start';",
+        "from every not S for 1 sec and R select 1 as x insert into O;",
+        "from not S for 1 sec select 1 as x insert into O;",
+        "from every R -> not S for 1 sec select 1 as x insert into O;",
+        "from S[v > 0] select a, v insert into S;",
+        "from S#window.delay(1 sec) select a, v insert into R; from R select a, v insert into O;",
+        "from S select a output last every 1 sec insert into O;",
+        (
+            "@purge(enable = 'true', interval = '1 sec', idle.period = '1 sec') "
+            "partition with (a of S) begin from S select a, v insert into S; end;"
+        ),
+    ],
+)
+def test_apps_that_come_to_rest(text: str) -> None:
+    assert reasons(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("define trigger T at '*/5 * * * * ?';", "trigger 'T' fires again and again"),
+        ("@info(name = 'q') from S select a output snapshot every 1 sec insert into O;", "'q' puts out a snapshot"),
+        ("@info(name = 'q') from every not S for 1 sec select 1 as x insert into O;", "'q' waits for an absence"),
+        (
+            "@info(name = 'q') from every (not S for 1 sec or R) select 1 as x insert into O;",
+            "'q' waits for an absence",
+        ),
+        (
+            "@info(name = 'q') from S#window.delay(1 sec) select a, v insert into R; from R select a, v insert into S;",
+            "'q' feeds itself, later",
+        ),
+        (
+            "@info(name = 'p') partition with (a of S) begin from S#window.delay(1 sec) select a, v insert into S; end;",
+            "'p' feeds itself, later",
+        ),
+        (
+            (
+                "define window W (a string, v int) delay(1 sec);"
+                "from S select a, v insert into W; from W select a, v insert into S;"
+            ),
+            "feeds itself, later",
+        ),
+    ],
+)
+def test_apps_that_do_not(text: str, reason: str) -> None:
+    found = reasons(text)
+    assert found
+    assert reason in found[0]

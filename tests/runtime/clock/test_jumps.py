@@ -1,0 +1,213 @@
+"""What happens while time goes far at once: every tick is run, up to a bound, and Ctrl-C is heard in between."""
+
+from __future__ import annotations
+
+import _thread
+import functools
+import inspect
+import operator
+import signal
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from siddhi import SiddhiManager, extension
+from siddhi._core.record.frame import set_system_clock
+from siddhi.extension import Registry
+from siddhi.runtime.clock import TimerThread
+from siddhi.types import AttributeType
+from tests.kit.running import running
+
+STREAM = "define stream S (v int);"
+PERIODIC = {
+    "trigger": "define trigger T at every 1 sec; from T select 1 as v insert into O;",
+    "cron": "define trigger T at '* * * * * ?'; from T select 1 as v insert into O;",
+    "snapshot": "from S select v output snapshot every 1 sec insert into O;",
+    "absence": "from every not S[v < 0] for 1 sec select 1 as v insert into O;",
+    "logical absence": "from every (not S[v < 0] for 1 sec or not S[v < 1] for 1 min) select 1 as v insert into O;",
+}
+OTHERS = {
+    "timeBatch": "from S#window.timeBatch(1 sec) select v insert all events into O;",
+    "rate": "from S select v output all every 1 sec insert into O;",
+    "externalTimeBatch": "from S#window.externalTimeBatch(t, 1 day, 0, 1 sec) select v insert into O;",
+    "purge": "@purge(enable = 'true', interval = '1 sec', idle.period = '1 year') partition with (v of S) begin "
+    "from S select v insert into O; end;",
+}
+START = 1_700_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupt() -> Callable[[], int]:
+    """What has SIGINT come to the main thread, once, and is C throughout: no Python runs that could hear it at once."""
+    return functools.partial(operator.countOf, map(_thread.interrupt_main, [signal.SIGINT]), None)
+
+
+def on_batch(action: Callable[[], object]) -> Callable[[Any], object]:
+    """A batch callback that does something, and is C throughout."""
+    return defaultdict(action).__getitem__
+
+
+def app_of(timers: str, text: str) -> str:
+    return f"@app:playback(timers = '{timers}') define stream S (v int, t long); {text}"
+
+
+def output(timers: str, text: str, moves: list[int], most_ticks: int | None = None) -> list[int]:
+    with running(app_of(timers, text)) as runtime:
+        if most_ticks is not None:
+            runtime._context.most_ticks = most_ticks
+        runtime.collect("O")
+        runtime.input_handler("S").send((1, START), START)
+        for move in moves:
+            runtime.advance_clock(move)
+        return [int(time) for time in runtime.drain()["O"].timestamps]
+
+
+@pytest.mark.parametrize("what", PERIODIC)
+@given(steps=st.lists(st.integers(1, 30_000), max_size=6))
+def test_with_exact_timers_one_jump_gives_what_small_steps_give(what: str, steps: list[int]) -> None:
+    moves = [START + sum(steps[: i + 1]) for i in range(len(steps))]
+    assert output("exact", PERIODIC[what], moves) == output("exact", PERIODIC[what], moves[-1:])
+
+
+@pytest.mark.parametrize("timers", ["exact", "jump"])
+@pytest.mark.parametrize("what", PERIODIC)
+def test_every_tick_is_run_up_to_the_bound_then_the_last_ones(
+    what: str, timers: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    end = START + 1_000_000
+    ticks = len(output(timers, PERIODIC[what], [end], most_ticks=2_000))
+    assert ticks == 1_000
+    assert caplog.records == []
+    times = output(timers, PERIODIC[what], [end], most_ticks=100)
+    assert len(times) == 101  # one was on its way
+    if timers == "exact" and what != "snapshot":
+        assert times[-100:] == list(range(end - 99_000, end + 1, 1_000))
+    (record,) = caplog.records
+    assert "which is more than 100 ticks of a timer that fires every 1000 ms" in record.getMessage()
+
+
+@pytest.mark.parametrize("timers", ["exact", "jump"])
+@pytest.mark.parametrize("what", PERIODIC | OTHERS)
+def test_a_jump_over_millions_of_years_ends(what: str, timers: str) -> None:
+    with running(app_of(timers, (PERIODIC | OTHERS)[what])) as runtime:
+        runtime._context.most_ticks = 1_000
+        runtime.input_handler("S").send((1, START), START)
+        for time in (2**61, 2**62):
+            runtime.input_handler("S").send((1, time), time)
+        assert runtime.now == 2**62
+
+
+def test_a_live_app_that_wakes_up_late_runs_every_tick_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TimerThread, "wake", lambda self: None)
+    set_system_clock(START, 5)
+    try:
+        with running(STREAM + PERIODIC["trigger"]) as runtime:
+            runtime._context.most_ticks = 100
+            runtime.collect("O")
+            for wall, ticks in ((START + 50_000, 50), (START + 50_000_000, 101)):
+                set_system_clock(wall, 5)
+                runtime._timers.fire()
+                assert len(runtime.drain()["O"]) == ticks
+    finally:
+        set_system_clock(None)
+
+
+@pytest.mark.parametrize("timers", ["exact", "jump"])
+@pytest.mark.parametrize("what", ["trigger", "snapshot", "absence"])
+@pytest.mark.parametrize("by_event", [True, False])
+def test_ctrl_c_is_heard_while_time_catches_up_and_the_rest_comes_later(what: str, timers: str, by_event: bool) -> None:
+    end = START + 10_000_000
+    expected = output(timers, PERIODIC[what], [end])
+    with running(app_of(timers, PERIODIC[what])) as runtime:
+        runtime.collect("O", "S")
+        runtime.input_handler("S").send((1, START), START)
+        callback = on_batch(interrupt())
+        runtime.add_batch_callback("O", callback)
+
+        def go() -> None:
+            if by_event:
+                runtime.input_handler("S").send((1, end), end)
+            else:
+                runtime.advance_clock(end)
+
+        with pytest.raises(KeyboardInterrupt):
+            go()
+        drained = runtime.drain()
+        times = [int(time) for time in drained["O"].timestamps]
+        assert 0 < len(times) <= 64
+        assert len(drained["S"]) == 1  # the event that moved the clock was not taken
+        assert runtime.now == (end if timers == "jump" else START + 1_000 * len(times))
+        assert not runtime.is_processing_here
+        runtime.remove_callback(callback)
+        go()
+        drained = runtime.drain()
+        times += [int(time) for time in drained["O"].timestamps]
+        assert times == expected
+        assert len(drained["S"]) == by_event
+        runtime.restore(runtime.snapshot())
+
+
+def test_ctrl_c_is_heard_in_a_large_batch_and_says_how_many_rows_were_taken() -> None:
+    values = defaultdict(interrupt(), {i: 0 for i in range(100_000) if i != 5_000})
+    look = functools.partial(values.__getitem__)  # C throughout
+    look.__signature__ = inspect.Signature([inspect.Parameter("v", inspect.Parameter.POSITIONAL_ONLY)])  # type: ignore[attr-defined]
+    manager = SiddhiManager()
+    declare = extension.function("my:look", args=(AttributeType.INT,), returns=AttributeType.LONG, registry=Registry())
+    manager.set_extension("my:look", declare(look))
+    app = STREAM + "from S select my:look(v) as v insert into O;"
+    with running(app, manager=manager) as runtime:
+        runtime.collect("S", "O")
+        with pytest.raises(KeyboardInterrupt) as caught:
+            runtime.input_handler("S").send_batch({"v": list(range(100_000))})
+        drained = runtime.drain()
+        taken = len(drained["S"])
+        assert 5_000 < taken < 6_000
+        assert len(drained["O"]) == taken
+        if hasattr(caught.value, "__notes__"):
+            assert caught.value.__notes__ == [f"stream 'S' had taken the first {taken} of 100000 rows"]
+        runtime.input_handler("S").send_batch({"v": list(range(taken, 100_000))})
+        assert len(runtime.drain()["O"]) == 100_000 - taken
+
+
+def test_an_interrupt_of_what_a_timer_calls_leaves_the_other_timers_and_its_own_next_one() -> None:
+    app = app_of("exact", PERIODIC["trigger"] + "from S#window.time(1500) select v insert expired events into Gone;")
+    with running(app) as runtime:
+        runtime.collect("Gone", "O")
+
+        def fail(events: Any) -> None:
+            raise KeyboardInterrupt
+
+        runtime.input_handler("S").send((1, START), START)
+        runtime.input_handler("S").send((2, START), START + 100)
+        runtime.add_callback("O", fail)
+        runtime.add_callback("Gone", fail)
+        for _ in range(4):
+            with pytest.raises(KeyboardInterrupt):
+                runtime.advance_clock(START + 3_000)
+        runtime.remove_callback(fail)
+        runtime.advance_clock(START + 3_000)
+        drained = runtime.drain()
+        assert [int(time) - START for time in drained["O"].timestamps] == [1_000, 2_000, 3_000]
+        assert [int(time) - START for time in drained["Gone"].timestamps] == [1_500, 1_600]
+
+
+def test_other_threads_are_not_interrupted() -> None:
+    """Signals are the main thread's; the others go on and end."""
+    with running(app_of("exact", PERIODIC["trigger"])) as runtime:
+        runtime.input_handler("S").send((1, START), START)
+        thread = threading.Thread(target=runtime.advance_clock, args=(START + 100_000,))
+        thread.start()
+        thread.join()
+        assert runtime.now == START + 100_000

@@ -1,0 +1,337 @@
+"""A state fits apps that say the same of what holds it; what differs is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from siddhi.errors import CannotRestoreStateError
+from tests.kit.running import collect, running
+
+APP = """@app:name('A') @app:playback
+define stream S (k string, v int);
+define table T (k string, v int);
+define window W (v int) length(2) output all events;
+define aggregation G from S select k, sum(v) as total group by k aggregate every sec, min;
+define trigger Tick at every 1 sec;
+@info(name = 'sums') from S#window.length(3) select k, sum(v) as total insert into Sums;
+@info(name = 'keep') from S select k, v insert into T;
+@info(name = 'fill') from S select v insert into W;
+@info(name = 'pattern') from every a=S -> b=S[v > a.v] select b.v as v insert into Rises;
+@info(name = 'parts') partition with (k of S) begin
+  @info(name = 'inner') from S#window.length(2) select k, max(v) as high insert into Highs;
+end;
+"""
+
+
+def taken(app=APP):
+    with running(app) as runtime:
+        for number in range(3):
+            runtime.input_handler("S").send(("ab"[number % 2], number), 1000 + number)
+        return runtime.snapshot()
+
+
+SNAPSHOT = taken()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "length(3)",
+            "length(4)",
+            r"query 'sums' is not what it was .*\n  -from S#window.length\(3\)\n  \+from S#window",
+        ),
+        ("define table T (k", "@index('k') define table T (k", r"table 'T' is not what it was .*\n  \+@index\('k'\)"),
+        ("length(2) output", "length(5) output", r"window 'W' .*\n  -define window W \(v int\) length\(2\)"),
+        ("every sec, min", "every sec, hour", "aggregation 'G' is not what it was"),
+        ("every 1 sec", "every 2 sec", "trigger 'Tick' is not what it was"),
+        ("[v > a.v]", "[v >= a.v]", "query 'pattern' is not what it was"),
+        ("max(v) as high", "min(v) as high", "partition 'parts' is not what it was"),
+        ("with (k of S)", "with (v of S)", "partition 'parts' is not what it was"),
+        (
+            "S (k string, v int)",
+            "S (k string, v int, w int)",
+            r"query 'sums' .*\n  -S \(k string, v int\)\n  \+S \(k str",
+        ),
+    ],
+)
+def test_an_element_that_changed_is_named_with_what_differs(old, new, said):
+    assert old in APP
+    with running(APP.replace(old, new, 1)) as runtime:
+        before = runtime.snapshot()
+        with pytest.raises(CannotRestoreStateError, match=f"the state of app 'A' was not restored: (.|\n)*{said}"):
+            runtime.restore(SNAPSHOT)
+        assert runtime.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        APP.replace("\n", "  -- a comment\n"),
+        APP.replace("@app:name('A')", "@app:name('A') @app:description('of another kind')"),
+        APP.replace("define stream S", "@sink(type = 'log') define stream S"),
+        APP + "@info(name = 'more') from S[v > 1] select v insert into More;",
+    ],
+)
+def test_what_concerns_no_state_may_change(changed):
+    with running(changed) as runtime:
+        sums = collect(runtime, "Sums")
+        runtime.restore(SNAPSHOT)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        assert sums == [("a", 13)]
+
+
+def test_a_new_element_begins_empty_and_keeps_its_timers():
+    more = APP + "@info(name = 'new') from S#window.time(1 sec) select v insert expired events into Gone;"
+    with running(more) as runtime:
+        gone = collect(runtime, "Gone")
+        runtime.restore(SNAPSHOT)
+        for time in (1003, 2003):
+            runtime.input_handler("S").send(("a", 10), time)
+        assert gone == [(10,)]
+
+
+def test_state_of_what_is_gone_is_left_behind_with_a_warning(caplog):
+    less = APP.replace(
+        "@info(name = 'pattern') from every a=S -> b=S[v > a.v] select b.v as v insert into Rises;\n", ""
+    )
+    with running(less) as runtime:
+        sums = collect(runtime, "Sums")
+        runtime.restore(SNAPSHOT)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        assert sums == [("a", 13)]
+    assert "the snapshot has state of what the app has no more; it is left behind: query 'pattern'" in caplog.text
+
+
+def test_a_snapshot_of_another_app_is_refused():
+    other = "define stream X (v int); @info(name = 'x') from X#window.length(1) select v insert into Y;"
+    with running(other) as runtime:
+        runtime.input_handler("X").send((1,))
+        foreign = runtime.snapshot()
+    with running(APP) as runtime, pytest.raises(CannotRestoreStateError, match=r"belongs to another app.*query 'x'"):
+        runtime.restore(foreign)
+
+
+def test_queries_without_names_are_told_to_have_some():
+    app = "define stream S (k string, v int); from S#window.length(2) select k insert into O;"
+    snapshot = taken(app)
+    with (
+        running(app.replace("from S#", "from S#window.length(5) select v insert into P; from S#")) as runtime,
+        pytest.raises(CannotRestoreStateError, match=r"query 'query_1' is not .* \(name queries with @info\(name = "),
+    ):
+        runtime.restore(snapshot)
+
+
+def test_an_app_of_very_long_expressions_has_a_snapshot_too():
+    app = f"define stream S (k string, v int); from S#window.length(2)[v > {' + '.join(['1'] * 5000)}] select k insert into O;"
+    snapshot = taken(app)
+    with running(app) as runtime:
+        runtime.restore(snapshot)
+    with (
+        running(app.replace("> 1", "> 2")) as runtime,
+        pytest.raises(CannotRestoreStateError, match="is not what it was"),
+    ):
+        runtime.restore(snapshot)
+
+
+def test_queries_of_a_partition_need_no_name_where_others_come_and_go_before_it():
+    inner = """@info(name = 'parts') partition with (k of S) begin
+      from S#window.length(2) select k, max(v) as high insert into #Highs;
+      from (from #Highs select k, high return)#window.length(2) select k, sum(high) as total insert into Totals;
+    end;"""
+    begun = "@app:name('A') @app:playback define stream S (k string, v int); "
+    before = "from S#window.length(2) select sum(v) as v insert into Sums; from (from S select v return) select v insert into Vs; "
+    with running(begun + before + inner) as runtime:
+        runtime.input_handler("S").send(("a", 1), 1000)
+        runtime.input_handler("S").send(("a", 2), 1001)
+        snapshot = runtime.snapshot()
+    for now in (inner, before + before.replace("Sums", "More") + inner):
+        with running(begun + now) as runtime:
+            totals = collect(runtime, "Totals")
+            runtime.restore(snapshot)
+            runtime.input_handler("S").send(("a", 3), 1002)
+            assert totals == [("a", 5)]
+
+
+@pytest.mark.parametrize(("first", "second"), [("same", "same"), ("query 2", None), ("a/b", "b/a"), ("1", "2")])
+def test_names_with_a_meaning_of_their_own_keep_states_apart(first, second):
+    second = "" if second is None else f"@info(name = '{second}') "
+    app = f"""@app:playback define stream S (k string, v int);
+    @info(name = 'a/b/{first}') from S select k, count() as n insert into Out;
+    @info(name = 'a/b') partition with (k of S) begin
+      @info(name = '{first}') from S select k, count() as n insert into Out; {second} from S select k, sum(v) as n insert into Out;
+    end;
+    @info(name = 'a') partition with (k of S) begin
+      @info(name = 'b') from S select k, max(v) as n insert into Last;
+    end;"""
+    with running(app) as runtime:
+        runtime.input_handler("S").send(("a", 5), 1000)
+        snapshot = runtime.snapshot()
+    with running(app) as runtime:
+        rows, last = collect(runtime, "Out"), collect(runtime, "Last")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 4), 1001)
+        assert (rows, last) == ([("a", 2), ("a", 2), ("a", 9)], [("a", 5)])
+
+
+# --- script functions
+
+SCRIPTED = """@app:name('A') @app:playback
+define function twice[python] return int {return data[0] * 2};
+define function other[python] return int {return data[0]};
+define stream S (k string, v int);
+@info(name = 'q') from S#window.length(2) select k, sum(twice(v)) as total insert into Out;
+"""
+IN_A_TEXT = SCRIPTED.replace("length(2)", "expression('twice(v) < 20')").replace("sum(twice(v))", "sum(v)")
+INSIDE = SCRIPTED.replace("@info(name = 'q')", "partition with (k of S) begin").replace("Out;", "Out; end;")
+
+
+@pytest.mark.parametrize("app", [SCRIPTED, IN_A_TEXT, INSIDE])
+def test_a_script_function_that_is_called_is_part_of_what_is_said(app):
+    snapshot = taken(app)
+    with (
+        running(app.replace("data[0] * 2", "data[0] * 3")) as runtime,
+        pytest.raises(
+            CannotRestoreStateError, match=r"\n  -define function twice.*\* 2(.|\n)*\n  \+define function twice.*\* 3"
+        ),
+    ):
+        runtime.restore(snapshot)
+    with running(app.replace("{return data[0]}", "{return 0}")) as runtime:
+        runtime.restore(snapshot)
+
+
+# --- partitions
+
+PARTITION = """@app:name('A') @app:playback define stream S (k string, v int);
+partition with (k of S) begin
+  from S[v > 0] select k, v insert into #I;
+  from #I#window.length(2) select k, sum(v) as total insert into Out;
+end;
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("begin", "begin from S select v insert into More;"),
+        ("begin", "begin from (from S select v return) select v insert into More;"),
+        ("[v > 0]", "[v > -1]"),
+        (
+            "from S[v > 0] select k, v insert into #I;",
+            "from S select k, v insert into #J; from #J select * insert into #I;",
+        ),
+    ],
+)
+def test_queries_without_state_may_change_inside_a_partition(old, new):
+    snapshot, changed = taken(PARTITION), PARTITION.replace(old, new)
+    with running(changed) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        assert rows == [("a", 12)]
+    snapshot = taken(changed)
+    with running(PARTITION) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        assert rows == [("a", 12)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("select k, v insert into #I", "select k, v, 1 as w insert into #I", r"\+#I \(k string, v int, w int\)"),
+        ("begin", "begin from S select count() as n insert into More;", r"count\(\)"),
+        ("length(2)", "length(3)", r"length\(3\)"),
+    ],
+)
+def test_queries_with_state_may_not_change_inside_a_partition(old, new, said):
+    with (
+        running(PARTITION.replace(old, new)) as runtime,
+        pytest.raises(CannotRestoreStateError, match=f"partition 'partition_0' is not (.|\n)*{said}"),
+    ):
+        runtime.restore(taken(PARTITION))
+
+
+# --- purging
+
+PURGE = "@purge(enable = 'true', interval = '{interval}', idle.period = '{idle}') "
+
+
+@pytest.mark.parametrize("before", ["", PURGE.format(interval="1 hour", idle="1 hour")])
+@pytest.mark.parametrize("now", ["", PURGE.format(interval="1 sec", idle="2 sec")])
+def test_when_keys_are_purged_may_change(before, now):
+    app = PARTITION.replace("partition", "{}partition")
+    snapshot = taken(app.format(before))
+    with running(app.format(now)) as runtime:
+        rows = collect(runtime, "Out")
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        runtime.advance_clock(2500)
+        runtime.input_handler("S").send(("b", 10), 2500)
+        for time in (3500, 4500):
+            runtime.advance_clock(time)
+        for key in "ab":
+            runtime.input_handler("S").send((key, 10), 4500)
+        total = 10 if now else 20
+        assert rows == [("a", 12), ("b", 11), ("a", total), ("b", total)]
+        later = runtime.snapshot()
+        runtime.restore(later)
+        assert runtime.snapshot() == later
+
+
+AGGREGATION = """@app:name('A') @app:playback define stream S (k string, v int);
+{}define aggregation G from S select k, sum(v) as total group by k aggregate every sec, min;
+"""
+AGGREGATION_PURGES = [
+    "",
+    "@purge(enable = 'false') ",
+    "@purge(enable = 'true', interval = '10 sec', @retentionPeriod(sec = '120 sec', min = 'all')) ",
+]
+
+
+@pytest.mark.parametrize("before", AGGREGATION_PURGES)
+@pytest.mark.parametrize("now", AGGREGATION_PURGES)
+def test_when_rows_of_an_aggregation_are_purged_may_change(before, now):
+    snapshot = taken(AGGREGATION.format(before))
+    with running(AGGREGATION.format(now)) as runtime:
+        runtime.restore(snapshot)
+        runtime.input_handler("S").send(("a", 10), 1003)
+        rows = runtime.query("from G within 0L, 5000L per 'sec' select k, total")
+        assert sorted(row.data for row in rows) == [("a", 12), ("b", 1)]
+
+
+def test_the_time_zone_of_buckets_may_change_where_all_zones_begin_them_together():
+    zone = "@app:aggTimeZone('Asia/Colombo') "
+    hours = AGGREGATION.format("").replace("min", "hour")
+    for before, now in ((hours, zone + hours), (zone + hours, hours)):
+        with running(now) as runtime:
+            with pytest.raises(
+                CannotRestoreStateError, match=r"aggregation 'G' (.|\n)*[+-]buckets begin in Asia/Colombo"
+            ):
+                runtime.restore(taken(before))
+            assert runtime.query("from G within 0L, 5000L per 'sec' select k, total") == []
+    for before, now in (
+        (AGGREGATION.format(""), zone + AGGREGATION.format("")),
+        (hours, "@app:aggTimeZone('UTC') " + hours),
+        (zone + hours, zone + hours),
+    ):
+        with running(now) as runtime:
+            runtime.restore(taken(before))
+            rows = runtime.query("from G within 0L, 5000L per 'sec' select k, total")
+            assert sorted(row.data for row in rows) == [("a", 2), ("b", 1)]
+
+
+# --- queries without names
+
+
+def test_a_query_without_name_that_is_not_found_is_told_to_have_one(caplog):
+    app = "@app:playback define stream S (k string, v int); from S#window.length(2) select k insert into O;"
+    named = "@info(name = 'n') from S select count() as c insert into C;"
+    front = app.replace("from S#", "from S select v insert into P; from S#")
+    hint = r"query 'query_1' \(name queries with @info\(name = '...'\)\)"
+    with running(front) as runtime, pytest.raises(CannotRestoreStateError, match=f"another app: .* {hint}"):
+        runtime.restore(taken(app))
+    with running(front + named) as runtime:
+        runtime.restore(taken(app + named))
+    assert "it is left behind: query 'query_1' (name queries with @info(name = '...'))" in caplog.text

@@ -1,0 +1,94 @@
+"""A checkpoint stays where it was written, however its path is put; one that was copied changes nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.errors import SparkRunError
+from siddhi.spark import files
+from siddhi.spark.checkpoint.manifest import Manifest, agreed, mark_closed, read_manifest, write_manifest
+
+pytestmark = pytest.mark.spark
+
+APP = "@app:name('Sums') define stream S (k string, v int); from S select k, sum(v) as s group by k insert into Out;"
+
+
+def runtime(spark, folder, shards: int = 2):
+    from siddhi.spark import SparkRuntime
+
+    (folder / "in").mkdir(exist_ok=True)
+    found = SparkRuntime(APP, spark, shards=shards)
+    rows = spark.readStream.schema("ts bigint, k string, v int").parquet(str(folder / "in"))
+    found.bind("S", rows, timestamp="ts", watermark="1 second")
+    return found
+
+
+def written(spark, checkpoint: str, path: str | None = None) -> Manifest:
+    """A checkpoint of which nobody reads more than what it was written for."""
+    made = Manifest(
+        "Sums", [], ["S"], {}, 2, 2, "drop", path=files.qualified(spark, checkpoint) if path is None else path
+    )
+    write_manifest(spark, checkpoint, made)
+    return made
+
+
+def all_files(folder) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_copy_is_refused_before_anything_starts(spark, tmp_path, monkeypatch, closed):
+    from siddhi.spark import FileSink
+    from siddhi.spark.checkpoint import resharding
+    from siddhi.spark.streaming import starting
+
+    for module, name in ((starting, "start_query"), (resharding, "write_state")):
+        monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("it goes on"))
+    original, copy = str(tmp_path / "one"), str(tmp_path / "two")
+    written(spark, original)
+    if closed:
+        mark_closed(spark, original, "hold")
+    shutil.copytree(original, copy)
+    before = all_files(tmp_path)
+    here, sinks = runtime(spark, tmp_path), {"Out": FileSink(str(tmp_path / "out"))}
+    told = r"checkpoint \S+/two was moved or copied from file:\S+/one \(a checkpoint stays where it was written: Spark keeps"
+    for call in (
+        lambda: here.start(copy, sinks, reopen=closed),
+        lambda: here.start(copy, sinks, reopen=closed, evolve=True),
+        lambda: here.finish(copy, sinks, reopen=closed),
+        lambda: here.punctuate("S", 5000, checkpoint=copy),
+        lambda: runtime(spark, tmp_path, shards=4).migrate(copy, str(tmp_path / "new")),
+        lambda: here.state(copy),
+    ):
+        with pytest.raises(SparkRunError, match=told):
+            call()
+    shutil.rmtree(original)  # one that was moved: there is no other
+    with pytest.raises(SparkRunError, match=told):
+        here.start(copy, sinks, reopen=closed)
+    shutil.move(copy, original)
+    assert all_files(tmp_path) == {name: data for name, data in before.items() if "/two/" not in name}
+    assert read_manifest(spark, original) is not None
+
+
+def test_a_checkpoint_is_known_however_its_path_is_put(spark, tmp_path):
+    place = tmp_path / "a checkpoint"
+    made = written(spark, str(place))
+    assert made.path == f"file:{place}"
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    relative = os.path.relpath(place, spark._jvm.java.lang.System.getProperty("user.dir"))
+    spellings = (f"{place}/", f"file:{place}", f"file://{place}", relative, f"{tmp_path}/./x/../a checkpoint")
+    for path in (*spellings, f"{tmp_path}//a checkpoint", f"{tmp_path}/link/a checkpoint"):
+        assert read_manifest(spark, path) == made, path
+
+
+def test_one_that_was_begun_before_its_place_was_kept_stays_where_its_next_start_is(spark, tmp_path):
+    before = written(spark, str(tmp_path / "one"), path="")
+    assert read_manifest(spark, str(tmp_path / "one")) == before
+    now = written(spark, str(tmp_path / "one"))
+    assert agreed("one", before, now, evolve=False)[0].path == now.path
+    assert agreed("link", now, written(spark, str(tmp_path / "link")), evolve=False)[0].path == now.path

@@ -1,0 +1,68 @@
+"""Marks of a stream, and what is noted of them, whoever writes."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import numpy as np
+
+from siddhi.spark import files
+from siddhi.spark.checkpoint.punctuation import (
+    adopt_marks,
+    clock_of,
+    delete_marks,
+    folder_of,
+    last_mark,
+    note_mark,
+    write_mark,
+)
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("clock", ["5", None, 5000.0, 1.7e12, True, np.float64(5), np.True_])
+def test_a_clock_is_a_whole_number(clock):
+    with pytest.raises(TypeError, match=re.escape(f"clock is a whole number of ms, not {clock!r}")):
+        clock_of(clock)
+
+
+def test_a_clock_is_of_numpy_too_and_not_before_1970():
+    found = [clock_of(clock) for clock in (0, 1 << 40, np.int64(5), np.uint8(7))]
+    assert found == [0, 1 << 40, 5, 7]
+    assert {type(at) for at in found} == {int}
+    for clock in (-1, np.int32(-1)):
+        with pytest.raises(ValueError, match=r"clock is in ms since 1970, and -1 is before that"):
+            clock_of(clock)
+
+
+def test_the_last_mark_is_the_latest_one_whoever_wrote_it_last(spark, tmp_path):
+    checkpoint = str(tmp_path)
+    assert last_mark(spark, checkpoint, "S") is None
+    write_mark(spark, checkpoint, "S", -5000)
+    assert last_mark(spark, checkpoint, "S") == -5000
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda at: write_mark(spark, checkpoint, "S", at), (30, 10, 50, 20, 40, 60)))
+    write_mark(spark, checkpoint, "S", 7)
+    assert last_mark(spark, checkpoint, "S") == 60
+    assert len(files.names(spark, folder_of(checkpoint, "S"))) == 8
+    delete_marks(spark, checkpoint, "S", 60)
+    assert files.names(spark, folder_of(checkpoint, "S")) == []
+    assert last_mark(spark, checkpoint, "S") == 60
+    for at in (70, 80, 90):
+        note_mark(spark, checkpoint, "S", at)
+    assert len(files.names(spark, f"{checkpoint}/siddhi/noted/S")) == 2
+
+
+def test_a_checkpoint_knows_the_marks_of_the_one_it_was_made_of(spark, tmp_path):
+    old, new = str(tmp_path / "old"), str(tmp_path / "new")
+    for stream, at in (("S", 30), ("S", 20), ("T", 10)):
+        write_mark(spark, old, stream, at)
+    files.make_folder(spark, folder_of(old, "U"))
+    adopt_marks(spark, old, new)
+    assert {stream: last_mark(spark, new, stream) for stream in "STU"} == {"S": 30, "T": 10, "U": None}
+    assert not (tmp_path / "new" / "siddhi" / "punctuation").exists()  # the next start writes them

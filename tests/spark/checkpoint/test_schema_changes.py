@@ -1,0 +1,124 @@
+"""Forms of an app in which rows that wait would not be what they were."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.planner.app import plan
+from siddhi.query_compiler import parse
+from siddhi.spark.checkpoint.evolution import fitted
+from siddhi.spark.checkpoint.key_ranges import Slot, slot_of
+from siddhi.spark.checkpoint.schema_changes import rows_at_risk
+from siddhi.spark.plan.fragments import cut
+from siddhi.spark.streaming.plan import plan_streaming
+from siddhi.spark.workers.program import write_program
+
+STREAMS = "define stream S (k string, v int); define stream T (k string, v int);\n"
+FILTER = "@info(name = 'f') from S[v > 3] select k, v insert into Mid;\n"
+IN_ENGINE = FILTER.replace("[v > 3]", "[v > 3]#log('seen')")
+ALSO = "@info(name = 'g') from T[v > 3] select k, v insert into Mid;\n"
+LENGTH = "@info(name = 'length') from Mid#window.length(3) select sum(v) as total insert into Out;\n"
+LAST = "@info(name = 'last') from S#window.length(4) select max(v) as high insert into Last;\n"
+PASS = "@info(name = 'pass') from S[v > 1] select k insert into Passed;\n"
+PAIRS = "@info(name = 'pairs') from S#window.length(2) select sum(v) as total insert into Pairs;\n"
+
+
+def slots(*queries: str, streams: str = STREAMS, prefer: str = "native") -> list[Slot]:
+    planned = plan(parse(streams + "".join(queries)))
+    islands = cut(planned, streaming=True, bound={"S", "T"}, prefer=prefer).islands
+    made = []
+    for number, island in enumerate(islands):
+        leaving = [stream for stream in island.produced if stream in planned.streams]
+        made.append(slot_of(planned, island, write_program(planned, island, leaving, shards=3), 3 * number, 3))
+    return made
+
+
+def streamed(*queries: str) -> list[Slot]:
+    """As :class:`siddhi.spark.SparkRuntime` starts them, with a sink for all that is filled."""
+    planned = plan(parse(STREAMS + "".join(queries)))
+    layout = cut(planned, streaming=True, bound={"S", "T"})
+    wanted = [name for name in planned.streams if name not in ("S", "T")]
+    found = plan_streaming(planned, layout, wanted, shards=3)
+    both = zip(found.islands, found.programs, strict=True)
+    return [slot_of(planned, island, program, 3 * n, 3) for n, (island, program) in enumerate(both)]
+
+
+def risks(before: list[Slot], now: list[Slot]) -> list[str]:
+    fit = fitted(before, now)
+    assert fit.refused == []
+    return [clause for _, clause in rows_at_risk(before, now, fit.places)]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (slots(IN_ENGINE, LENGTH, PAIRS), slots(FILTER, LENGTH, PAIRS)),
+        (slots(IN_ENGINE, ALSO, LENGTH, PAIRS), slots(FILTER, ALSO, LENGTH, PAIRS)),
+        (slots(FILTER, LENGTH), slots(FILTER, LENGTH, prefer="engine")),
+    ],
+)
+def test_a_query_that_goes_into_an_island_or_out_of_it_puts_rows_at_risk(before, now, turned):
+    (told,) = risks(*((now, before) if turned else (before, now)))
+    assert told == "beside what reads Mid, it is filled by 'f' in one form of the app, and not in the other"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "name"),
+    [
+        (slots(IN_ENGINE, LENGTH, PAIRS), slots(IN_ENGINE, PAIRS), "f"),
+        (slots(IN_ENGINE, LAST), slots(IN_ENGINE, LENGTH, LAST), "f"),
+        (slots(IN_ENGINE, LENGTH, LAST), slots(IN_ENGINE, LAST), "f"),
+        (streamed(FILTER, PASS, PAIRS), streamed(IN_ENGINE, PASS, PAIRS), "pass"),
+    ],
+)
+def test_a_query_that_keeps_nothing_and_goes_to_other_shards_puts_rows_at_risk(before, now, name):
+    assert any(f"'{name}' runs apart from" in clause for clause in risks(before, now))
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (streamed(FILTER, PASS, PAIRS), streamed(FILTER, PASS, PAIRS)),
+        (streamed(FILTER, PASS, PAIRS), streamed(FILTER.replace("v > 3", "v > 4"), PASS, PAIRS)),
+        (streamed(FILTER, PASS, PAIRS), streamed(FILTER, PAIRS)),
+        (streamed(FILTER, PAIRS), streamed(FILTER, PASS, PAIRS)),
+        (slots(FILTER, LENGTH), slots(FILTER, LENGTH, PAIRS)),
+        (slots(IN_ENGINE, LENGTH, PAIRS), slots(IN_ENGINE, LENGTH)),
+    ],
+)
+def test_what_stays_where_it_was_puts_none_at_risk(before, now):
+    assert risks(before, now) == []
+
+
+def test_a_filter_that_stays_where_it_is_may_change():
+    for text in (FILTER, IN_ENGINE):
+        fit = fitted(slots(text, LENGTH, PAIRS), slots(text.replace("v > 3", "v > 4"), LENGTH, PAIRS))
+        assert (fit.refused, fit.changed) == ([], [])
+
+
+def test_another_reader_of_a_stream_changes_nothing_for_those_there_are():
+    fit = fitted(slots(FILTER, LENGTH), slots(FILTER, LENGTH, PAIRS))
+    assert (fit.refused, fit.changed) == ([], ["query 'pairs' is new"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "filled", "told"),
+    [
+        ("v int, k string", "v, k", r"S (v int, k string)"),
+        ("k string, v long", "k, convert(v, 'long') as v", r"S (k string, v long)"),
+        ("k string, v int, w int", "k, v, 0 as w", r"S (k string, v int, w int)"),
+    ],
+)
+def test_attributes_of_a_stream_that_is_bound_and_filled_are_looked_at(schema, filled, told):
+    last = "@info(name = 'last') from T#window.length(3) select sum(v) as total insert into Out;"
+    reads = "@info(name = '{}') from S#window.length(2) select k insert into `{}`;"
+    fills = "@info(name = '{}') from T[v > 90]#window.length(2) select {} insert into S;"
+    before = slots(last, reads.format("p", "P"), fills.format("w", "k, v"))
+    wider = STREAMS.replace("S (k string, v int)", f"S ({schema})")
+    now = slots(last, reads.format("q", "Q"), fills.format("x", filled), streams=wider)
+    refused = [clause for clause in fitted(before, now).refused if "rows that wait are of" in clause]
+    assert refused
+    assert refused[0].endswith(f"rows that wait are of S (k string, v int), and now it is {told}")

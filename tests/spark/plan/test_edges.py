@@ -1,0 +1,183 @@
+"""What an island may read of others, and when they must be one; needs no Java. Then that it comes as in one engine."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.planner.app import plan
+from siddhi.query_compiler import parse
+from siddhi.spark.plan.fragments import Layout, NativeStep, cut
+from siddhi.spark.testing import assert_parity
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*runs? on one shard:UserWarning")
+STREAMS = "define stream S (a string, i int); define stream T (a string, i int);"
+FUNCTION = "define function f[python] return int { return data[0] };"
+BATCH = "@info(name = 'bars') from S#window.timeBatch(1 sec, 0) select a, count() as c group by a insert into B;"
+START = 1_700_000_000_000
+
+
+def laid_out(text: str, **options) -> Layout:
+    return cut(plan(parse(STREAMS + text)), **options)
+
+
+def shape(text: str, **options) -> list[str]:
+    """Per step its queries, behind a word for how it runs."""
+    steps = laid_out(text, **options).steps
+    return [
+        f"native {step.element.name}" if isinstance(step, NativeStep) else f"{step.spread.value} {' '.join(step.names)}"
+        for step in steps
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{BATCH} @info(name = 'f') from B[c > 1] select a insert into O;", ["native bars", "native f"]),
+        (f"{BATCH} @info(name = 'r') from B select sum(c) as n insert into O;", ["one shard bars r"]),
+        (
+            (
+                f"{BATCH} @info(name = 'f') from B[c > 1] select * insert into C; "
+                "@info(name = 'r') from C select sum(c) as n insert into O;"
+            ),
+            ["one shard bars f r"],
+        ),
+        (
+            f"{BATCH} @info(name = 'r') from B as b join T#window.time(1 sec) as t on b.a == t.a select b.a insert into O;",
+            ["shards bars r"],
+        ),
+        (f"{BATCH} @info(name = 'r') from B select a output every 2 events insert into O;", ["one shard bars r"]),
+        (f"{BATCH} @info(name = 'r') from B select a, currentTimeMillis() as t insert into O;", ["shards bars r"]),
+        (f"define table K (a string); {BATCH} @info(name = 'r') from B select a insert into K;", ["shards bars r"]),
+        (
+            (
+                "define table K (a string); @info(name = 'j') from S join K on S.a == K.a select S.a as a insert into J;"
+                "@info(name = 'r') from J select count() as n insert into O;"
+            ),
+            ["one shard j r"],
+        ),
+    ],
+)
+def test_what_catalyst_would_put_out_together_is_the_engines_where_its_order_matters(text, expected):
+    assert shape(text) == expected
+
+
+NEIGHBOUR = "@info(name = 'near') from S#window.length(3) select count() as n insert into N;"
+
+
+@pytest.mark.parametrize("prefer", ["native", "engine"])
+def test_a_group_joins_who_puts_out_chunks_not_who_is_near(prefer):
+    text = (
+        f"{BATCH} @info(name = 'f') from B[c > 1] select * insert into C; {NEIGHBOUR}"
+        "@info(name = 'r') from C select sum(c) as n insert into O;"
+    )
+    assert shape(text, prefer=prefer) == ["one shard bars f near r"]
+
+
+def test_what_comes_of_one_event_at_once_is_read_in_its_order():
+    text = (
+        f"{FUNCTION} @info(name = 'u') from S select a, f(i) as i insert into U;"
+        "@info(name = 'v') from T select a, f(i) as i insert into U;"
+        "partition with (a of U) begin @info(name = 'p') from U select a, i, count() as c insert into C; end;"
+        "partition with (i of C) begin @info(name = 'q') from C select i, count() as c insert into D; end;"
+        "@info(name = 'r') from D select count() as n insert into O;"
+    )
+    layout = laid_out(text)
+    assert [(island.spread.value, island.ordered) for island in layout.islands] == [
+        ("anywhere", ("U",)),
+        ("shards", ("C",)),
+        ("shards", ("D",)),
+        ("one shard", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # One row comes twice, by two ways.
+        (
+            f"{FUNCTION} @info(name = 'u') from S[f(i) > 0] select a, i insert into U; @info(name = 'n') from S select a, i "
+            "insert into U; @info(name = 'r') from U select count() as c insert into O;"
+        ),
+        # It reaches every shard.
+        (
+            "partition with (a of S) begin @info(name = 'u') from T select a, i insert into U; from S select a insert into V; end;"
+            "@info(name = 'r') from U select count() as c insert into O;"
+        ),
+        # It comes later.
+        (
+            "partition with (a of S) begin @info(name = 'u') from S#window.delay(1 sec) select a, i insert into U; end;"
+            "@info(name = 'r') from U select count() as c insert into O;"
+        ),
+    ],
+)
+def test_what_can_not_be_put_in_order_is_read_in_one_island(text):
+    (island,) = laid_out(text).islands
+    assert island.is_single
+
+
+# --- it comes as in one engine
+
+ROWS = [("ST"[n % 2], START + 137 * (n // 4), ("xyz"[n % 3], n)) for n in range(48)]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_order_within_a_millisecond_goes_through_islands(spark, shuffled):
+    rows = sorted(ROWS, key=lambda row: row[2][1] * 7 % 48) if shuffled else ROWS
+    assert_parity(
+        f"""{STREAMS} {FUNCTION}
+        from S select a, f(i) as i insert into U;
+        from T[i % 5 != 0] select a, i insert into U;
+        from U select a, i, count() as c, sum(i) as s insert into O;
+        partition with (a of U) begin
+            from U select a, i, count() as c insert into C;
+            from every x=U, y=U[i > x.i] select x.i as i, y.i as j insert into P;
+        end;
+        from C#window.length(3) select a, i, c, sum(i) as s insert into D;
+        partition with (c of C) begin from C select i, c, count() as n insert into E; end;
+        from E select i, n, count() as all insert into F;
+        from P#window.lengthBatch(3) select sum(i) as s, count() as n insert into Q;""",
+        rows,
+        spark,
+    )
+
+
+@pytest.mark.spark
+def test_readers_of_batches_see_them_when_and_as_they_come(spark):
+    assert_parity(
+        f"""{STREAMS} {NEIGHBOUR} {BATCH}
+        from B[c > 1] select a, c insert into C;
+        from C select sum(c) as total insert into G;
+        from C#window.lengthBatch(2) select a, c insert into L;
+        from B as b join T#window.time(300) as t on b.a == t.a select b.a as a, b.c as c, t.i as i insert into J;
+        from every t=T -> b=B[a == t.a] within 300 milliseconds select b.a as a, t.i as i insert into M;
+        from B select a, currentTimeMillis() as now, eventTimestamp() as at insert into N2;""",
+        ROWS,
+        spark,
+        end_of_input="flush",
+    )
+
+
+@pytest.mark.spark
+def test_rows_joined_with_a_table_come_together(spark):
+    assert_parity(
+        f"""{STREAMS} define table K (a string, w int);
+        from S join K on S.a == K.a select S.a as a, K.w as w insert into J;
+        from J select a, sum(w) as w, count() as n insert into O;""",
+        ROWS,
+        spark,
+        tables={"K": [("x", 1), ("x", 2), ("y", 4)]},
+    )
+
+
+@pytest.mark.spark
+def test_the_clock_of_a_row_is_its_own_time(spark):
+    assert_parity(
+        f"""{STREAMS} {FUNCTION}
+        from S select a, i, currentTimeMillis() - eventTimestamp() as behind insert into O;
+        from T[currentTimeMillis() % 2L == 0L] select a, f(i) as i, currentTimeMillis() as now insert into P;""",
+        ROWS[::-1],
+        spark,
+    )

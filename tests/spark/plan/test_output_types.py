@@ -1,0 +1,60 @@
+"""Attributes of type object that would have to leave an engine are refused where they are said."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.errors import SparkLoweringError
+from siddhi.planner.app import plan
+from siddhi.query_compiler import parse
+from siddhi.spark import SparkRuntime
+from siddhi.spark.plan.output_types import refuse_objects
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* runs? on one shard")
+STREAM = "define stream T (k string, price double);\n"
+PATTERN = "from every a=T[price > 9.0]+, b=T[price < 5.0]\nselect b.price as low,\n  a.price as high insert into O;"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "line", "hint"),
+    [
+        (PATTERN, "O", 4, "say which: e[0].price, e[last].price"),
+        (f"partition with (k of T) begin\n{PATTERN}\nend;", "O", 5, "say which"),
+        (f"define stream O (low double, high object);\n{PATTERN}", "O", 5, "say which"),
+        ("define stream O (low double, high object);", "O", 2, "select what is in it"),
+        ("from T select createSet(k) as high\ninsert into O;", "O", 2, "select what is in it"),
+        ("define stream U (low int, high object);\nfrom U select * insert into O;", "O", 3, "select what is in it"),
+    ],
+)
+def test_the_refusal_has_place_and_hint(text, name, line, hint):
+    with pytest.raises(SparkLoweringError, match="attribute 'high' of stream 'O' is of type object") as told:
+        refuse_objects(plan(parse(STREAM + text)), ["T", name])
+    assert (told.value.code, told.value.line) == ("E412", line)
+    assert hint in (told.value.hint or "")
+
+
+def test_sinks_are_known_when_the_app_is_planned():
+    sink = (
+        "@sink(type = 'file', file.uri = '/nowhere', @map(type = 'json'))\ndefine stream O (low double, high object);\n"
+    )
+    with pytest.raises(SparkLoweringError, match="E412"):
+        SparkRuntime(STREAM + sink + PATTERN, None)
+    assert "O" in SparkRuntime(STREAM + PATTERN, None).explain()
+
+
+@pytest.mark.spark
+def test_nothing_leaves_in_batch_and_streams(spark, tmp_path):
+    runtime = SparkRuntime(STREAM + PATTERN, spark)
+    frame = spark.sql("select 'a' as k, 1D as price, 5L as ts")
+    runtime.bind("T", frame, timestamp="ts")
+    for call in (lambda: runtime.output("O"), runtime.run):
+        with pytest.raises(SparkLoweringError, match="attribute 'high' of stream 'O'"):
+            call()
+    frame.write.parquet(str(tmp_path / "in"))
+    runtime = SparkRuntime(STREAM + PATTERN, spark)
+    rows = spark.readStream.schema(frame.schema).parquet(str(tmp_path / "in"))
+    runtime.bind("T", rows, timestamp="ts", watermark="0 seconds")
+    with pytest.raises(SparkLoweringError, match="attribute 'high' of stream 'O'"):
+        runtime.start(str(tmp_path / "checkpoint"), {"O": print})

@@ -1,0 +1,55 @@
+"""What options of Spark's readers and writers may be is known before Spark says it; no Spark is needed."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from siddhi.errors import SparkLoweringError
+from siddhi.spark import SparkRuntime
+from siddhi.spark.sources.option_values import value_instead
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("multiLine", "maybe", "true or false"),
+        ("MULTILINE", "", "true or false"),
+        ("multiline", "TRUE", None),
+        ("maxFilesPerTrigger", "x", "a whole number of at least 1"),
+        ("maxFilesPerTrigger", "0", "a whole number of at least 1"),
+        ("maxFilesPerTrigger", "1.5", "a whole number of at least 1"),
+        ("maxFilesPerTrigger", "--5", "a whole number of at least 1"),
+        ("maxFilesPerTrigger", "3000000000", "a whole number of at most 2147483647"),
+        ("maxFilesPerTrigger", "+5", None),
+        ("maxBytesPerTrigger", "3000000000", None),
+        ("maxCachedFiles", "0", None),
+        ("maxCharsPerColumn", "-1", None),
+        ("maxCharsPerColumn", "-2", "a whole number of at least -1"),
+        ("cleanSource", "keep", "archive, delete or off"),
+        ("cleanSource", "Archive", None),
+        ("sep", "anything", None),
+    ],
+)
+def test_what_an_option_may_be(name, value, instead):
+    assert value_instead(name, value) == instead
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@source(type = 'file', file.uri = '/in', timestamp = 'ts', @map(type = 'json', multiLine = 'maybe'))",
+         "the file source of 'S': multiLine can't be 'maybe'.*line 1, column 0.*hint: multiLine is true or false"),
+        ("@source(type = 'file', file.uri = '/in', timestamp = 'ts', maxFilesPerTrigger = 'x', @map(type = 'csv'))",
+         "maxFilesPerTrigger can't be 'x'.*hint: maxFilesPerTrigger is a whole number of at least 1"),
+        ("@sink(type = 'file', file.uri = '/out', @map(type = 'csv', quoteAll = 'no'))",
+         "the file sink of 'S': quoteAll can't be 'no'"),
+    ],
+)  # fmt: skip
+def test_an_app_says_what_an_option_may_be(text, message):
+    with pytest.raises(SparkLoweringError) as caught:
+        SparkRuntime(f"{text} define stream S (ts long); from S select ts insert into O;", None)
+    told = " ".join(str(caught.value).split())
+    for part in message.split(".*"):
+        assert part in told

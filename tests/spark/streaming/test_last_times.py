@@ -1,0 +1,29 @@
+"""What a batch counts while it runs; needs no Java."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from py4j.protocol import Py4JError
+
+from siddhi.spark.streaming import last_times
+
+
+class Mute:
+    """A query of a Spark that does not say what its plan counts."""
+
+    @property
+    def _jsq(self):
+        raise Py4JError("no such method")
+
+
+def test_a_spark_that_does_not_say_what_a_batch_counts_is_told_of_once(caplog, monkeypatch):
+    monkeypatch.setattr(last_times, "_told", [])
+    with caplog.at_level("WARNING", "siddhi"):
+        for _ in range(3):
+            assert last_times.times_of_batch(Mute()) == {}
+    assert caplog.messages == [
+        "this version of Spark does not say what a batch counts while it runs, so a kill may lose it: no such method"
+    ]
