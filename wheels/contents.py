@@ -20,7 +20,7 @@ WHEEL_MAY = [
     r"siddhi/_core/[a-z_]+/[a-z_0-9]+\.px[di]",
     r"siddhi/_core/[a-z_]+/[a-z_0-9]+\.(?:cpython-|cp)[\w-]+\.(?:so|pyd)",
     r"siddhi/include/siddhi/[a-z_0-9]+\.h",
-    r"siddhi-[\d.]+\.dist-info/(?:METADATA|WHEEL|RECORD|entry_points\.txt|top_level\.txt|licenses/LICENSE)",
+    r"siddhi-[\w.]+\.dist-info/(?:METADATA|WHEEL|RECORD|entry_points\.txt|top_level\.txt|licenses/LICENSE)",
 ]
 SDIST_MAY = [
     r"(?:README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|MANIFEST\.in|PKG-INFO|setup\.(?:py|cfg)|pyproject\.toml|noxfile\.py",

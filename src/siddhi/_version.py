@@ -1,3 +1,3 @@
 """The version of the package: written here only; packaging, the command line and ``siddhi.__version__`` read it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -1,6 +1,6 @@
 """Snapshots that a release took, kept to be restored by those after it.
 
-``python -m tests.persistence.kept`` makes the folder ``releases/<version>`` anew, of the version in ``siddhi._version``: when a
+``python -m tests.persistence.kept`` makes the folder ``releases/<version>`` anew, of the version in ``siddhi._version`` (without `.dev0`): when a
 version is about to be released, and where the format of snapshots changes before that. Later on a folder stays as it is.
 
     cases.jsonl.xz   a line a case: app, snapshot (base64), steps that follow, what comes out of them
@@ -30,6 +30,7 @@ from tests.property.test_restored_in_a_new_process import apps
 __all__ = ["RELEASES", "answer", "cases_of", "plain", "revised", "steps_of"]
 
 RELEASES = Path(__file__).parent / "releases"
+COMING = __version__.partition(".dev")[0]  # the release that this tree becomes
 BEFORE, AFTER = 25, 10
 REVISED = """@app:name('{name}') @app:playback define stream S (k string, n long);
 @primaryKey('k') define table T (k string, n long);
@@ -124,7 +125,7 @@ def main() -> None:
     os.environ["TZ"] = "UTC"  # of cron texts
     if hasattr(time, "tzset"):
         time.tzset()
-    folder = RELEASES / __version__
+    folder = RELEASES / COMING
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with lzma.open(folder / "cases.jsonl.xz", "wt", encoding="utf-8", preset=9) as file:

@@ -17,7 +17,10 @@ from siddhi.persistence import FileSystemPersistenceStore
 from tests.kit.new_process import play
 from tests.persistence.kept import RELEASES, answer, cases_of, plain, revised
 
-FOLDERS = sorted(folder for folder in RELEASES.iterdir() if folder.is_dir())
+FOLDERS = sorted(
+    (folder for folder in RELEASES.iterdir() if folder.is_dir()),
+    key=lambda folder: [int(number) for number in folder.name.split(".")],
+)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +48,12 @@ def test_each_revision_of_a_release_is_restored(folder: Path, tmp_path: Path) ->
                 assert answer(runtime) == kept["answers"][revision or revisions[-1]]
 
 
-def test_the_snapshots_of_this_version_are_kept_and_have_every_kind() -> None:
-    assert RELEASES / __version__ in FOLDERS, "make them with: python -m tests.persistence.kept"
-    texts = " ".join(case["app"] for case in cases_of(RELEASES / __version__))
+def test_the_snapshots_of_the_last_release_are_kept_and_have_every_kind() -> None:
+    last = FOLDERS[-1]
+    assert ".dev" in __version__ or last.name == __version__, "make them with: python -m tests.persistence.kept"
+    texts = " ".join(case["app"] for case in cases_of(last))
     named = [*(f"{window.name}(" for window in WINDOWS), *(f"{aggregator.name}(" for aggregator in AGGREGATORS)]
     kinds = ["->", "define table", "@index", "define aggregation", "define trigger", "define window", "partition with"]
     assert [kind for kind in [*named, *kinds, "output snapshot", "join", "within"] if kind not in texts] == []
-    suffixes = {file.suffix for file in (RELEASES / __version__ / "revisions").rglob("*.*")}
+    suffixes = {file.suffix for file in (last / "revisions").rglob("*.*")}
     assert suffixes == {".snapshot", ".increment"}
