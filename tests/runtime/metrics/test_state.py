@@ -92,7 +92,7 @@ def test_metrics_tell_what_is_held_and_what_limits_did(runtime: SiddhiAppRuntime
 
 def test_prometheus_is_told(manager: SiddhiManager, runtime: SiddhiAppRuntime) -> None:
     prometheus_client = pytest.importorskip("prometheus_client")
-    from siddhi.runtime.metrics.prometheus import SiddhiCollector
+    from siddhi.runtime.prometheus import SiddhiCollector
 
     registry = prometheus_client.CollectorRegistry()
     registry.register(SiddhiCollector(manager))

@@ -269,7 +269,7 @@ def test_tables_tell_how_much_they_refused(manager: SiddhiManager) -> None:
 
 def test_prometheus_is_told_what_tables_refused(manager: SiddhiManager) -> None:
     prometheus_client = pytest.importorskip("prometheus_client")
-    from siddhi.runtime.metrics.prometheus import SiddhiCollector
+    from siddhi.runtime.prometheus import SiddhiCollector
 
     registry = prometheus_client.CollectorRegistry()
     registry.register(SiddhiCollector(manager))
@@ -354,7 +354,7 @@ def test_the_console_reporter_logs(manager: SiddhiManager) -> None:
 
 def test_prometheus_is_told(manager: SiddhiManager, runtime: SiddhiAppRuntime) -> None:
     prometheus_client = pytest.importorskip("prometheus_client")
-    from siddhi.runtime.metrics.prometheus import SiddhiCollector
+    from siddhi.runtime.prometheus import SiddhiCollector
 
     registry = prometheus_client.CollectorRegistry()
     registry.register(SiddhiCollector(manager))
@@ -391,7 +391,7 @@ def test_sources_and_sinks_are_counted(manager: SiddhiManager) -> None:
 
 def test_prometheus_is_told_of_connectors(manager: SiddhiManager) -> None:
     prometheus_client = pytest.importorskip("prometheus_client")
-    from siddhi.runtime.metrics.prometheus import SiddhiCollector
+    from siddhi.runtime.prometheus import SiddhiCollector
 
     registry = prometheus_client.CollectorRegistry()
     registry.register(SiddhiCollector(manager))

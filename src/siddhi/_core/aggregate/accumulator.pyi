@@ -1,5 +1,7 @@
+from typing_extensions import Self
+
 from siddhi._core.aggregate.aggregator import Aggregator
 
 class Measures:
     aggregators: tuple[Aggregator, ...]
-    def __init__(self, aggregators: list[Aggregator]) -> None: ...
+    def __new__(cls, aggregators: list[Aggregator]) -> Self: ...

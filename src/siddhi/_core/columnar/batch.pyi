@@ -4,12 +4,13 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Never, Self
 
 from siddhi._core.record.event import Layout
 
 @final
 class BatchBuilder:
-    def __init__(self, layout: Layout) -> None: ...
+    def __new__(cls, layout: Layout) -> Self: ...
     @property
     def layout(self) -> Layout: ...
     @property
@@ -20,6 +21,7 @@ class BatchBuilder:
 
 @final
 class EventBatch:
+    def __init__(self, *args: Never) -> None: ...
     @property
     def layout(self) -> Layout: ...
     @property

@@ -1,9 +1,11 @@
 from collections.abc import Iterable
 from typing import Any, final
 
+from typing_extensions import Self
+
 @final
 class KeyMap:
-    def __init__(self, types: Iterable[int]) -> None: ...
+    def __new__(cls, types: Iterable[int]) -> Self: ...
     @property
     def width(self) -> int: ...
     @property

@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class SortedSlots:
     @property
     def size(self) -> int: ...

@@ -27,5 +27,6 @@ class JoinStep(Processor):
 class PassingWindow(Processor):
     def __init__(self, app: AppContext, pool: EventPool | None) -> None: ...
 
+@final
 class LimitedJoinSelector(JoinSelector):
     def __init__(self, arguments: tuple[Any, ...], limiter: Limiter) -> None: ...

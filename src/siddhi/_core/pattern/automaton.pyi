@@ -1,6 +1,8 @@
 from collections.abc import Callable, Sequence
 from typing import final
 
+from typing_extensions import Self
+
 from siddhi._core.expression.executor import Executor
 from siddhi._core.query.entry import StageCopier
 from siddhi._core.record.event import EventPool, Layout
@@ -43,13 +45,13 @@ class Pattern(Processor):
 
 @final
 class BlockPool:
-    def __init__(self, block_bytes: int) -> None: ...
+    def __new__(cls, block_bytes: int) -> Self: ...
     @property
     def alive(self) -> int: ...
 
 @final
 class Matches:
-    def __init__(self, pools: tuple[EventPool, ...], counting: Sequence[bool]) -> None: ...
+    def __new__(cls, pools: tuple[EventPool, ...], counting: Sequence[bool]) -> Self: ...
     @property
     def alive(self) -> int: ...
     @property
@@ -59,17 +61,17 @@ class Matches:
 
 @final
 class PatternIndex:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         own: tuple[Executor, ...],
         earlier: tuple[Executor, ...],
         partitioned: bool = False,
         plain: bool = False,
-    ) -> None: ...
+    ) -> Self: ...
 
 @final
 class PatternView:
-    def __init__(self, n_slots: int, picks: Sequence[tuple[int, int, bool, bool]], own: int = -1) -> None: ...
+    def __new__(cls, n_slots: int, picks: Sequence[tuple[int, int, bool, bool]], own: int = -1) -> Self: ...
 
 def make_collected(layout: Layout, position: int, slot: int) -> Executor: ...
 

@@ -1,5 +1,7 @@
 from collections.abc import Sequence
 
+from typing_extensions import Self
+
 from siddhi._core.expression.executor import Executor
 from siddhi._core.query.key_gate import KeyGate
 from siddhi._core.record.event import EventPool, Layout
@@ -9,7 +11,7 @@ from siddhi._core.runtime.operator import Processor, Receiver
 class StageCopier:
     @property
     def pool(self) -> EventPool: ...
-    def __init__(self, source: Layout, pool: EventPool, positions: Sequence[int]) -> None: ...
+    def __new__(cls, source: Layout, pool: EventPool, positions: Sequence[int]) -> Self: ...
 
 class QueryEntry(Receiver):
     @property

@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import final
 
 from siddhi._core.query.order import ChunkOrder
 from siddhi._core.query.ratelimit import Limiter
@@ -11,6 +12,7 @@ class Picture(IntEnum):
     ROWS = 1
     AGGREGATES = 2
 
+@final
 class SnapshotLimiter(Limiter):
     def __init__(
         self,

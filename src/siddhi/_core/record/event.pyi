@@ -1,5 +1,8 @@
 from collections.abc import Iterable
 from enum import IntEnum
+from typing import final
+
+from typing_extensions import Self
 
 class EventType(IntEnum):
     CURRENT = 0
@@ -17,7 +20,7 @@ class TypeCode(IntEnum):
     OBJECT = 6
 
 class Layout:
-    def __init__(self, names: Iterable[str], types: Iterable[int]) -> None: ...
+    def __new__(cls, names: Iterable[str], types: Iterable[int]) -> Self: ...
     @property
     def names(self) -> tuple[str, ...]: ...
     @property
@@ -27,6 +30,7 @@ class Layout:
     def cell(self, position: int) -> int: ...
     def null_word(self, position: int) -> int: ...
 
+@final
 class RecordBudget:
     def __init__(self, most: int, told: str) -> None: ...
     @property
@@ -36,8 +40,9 @@ class RecordBudget:
     def __enter__(self) -> RecordBudget: ...
     def __exit__(self, *error: object) -> None: ...
 
+@final
 class EventPool:
-    def __init__(self, layout: Layout) -> None: ...
+    def __new__(cls, layout: Layout) -> Self: ...
     @property
     def layout(self) -> Layout: ...
     @property

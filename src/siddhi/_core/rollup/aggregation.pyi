@@ -1,5 +1,8 @@
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from typing import final
+
+from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.join.join import JoinSelector
@@ -9,7 +12,9 @@ from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.table.table import Table
 
+@final
 class Level:
+    def __init__(self, length: int, rows: Table | object, pool: EventPool, types: tuple[int, ...]) -> None: ...
     @property
     def length(self) -> int: ...
     @property
@@ -19,6 +24,7 @@ class Level:
     @property
     def running_rows(self) -> int: ...
 
+@final
 class Aggregation(Processor):
     def __init__(
         self,
@@ -48,6 +54,7 @@ class BucketLength(IntEnum):
     MONTH = 4
     YEAR = 5
 
+@final
 class Calendar:
     def __init__(self, bounds_in_zone: Callable[[int, int], tuple[int, int]] | None = None) -> None: ...
     def bucket(self, length: int, time: int) -> tuple[int, int]: ...
@@ -70,20 +77,22 @@ class FinishKind(IntEnum):
     SPREAD = 3
     COMPUTED = 4
 
+@final
 class Fold:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         pool: EventPool,
         answers: EventPool,
         folds: Sequence[tuple[int, Executor | None, int]],
         finishes: Sequence[tuple[int, int, int, Executor | None]],
         last: int,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def pool(self) -> EventPool: ...
     @property
     def answers(self) -> EventPool: ...
 
+@final
 class AggregationSearch(Searchable):
     def __init__(
         self,
@@ -99,6 +108,7 @@ class AggregationSearch(Searchable):
     @property
     def aggregation(self) -> Aggregation: ...
 
+@final
 class AggregationJoin(Processor):
     def __init__(
         self,
@@ -110,6 +120,7 @@ class AggregationJoin(Processor):
         parts: JoinSelector | None,
     ) -> None: ...
 
+@final
 class AggregationPurge(Processor):
     def __init__(self, aggregation: Aggregation, interval_ms: int, retention_ms: Sequence[int | None]) -> None: ...
     @property

@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+from typing_extensions import Self
+
 from siddhi._core.record.user_event import Event
 from siddhi._core.runtime.lock import AppLock
 from siddhi._core.runtime.metrics import OperationMeter
@@ -19,7 +21,7 @@ class AppContext:
     wake: Callable[[], object] | None
     @property
     def running(self) -> bool: ...
-    def __init__(self, name: str) -> None: ...
+    def __new__(cls, name: str) -> Self: ...
     @property
     def playback(self) -> bool: ...
     def set_playback(self, playback: bool) -> None: ...

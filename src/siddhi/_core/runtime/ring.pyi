@@ -1,4 +1,6 @@
+from typing_extensions import Self
+
 class CompactRings:
     stride: int
     held: int
-    def __init__(self, stride: int) -> None: ...
+    def __new__(cls, stride: int) -> Self: ...

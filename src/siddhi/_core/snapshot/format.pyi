@@ -1,6 +1,8 @@
 from collections.abc import Sequence
 from typing import Any, final
 
+from typing_extensions import Self
+
 from siddhi._core.record.event import Layout
 
 @final
@@ -15,7 +17,7 @@ class SnapshotWriter:
 
 @final
 class SnapshotReader:
-    def __init__(self, source: bytes) -> None: ...
+    def __new__(cls, source: bytes) -> Self: ...
     def get(self) -> Any: ...
     def part(self) -> SnapshotReader: ...
     def at_end(self) -> bool: ...

@@ -1,8 +1,11 @@
+from typing import final
+
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.lock import AppLock
 from siddhi._core.runtime.operator import Processor, Receiver
 from siddhi._core.stream.junction import StreamJunction
 
+@final
 class AsyncBuffer(Processor):
     def __init__(self, app: AppContext, junction: StreamJunction, capacity: int, batch: int) -> None: ...
     def __len__(self) -> int: ...
@@ -12,5 +15,6 @@ class AsyncBuffer(Processor):
     def deliver_some(self) -> None: ...
     def stop(self) -> None: ...
 
+@final
 class AsyncEntry(Receiver):
     def __init__(self, buffer: AsyncBuffer, moves_clock: bool, gate: AppLock | None) -> None: ...

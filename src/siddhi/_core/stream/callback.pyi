@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import final
 
 from siddhi._core.columnar.batch import BatchBuilder, EventBatch
 from siddhi._core.record.event import EventPool, Layout
@@ -27,6 +28,7 @@ class BatchCallback(Receiver):
     ) -> None: ...
     def flush(self) -> int: ...
 
+@final
 class Collector(BatchCallback):
     @property
     def timestamp(self) -> str | None: ...

@@ -1,13 +1,16 @@
 from collections.abc import Callable
+from typing import final
 
 from siddhi._core.query.partition import PartitionReceiver
 from siddhi._core.record.user_event import Event
 from siddhi._core.runtime.operator import Receiver
 from siddhi._core.stream.junction import StreamJunction
 
+@final
 class Stopwatch:
     def __init__(self) -> None: ...
 
+@final
 class LatencyProbe(Receiver):
     def __init__(self, inner: Receiver, place: StreamJunction | PartitionReceiver, stopwatch: Stopwatch) -> None: ...
     @property
@@ -19,6 +22,7 @@ class LatencyProbe(Receiver):
     def put_in(self) -> None: ...
     def take_out(self) -> None: ...
 
+@final
 class Breakpoint(Receiver):
     def __init__(
         self, inner: Receiver, junction: StreamJunction, function: Callable[[list[Event]], object]

@@ -1,8 +1,13 @@
+from typing import final
+
+from typing_extensions import Self
+
 from siddhi._core.record.event import Layout
 
+@final
 class Dispatch:
     @property
     def position(self) -> int: ...
     @property
     def asking(self) -> int: ...
-    def __init__(self, layout: Layout, position: int, asked: list[bool | int | str | None]) -> None: ...
+    def __new__(cls, layout: Layout, position: int, asked: list[bool | int | str | None]) -> Self: ...

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from typing import final
 
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.operator import Processor
@@ -8,10 +9,13 @@ class Trigger(Processor):
     def __init__(self, app: AppContext, junction: StreamJunction) -> None: ...
     def start(self) -> None: ...
 
+@final
 class StartTrigger(Trigger): ...
 
+@final
 class PeriodicTrigger(Trigger):
     def __init__(self, app: AppContext, junction: StreamJunction, period_ms: int) -> None: ...
 
+@final
 class CronTrigger(Trigger):
     def __init__(self, app: AppContext, junction: StreamJunction, next_after: Callable[[int], int | None]) -> None: ...

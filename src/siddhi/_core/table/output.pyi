@@ -1,4 +1,7 @@
 from collections.abc import Sequence
+from typing import final
+
+from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.query.output import OutputStage
@@ -8,7 +11,7 @@ from siddhi._core.table.search import TableSearch
 from siddhi._core.table.table import Table
 
 class Assignments:
-    def __init__(self, table: Table, positions: Sequence[int], executors: tuple[Executor, ...]) -> None: ...
+    def __new__(cls, table: Table, positions: Sequence[int], executors: tuple[Executor, ...]) -> Self: ...
     @property
     def table(self) -> Table: ...
 
@@ -17,13 +20,16 @@ class TableStage(OutputStage):
     @property
     def table(self) -> Table: ...
 
+@final
 class TableInsert(TableStage): ...
 
+@final
 class TableDelete(TableStage):
     def __init__(self, app: AppContext, pool: EventPool, layout: Layout, search: TableSearch) -> None: ...
     @property
     def search(self) -> TableSearch: ...
 
+@final
 class TableUpdate(TableStage):
     def __init__(
         self, app: AppContext, pool: EventPool, layout: Layout, search: TableSearch, assignments: Assignments
@@ -31,6 +37,7 @@ class TableUpdate(TableStage):
     @property
     def search(self) -> TableSearch: ...
 
+@final
 class TableUpdateOrInsert(TableStage):
     def __init__(
         self,

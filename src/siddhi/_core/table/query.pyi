@@ -8,6 +8,7 @@ from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
 
+@final
 class CollectStage(OutputStage):
     def __init__(self, app: AppContext, pool: EventPool, layout: Layout, shown: Layout) -> None: ...
 
@@ -17,6 +18,7 @@ class FinishedSelector(Selector): ...
 class OnDemand:
     def run(self) -> list[Event] | None: ...
 
+@final
 class OnDemandFind(OnDemand):
     def __init__(
         self,
@@ -28,5 +30,6 @@ class OnDemandFind(OnDemand):
         enough: int = -1,
     ) -> None: ...
 
+@final
 class OnDemandChange(OnDemand):
     def __init__(self, app: AppContext, selector: Processor, output: OutputStage) -> None: ...

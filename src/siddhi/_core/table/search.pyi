@@ -1,4 +1,7 @@
 from enum import IntEnum
+from typing import final
+
+from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.runtime.lookup import Searchable
@@ -11,6 +14,7 @@ class Binding(IntEnum):
     IN_FRAME = 1
     IN_SLOT = 2
 
+@final
 class TableSearch:
     meter: OperationMeter | None
     def __init__(
@@ -28,8 +32,9 @@ class TableSearch:
     @property
     def access(self) -> Access | None: ...
 
+@final
 class TableSearchable(Searchable):
-    def __init__(self, search: TableSearch, slot: int) -> None: ...
+    def __new__(cls, search: TableSearch, slot: int) -> Self: ...
     @property
     def search(self) -> TableSearch: ...
 

@@ -1,4 +1,7 @@
 from collections.abc import Callable, Iterable, Sequence
+from typing import final
+
+from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.query.output import OutputStage
@@ -12,10 +15,12 @@ from siddhi._core.table.search import TableSearch
 
 def event_of(values: tuple[object, ...], layout: Layout) -> Event: ...
 
+@final
 class Parameters:
     names: tuple[str, ...]
     def __init__(self, names: tuple[str, ...], executors: tuple[Executor, ...]) -> None: ...
 
+@final
 class StoreQuestion:
     def __init__(
         self,
@@ -29,12 +34,15 @@ class StoreQuestion:
         slot: int = 0,
     ) -> None: ...
 
+@final
 class StoreSearchable(Searchable):
-    def __init__(self, question: StoreQuestion, slot: int) -> None: ...
+    def __new__(cls, question: StoreQuestion, slot: int) -> Self: ...
 
+@final
 class CachedSearchable(Searchable):
     def __init__(self, cache: object, memory: Searchable, store: Searchable) -> None: ...
 
+@final
 class CachedQuestion:
     def __init__(self, cache: object, memory: TableSearch, store: StoreQuestion) -> None: ...
 
@@ -54,6 +62,7 @@ class StoreStage(OutputStage):
     ) -> None: ...
     def reflect_in(self, cache: object, mirror: TableStage | None) -> None: ...
 
+@final
 class StoreUpdateOrInsert(StoreStage):
     def __init__(
         self,
@@ -74,6 +83,7 @@ class StoreUpdateOrInsert(StoreStage):
         change: object = None,
     ) -> None: ...
 
+@final
 class StoreAnswer:
     def __init__(
         self,
@@ -84,6 +94,7 @@ class StoreAnswer:
     ) -> None: ...
     def run(self) -> list[Event]: ...
 
+@final
 class CachedAnswer:
     def __init__(self, app: AppContext, cache: object, memory: OnDemand, store: StoreAnswer) -> None: ...
     def run(self) -> list[Event] | None: ...

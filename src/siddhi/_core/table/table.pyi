@@ -1,5 +1,7 @@
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, final
+
+from typing_extensions import Self
 
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext
@@ -7,16 +9,17 @@ from siddhi._core.runtime.key_limit import KeyLimit
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.table.index import ValueIndex
 
+@final
 class Table:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         app: AppContext,
         id: str,
         pool: EventPool,
         layout: Layout,
         primary_key: tuple[int, ...],
         indexes: tuple[int, ...] = (),
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def app(self) -> AppContext: ...
     @property

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Final
+from typing import Final, final
 
 from siddhi._core.aggregate.aggregator import Aggregator
 from siddhi._core.expression.executor import Executor
@@ -10,6 +10,7 @@ from siddhi._core.window.base import Window
 FIRST: Final[int]
 LAST: Final[int]
 
+@final
 class HeldCondition:
     text: str | None
     def __init__(
@@ -18,6 +19,7 @@ class HeldCondition:
 
 class HeldWindow(Window): ...
 
+@final
 class ExpressionWindow(HeldWindow):
     def __init__(
         self,
@@ -29,6 +31,7 @@ class ExpressionWindow(HeldWindow):
         stamps: bool = True,
     ) -> None: ...
 
+@final
 class ExpressionBatchWindow(HeldWindow):
     def __init__(
         self,

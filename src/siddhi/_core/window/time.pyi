@@ -14,10 +14,12 @@ class ExternalTimeWindow(Window):
         self, app: AppContext, pool: EventPool, position: int, duration_ms: int, stamps: bool = True
     ) -> None: ...
 
+@final
 class TimeLengthWindow(Window):
     def __init__(
         self, app: AppContext, pool: EventPool, duration_ms: int, length: int, stamps: bool = True
     ) -> None: ...
 
+@final
 class DelayWindow(Window):
     def __init__(self, app: AppContext, pool: EventPool, duration_ms: int) -> None: ...

@@ -1,7 +1,7 @@
 """Statistics for Prometheus, through its client library (extra ``metrics``).
 
 from prometheus_client import REGISTRY, start_http_server
-from siddhi.runtime.metrics.prometheus import SiddhiCollector
+from siddhi.runtime.prometheus import SiddhiCollector
 
 REGISTRY.register(SiddhiCollector(manager))
 start_http_server(9100)

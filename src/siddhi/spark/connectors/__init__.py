@@ -1,1 +1,0 @@
-"""Sources and sinks that Spark itself serves, by annotation or by name."""

@@ -1,0 +1,129 @@
+"""The form of the house: folders of a size one can read, packages that import one way, one name for one thing."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "src" / "siddhi" / "_core"
+SUFFIXES = {".py", ".pyi", ".pyx", ".pxd", ".pxi"}
+MOST_FILES = 35
+
+# Each package of the core, behind those that it may import.
+PACKAGES = (
+    "record",
+    "snapshot",
+    "index",
+    "runtime",
+    "expression",
+    "columnar",
+    "stream",
+    "aggregate",
+    "python",
+    "window",
+    "query",
+    "join",
+    "table",
+    "pattern",
+    "rollup",
+)
+PUBLIC = (
+    "siddhi",
+    "siddhi.config.manager",
+    "siddhi.config.yaml",
+    "siddhi.errors",
+    "siddhi.extension",
+    "siddhi.io",
+    "siddhi.persistence",
+    "siddhi.stores.expression",
+    "siddhi.stores.queryable",
+    "siddhi.stores.record_table",
+)
+IMPORT = re.compile(r"^ *from siddhi\._core\.(\w+)\.(\w+) c?import ", re.MULTILINE)
+DEFINITION = re.compile(r"^(?:cdef |cpdef )?(?:packed )?(?:class|struct|union|enum) (\w+)", re.MULTILINE)
+
+
+def core_files() -> list[Path]:
+    return sorted(path for path in CORE.rglob("*") if path.suffix in {".pyx", ".pxd", ".pxi"})
+
+
+def unit_of(path: Path) -> str:
+    """Package and module of a file; an included file belongs to the one module of its package that includes it."""
+    if path.suffix != ".pxi":
+        return f"{path.parent.name}.{path.stem}"
+    (owner,) = (m for m in path.parent.glob("*.pyx") if f'include "{path.name}"' in m.read_text(encoding="utf-8"))
+    return f"{path.parent.name}.{owner.stem}"
+
+
+def imports() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in core_files():
+        unit = unit_of(path)
+        found[unit] |= {".".join(pair) for pair in IMPORT.findall(path.read_text(encoding="utf-8"))} - {unit}
+    return found
+
+
+def reached(unit: str, graph: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    left = list(graph[unit])
+    while left:
+        other = left.pop()
+        if other not in seen:
+            seen.add(other)
+            left.extend(graph.get(other, ()))
+    return seen
+
+
+def folders() -> Iterator[Path]:
+    for root in ("src", "tests", "bench"):
+        yield from (path for path in sorted((ROOT / root).rglob("*")) if path.is_dir() and path.name != "__pycache__")
+
+
+def test_every_package_of_the_core_has_its_place() -> None:
+    assert sorted(PACKAGES) == sorted(path.name for path in CORE.iterdir() if path.is_dir() and path.name[0] != "_")
+
+
+def test_packages_of_the_core_import_one_way() -> None:
+    upwards = [
+        f"{unit} imports {other}"
+        for unit, others in imports().items()
+        for other in others
+        if PACKAGES.index(other.split(".")[0]) > PACKAGES.index(unit.split(".")[0])
+    ]
+    assert upwards == []
+
+
+def test_no_modules_of_the_core_import_each_other() -> None:
+    graph = imports()
+    assert len(graph) > len(PACKAGES)
+    assert [unit for unit in graph if unit in reached(unit, graph)] == []
+
+
+def test_no_folder_has_more_files_than_one_can_read() -> None:
+    sizes = {path: sum(file.suffix in SUFFIXES for file in path.iterdir()) for path in folders()}
+    assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > MOST_FILES} == {}
+
+
+def test_no_class_or_struct_of_the_core_has_the_name_of_another() -> None:
+    units: dict[str, set[str]] = defaultdict(set)
+    for path in core_files():
+        for name in DEFINITION.findall(path.read_text(encoding="utf-8")):
+            units[name].add(unit_of(path))
+    assert len(units) > 100
+    assert {name: sorted(found) for name, found in units.items() if len(found) > 1} == {}
+
+
+def test_a_public_name_is_one_thing_in_all_public_modules() -> None:
+    things: dict[str, set[int]] = defaultdict(set)
+    for name in PUBLIC:
+        module = import_module(name)
+        classes = [name for name, thing in vars(module).items() if isinstance(thing, type) and name[0] != "_"]
+        for exported in getattr(module, "__all__", classes):
+            things[exported].add(id(getattr(module, exported)))
+    assert len(things) > 50
+    # That of extensions describes an argument, that of stores stands for its value: both were public before this rule.
+    assert [name for name, found in things.items() if len(found) > 1] == ["Parameter"]
