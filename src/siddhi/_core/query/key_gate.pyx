@@ -48,7 +48,8 @@ cdef class KeyGate(GroupWatcher):
         """Keys held now; those that are idle for their ttl are forgotten first. The app's lock is held."""
         if self.groups is None:
             return 0
-        self.purge(now_ms(&self.app.frame))
+        if not self.app.frame.playback or self.app.frame.clock != 0:       # else time has not begun
+            self.purge(now_ms(&self.app.frame))
         return len(self.groups)
 
     @property

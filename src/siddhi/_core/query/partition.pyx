@@ -148,9 +148,12 @@ cdef class PartitionKeys(Processor):
             return self.order(next_tick_of(self.app, now, self.interval))
         self.purging = False
         for slot in range(self.keys.slots()):
-            if self.keys.is_live(slot) and self.seen[slot] + self.idle <= now:
-                self.forget(slot)
-                self.purged += 1
+            if self.keys.is_live(slot):
+                # Seen later than now, by a clock that has been set back since: as if seen now.
+                self.seen[slot] = min(self.seen[slot], now)
+                if self.seen[slot] + self.idle <= now:
+                    self.forget(slot)
+                    self.purged += 1
         if self.keys.size:
             self.order(next_tick_of(self.app, now, self.interval))
         return 0

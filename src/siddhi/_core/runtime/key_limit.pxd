@@ -35,6 +35,7 @@ cdef class KeyLimit:
     cdef uint32_t newest
     cdef int use(self, uint32_t slot, int64_t now) except -1           # makes it the newest
     cdef void unlist(self, uint32_t slot) noexcept                     # in use, or gone
+    cdef void set_back(self, int64_t now) noexcept
     cdef uint32_t idle(self, int64_t now) noexcept                     # a key unused for `ttl`, or NO_SLOT
     cdef bint allows(self, Py_ssize_t held) except -1                  # so many; warns when that is nearly too much
     cdef object refuse(self, tuple key)                                # the error, or None where it is only logged

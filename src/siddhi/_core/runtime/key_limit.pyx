@@ -33,6 +33,7 @@ cdef class KeyLimit:
     cdef int use(self, uint32_t slot, int64_t now) except -1:
         cdef UseC* uses
         cdef Py_ssize_t capacity
+        self.set_back(now)
         if slot >= self.capacity:
             capacity = max(16, 2 * self.capacity, <Py_ssize_t> slot + 1)
             uses = <UseC*> PyMem_Realloc(self.uses, capacity * sizeof(UseC))
@@ -69,7 +70,15 @@ cdef class KeyLimit:
             self.uses[use.next].previous = use.previous
         use.listed = False
 
+    cdef void set_back(self, int64_t now) noexcept:
+        """A use later than now, by a clock that has been set back since, counts as one of now: the list stays in order."""
+        cdef uint32_t slot = self.newest
+        while slot != NO_SLOT and self.uses[slot].time > now:
+            self.uses[slot].time = now
+            slot = self.uses[slot].previous
+
     cdef uint32_t idle(self, int64_t now) noexcept:
+        self.set_back(now)
         if self.ttl and self.oldest != NO_SLOT and self.uses[self.oldest].time + self.ttl <= now:
             return self.oldest
         return NO_SLOT
@@ -127,11 +136,10 @@ cdef class KeyLimit:
         self.clear()
         for i in range(n):  # no-cython-lint
             slot = reader.get_u32()
-            time = reader.get_i64()
+            time = reader.get_time()
             if not keys.is_live(slot) or (slot < self.capacity and self.uses[slot].listed):
                 raise ValueError("snapshot is damaged: the age of a key that is not there")
-            if not before <= time <= <int64_t> 1 << 62:
-                raise ValueError("snapshot is damaged: ages of keys out of order")
-            before = time
-            self.use(slot, time)
+            # Older snapshots hold times that fall where the clock was set back between two runs.
+            before = max(before, time)
+            self.use(slot, before)
         return 0
