@@ -11,12 +11,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from siddhi.extension import WindowMetadata, builtin_registry
-from tests.oracles import windows as window_twins
-from tests.oracles.windows import Batch, Item, Twin, current
-from tests.property import window_twins_more
+from tests.oracles.windows import (
+    ATTRIBUTE_TWINS,
+    TWINS,
+    Batch,
+    Condition,
+    Expression,
+    ExpressionBatch,
+    Item,
+    Twin,
+    at_most,
+    current,
+    sum_below,
+)
 from tests.property.test_windows import CLAUSES, told_by_twin
-from tests.property.test_windows_more import History, app_with, told_by_engine
-from tests.property.window_twins_more import Condition, Expression, ExpressionBatch, at_most, sum_below
+from tests.property.test_windows_by_attribute import History, app_with, told_by_engine
 
 CONDITIONS: dict[str, Condition] = {
     "count() <= 1": at_most(1),
@@ -60,7 +69,7 @@ class DynamicExpressionBatch(ExpressionBatch):
         return chunks + super().take_one(item, now)
 
 
-TWINS: dict[str, Callable[[], Twin]] = {
+DYNAMIC_TWINS: dict[str, Callable[[], Twin]] = {
     "expression(a)": lambda: DynamicExpression(at_most(0)),
     "expressionBatch(a)": lambda: DynamicExpressionBatch(at_most(0)),
     "expressionBatch(a, true)": lambda: DynamicExpressionBatch(at_most(0), lambda item: True),
@@ -87,13 +96,15 @@ ONE_BY_ONE: History = [[Item(clock, ("count() <= 1", clock))] for clock in (50_0
 """Where the releasing event is included, the window is empty when the third comes, which fails at once."""
 
 
-@pytest.mark.parametrize("window", TWINS)
+@pytest.mark.parametrize("window", DYNAMIC_TWINS)
 @example(history=ONE_BY_ONE, clause="insert all events")
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
 def test_a_window_does_what_its_twin_does(window: str, history: Any, clause: str) -> None:
-    assert told_by_engine(app_with(window, clause), history) == told_by_twin(TWINS[window](), history, CLAUSES[clause])
+    assert told_by_engine(app_with(window, clause), history) == told_by_twin(
+        DYNAMIC_TWINS[window](), history, CLAUSES[clause]
+    )
 
 
 def test_every_window_has_a_twin() -> None:
-    known = {window.partition("(")[0] for window in (*window_twins.TWINS, *window_twins_more.TWINS)}
+    known = {window.partition("(")[0] for window in (*TWINS, *ATTRIBUTE_TWINS)}
     assert known == set(builtin_registry().names(WindowMetadata))

@@ -1,4 +1,4 @@
-"""More windows against their twins, and what holds of all of them: restored, they go on as if nothing had happened."""
+"""Windows that look at attributes against their twins, and what holds of all of them: restored, they go on as if nothing had happened."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi._core.record.event import live_events, live_pools
-from tests.oracles.windows import Item
+from tests.oracles.windows import ATTRIBUTE_TWINS, Item
 from tests.property.test_windows import CLAUSES, told_by_twin
-from tests.property.window_twins_more import TWINS
 
 History = list[list[Item] | int]
 NAMES = ["A", "B", "C", "D", None]
@@ -74,16 +73,18 @@ def told_by_engine(app: str, history: History) -> list[Any]:
     return calls
 
 
-@pytest.mark.parametrize("window", TWINS)
+@pytest.mark.parametrize("window", ATTRIBUTE_TWINS)
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
 def test_a_window_does_what_its_twin_does(window: str, history: Any, clause: str) -> None:
-    assert told_by_engine(app_with(window, clause), history) == told_by_twin(TWINS[window](), history, CLAUSES[clause])
+    assert told_by_engine(app_with(window, clause), history) == told_by_twin(
+        ATTRIBUTE_TWINS[window](), history, CLAUSES[clause]
+    )
 
 
 SELECTIONS = ["select a, v", "select sum(v) as total, count() as n", "select a, max(v) as top, count() as n group by a"]
 
 
-@pytest.mark.parametrize("window", TWINS)
+@pytest.mark.parametrize("window", ATTRIBUTE_TWINS)
 @given(
     history=histories(),
     clause=st.sampled_from(sorted(CLAUSES)),
@@ -130,7 +131,7 @@ def rows_of(app: str, steps: list[tuple[int, Any]]) -> list[Any]:
 
 
 # Conditions are left out: what they count, the keys of a partition share, as recorded of Siddhi.
-@pytest.mark.parametrize("window", [window for window in TWINS if not window.startswith("expression")])
+@pytest.mark.parametrize("window", [window for window in ATTRIBUTE_TWINS if not window.startswith("expression")])
 @given(history=histories(), clause=st.sampled_from(sorted(CLAUSES)))
 def test_every_key_of_a_partition_has_a_window_of_its_own(window: str, history: Any, clause: str) -> None:
     steps = [
@@ -163,7 +164,7 @@ def interrupt(app: str) -> None:
         play(runtime, HISTORY[12:20])
 
 
-@pytest.mark.parametrize("window", TWINS)
+@pytest.mark.parametrize("window", ATTRIBUTE_TWINS)
 def test_a_window_that_is_gone_leaves_no_event_and_no_pool_behind(window: str) -> None:
     app = app_with(window, "insert all events", SELECTIONS[2])
     interrupt(app)
