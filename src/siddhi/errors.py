@@ -260,7 +260,7 @@ class AggregationTimeError(SiddhiRuntimeError, ValueError):
 
 
 class LimitExceededError(SiddhiRuntimeError):
-    """An event needs more keys, distinct values or rows than ``@limit`` allows; no state was changed by it."""
+    """An event needs more keys, distinct values, rows or partial matches than a limit allows; no state was changed by it."""
 
 
 class DefinitionNotExistError(SiddhiRuntimeError, KeyError):

@@ -253,3 +253,32 @@ def test_the_limit_of_a_policy_is_named_in_the_error() -> None:
         for key in "ab":
             runtime.input_handler("S").send((key,))
     assert "query 'q' holds 1 group-by keys, and SandboxPolicy(max_keys=1) allows no more" in str(errors[0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "text"),
+    [
+        (SandboxPolicy(max_keys=0), "from S select k, count() as n group by k insert into Out;"),
+        (SandboxPolicy(max_keys=0), "from S#window.length(3) select k, maxForever(v) as m group by k insert into Out;"),
+        (SandboxPolicy(max_keys=0), "from S select distinctCount(k) as n insert into Out;"),
+        (SandboxPolicy(max_keys=0), "from S select sizeOfSet(unionSet(createSet(k))) as n insert into Out;"),
+        (SandboxPolicy(max_keys=0), "partition with (k of S) begin from S select k insert into Out; end;"),
+        (SandboxPolicy(max_events=0), "from every e1=S -> e2=S[v == e1.v] select e1.k as k insert into Out;"),
+        (SandboxPolicy(max_rows=0), "define table T (k string, v int); from S insert into T;"),
+    ],
+)
+@pytest.mark.parametrize("drops", [False, True])
+def test_a_limit_of_zero_lets_nothing_in(policy: SandboxPolicy, text: str, drops: bool) -> None:
+    other = "table.rows" if policy.max_rows else "keys"
+    app = f"@app:limits({other} = '5', on.full = 'drop_oldest') " if drops else ""
+    errors: list[type[BaseException]] = []
+    with SiddhiManager(policy=policy) as manager:
+        runtime = manager.create_siddhi_app_runtime(f"{app}define stream S (k string, v int); {text}")
+        runtime.handle_exception_with(lambda error, origin, events: errors.append(type(error)))
+        runtime.enable_statistics()
+        runtime.start()
+        for row in ROWS:
+            runtime.input_handler("S").send(row)
+        assert errors == [LimitExceededError] * len(ROWS)
+        limited = [(state.limit, state.refused) for state in runtime.statistics.state.values()]
+    assert limited.count((0, len(ROWS))) == 1

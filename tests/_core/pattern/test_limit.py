@@ -6,21 +6,27 @@ import logging
 
 import pytest
 
-from siddhi import Event, SiddhiManager
+from siddhi import Event, SandboxPolicy, SiddhiManager
+from siddhi.errors import LimitExceededError
 from siddhi.runtime.app import SiddhiAppRuntime
 from tests.kit.patterns import STREAMS, pattern_of, send, started
+
+REFUSED = (
+    "query 'q' holds 2 partial matches, and @info(max.partial.matches = '2') allows no more: the row was refused; "
+    "raise the limit, end old ones with 'within', or drop them with partial.matches.overflow = 'drop.oldest'"
+)
 
 
 def test_at_the_limit_an_event_is_refused() -> None:
     runtime = started("from every e1=A -> e2=B select e1.x as x", info="name='q', max.partial.matches='2'")
-    failures: list[str] = []
+    failures: list[BaseException] = []
     rows: list[tuple[object, ...]] = []
-    runtime.handle_exception_with(lambda error, *_: failures.append(str(error)))
+    runtime.handle_exception_with(lambda error, *_: failures.append(error))
     runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
     send(runtime, "A1 A2 A3 B9 A4 B9")
     runtime.shutdown()
     assert rows == [(1,), (2,), (4,)]
-    assert failures == ["query 'q': 2 partial matches wait, and max.partial.matches allows no more"]
+    assert [(type(error), str(error)) for error in failures] == [(LimitExceededError, REFUSED)]
 
 
 def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> None:
@@ -33,20 +39,23 @@ def test_at_the_limit_the_oldest_may_go(caplog: pytest.LogCaptureFixture) -> Non
     assert pattern_of(runtime).dropped == 2
     runtime.shutdown()
     assert rows == [(3,), (4,)]
-    assert "query 'q' has dropped 1 of its oldest partial matches" in caplog.text
+    assert (
+        "query 'q': 1 of its oldest partial matches dropped so far: @info(max.partial.matches = '2') allows 2"
+        in caplog.text
+    )
 
 
 def test_what_an_absence_begins_counts_as_well() -> None:
     query = "from every not A for 1 sec -> e1=B select e1.x as x"
     runtime = started(query, info="name='q', max.partial.matches='2'")
-    failures: list[str] = []
+    failures: list[BaseException] = []
     rows: list[tuple[object, ...]] = []
-    runtime.handle_exception_with(lambda error, *_: failures.append(str(error)))
+    runtime.handle_exception_with(lambda error, *_: failures.append(error))
     runtime.add_callback("O", lambda found: rows.extend(event.data for event in found))
     send(runtime, "T@1000 T@4000 B7@4100 T@5100 B8@5200")
     runtime.shutdown()
     assert rows == [(7,), (7,), (8,)]
-    assert failures == ["query 'q': 2 partial matches wait, and max.partial.matches allows no more"]
+    assert [(type(error), str(error)) for error in failures] == [(LimitExceededError, REFUSED)]
 
     runtime = started(query, info="name='q', max.partial.matches='2', partial.matches.overflow='drop.oldest'")
     send(runtime, "T@1000 T@9000")
@@ -73,6 +82,28 @@ def test_what_is_complete_makes_room_for_what_begins(
     assert pattern_of(runtime).dropped == 0
     runtime.shutdown()
     assert rows == expected
+
+
+@pytest.mark.parametrize(
+    ("app", "most", "said"),
+    [
+        ("", 2, "SandboxPolicy(max_events=2)"),
+        ("", 0, "SandboxPolicy(max_events=0)"),
+        ("@app:partialMatches(max = '2')", 5, "@app:partialMatches(max = '2')"),
+        ("@app:partialMatches(overflow = 'drop.oldest')", 0, "SandboxPolicy(max_events=0)"),
+    ],
+)
+def test_the_error_names_what_sets_the_limit(app: str, most: int, said: str, caplog: pytest.LogCaptureFixture) -> None:
+    text = f"{app} define stream A (x int); @info(name='q') from every e1=A -> e2=A[x == 0] select e1.x as x insert into O;"
+    with SiddhiManager() as manager:
+        runtime = manager.create_siddhi_app_runtime(text, policy=SandboxPolicy(max_events=most))
+        failures: list[str] = []
+        runtime.handle_exception_with(lambda error, *_: failures.append(str(error)))
+        runtime.start()
+        for x in (1, 2, 3):
+            runtime.input_handler("A").send((x,))
+        assert pattern_of(runtime).begun == (0 if most == 0 else 2)
+    assert f"{said} allows" in "".join([*failures, caplog.text])
 
 
 def refusing(query: str, most: int) -> tuple[SiddhiAppRuntime, list[tuple[object, ...]], list[int]]:

@@ -116,4 +116,5 @@ def test_one_warning_at_four_fifths_of_the_partial_matches(
         assert caplog.messages == []
         for number in range(2):
             runtime.input_handler("S").send((number,))
-    assert caplog.messages == ["app 'A', query 'q': holds 4 partial matches; max.partial.matches = 5 allows 5"]
+    said = "@info(max.partial.matches = '5')"
+    assert caplog.messages == [f"app 'A', query 'q': holds 4 partial matches; {said} allows 5"]

@@ -7,6 +7,7 @@ from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.record.prefetch cimport fetch_line
 from siddhi._core.runtime.context cimport FaultSink
+from siddhi._core.runtime.key_limit cimport KeyLimit
 from siddhi._core.runtime.operator cimport Processor, Receiver, receive_fn
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
@@ -396,16 +397,11 @@ cdef class Pattern(Processor):
     cdef bint begins_by_clock      # a leading absence with a time: the first instant counts
     cdef bint partitioned
     cdef int64_t within            # -1: no limit
-    cdef readonly Py_ssize_t limit  # partial matches that may have begun at a time; 0: any number
+    cdef readonly KeyLimit limit   # of partial matches that have begun, over all partition keys; None: any number
+    cdef Py_ssize_t most           # its; -1: any number
     cdef bint drops_oldest         # the oldest makes room, else the event is refused
     cdef Py_ssize_t n_begun
     cdef bint refused              # by a timer, as there are as many as may be
-    cdef readonly long long dropped
-    cdef readonly long long turned_away        # events that were refused
-    cdef public Py_ssize_t warn_at         # so many have begun: nearly_full() is called, once; 0: never
-    cdef public object nearly_full         # fn(begun)
-    cdef str query                 # its name, for messages
-    cdef object on_drop            # fn(dropped): the oldest has been dropped, how many so far
     cdef Found found
     cdef RunC** runs               # [capacity] by partition slot; NULL: none
     cdef unsigned int capacity

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import final
 
 from typing_extensions import Self
@@ -7,6 +7,7 @@ from siddhi._core.expression.executor import Executor
 from siddhi._core.query.entry import StageCopier
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext, FaultSink
+from siddhi._core.runtime.key_limit import KeyLimit
 from siddhi._core.runtime.operator import Processor, Receiver
 
 @final
@@ -22,9 +23,7 @@ class Pattern(Processor):
         every: bool,
         within_ms: int,
         partitioned: bool,
-        limit: int,
-        query: str,
-        on_drop: Callable[[int], object] | None,
+        limit: KeyLimit | None,
         next: Processor,
     ) -> None: ...
     def start(self) -> None: ...
@@ -37,11 +36,7 @@ class Pattern(Processor):
     @property
     def dropped(self) -> int: ...
     @property
-    def limit(self) -> int: ...
-    @property
-    def turned_away(self) -> int: ...
-    warn_at: int
-    nearly_full: Callable[[int], object]
+    def limit(self) -> KeyLimit | None: ...
 
 @final
 class BlockPool:

@@ -16,6 +16,7 @@ from siddhi._core.record.event cimport (
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC, now_ms
 from siddhi._core.record.prefetch cimport WORTH_FETCHING, fetch_line
 from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, next_tick_of
+from siddhi._core.runtime.key_limit cimport DROP_OLDEST, KeyLimit
 
 include "matches.pxi"
 include "index.pxi"
@@ -42,16 +43,13 @@ cdef class Pattern(Processor):
         every: the first state is in an ``every`` group.
         within_ms: how far the first event may be away; -1 for no limit.
         partitioned: it stands inside a partition, whose keys begin when they are met.
-        limit: how many partial matches may have begun at a time, over all partition keys; 0 for any number.
-        query: its name, for messages.
-        on_drop: at the limit the oldest one goes, and ``on_drop(dropped)`` is told how many have; None: the event that
-            would begin another one fails with RuntimeError.
+        limit: of partial matches that have begun, over all partition keys; None: any number.
         next: the selection.
     """
 
     def __init__(self, AppContext app not None, Matches matches not None, tuple states not None, streams,
                  PatternView view not None, bint is_sequence, bint every, int64_t within_ms, bint partitioned,
-                 Py_ssize_t limit, str query not None, on_drop, Processor next not None):
+                 KeyLimit limit, Processor next not None):
         cdef int i, k
         cdef State first = states[0]
         self.app = app
@@ -73,9 +71,8 @@ cdef class Pattern(Processor):
             [(<Operand> operand).absent for operand in (<State> states[1]).operands])
         self.partitioned = partitioned
         self.limit = limit
-        self.drops_oldest = on_drop is not None
-        self.query = query
-        self.on_drop = on_drop
+        self.most = -1 if limit is None else limit.most
+        self.drops_oldest = limit is not None and limit.on_full == DROP_OLDEST
         self.next = next
         self.found = Found(app, matches, view, next)
         self.state = <void**> PyMem_Malloc(self.n_states * sizeof(void*))
@@ -108,6 +105,11 @@ cdef class Pattern(Processor):
             PyMem_Free(self.streams[i].inlets)
         PyMem_Free(self.streams)
         PyMem_Free(self.state)
+
+    @property
+    def dropped(self):
+        """Partial matches that made room for others."""
+        return 0 if self.limit is None else self.limit.dropped
 
     @property
     def begun(self):
@@ -258,7 +260,7 @@ cdef class Pattern(Processor):
         if self.within >= 0 and run.starts.oldest is not NULL and (
                 run.starts.oldest.start < now - self.within or run.starts.latest > now + self.within):
             expire(self, run, now)
-        if self.limit == 0:
+        if self.most < 0:
             return self.apply(run, stream, event)
         return take_limited(self, run, stream, event)
 
@@ -375,10 +377,10 @@ cdef class Pattern(Processor):
             self.taken(run, number, partial, partial.starts)
         if operand.stops and not self.is_sequence:
             stop_counting(self, run, operand.slot, partial)
-        if number == 0 and (self.within >= 0 or self.limit) and (
+        if number == 0 and (self.within >= 0 or self.most >= 0) and (
                 not self.matches.counting[operand.slot] or partial.starts is NULL):
             start_at(&run.starts, partial, event.timestamp)
-        elif number > 0 and self.limit and partial.starts is NULL:
+        elif number > 0 and self.most >= 0 and partial.starts is NULL:
             start_at(&run.waited, partial, event.timestamp)    # it has skipped what `within` counts from
         return 0
 
@@ -543,7 +545,7 @@ cdef class Pattern(Processor):
                         expire(self, run, when)
                     run.timer[i] = NO_TIME
                     wait_over(self, run, i, when)
-            if self.drops_oldest and self.n_begun > self.limit:
+            if self.drops_oldest and self.n_begun > self.most:
                 make_room(self, run)
         finally:
             self.busy = False
@@ -551,7 +553,7 @@ cdef class Pattern(Processor):
             self.found.deliver()
         if self.refused:
             self.refused = False
-            raise too_many(self)
+            refuse_one(self)
         return 0
 
     cdef void abort(self) noexcept:

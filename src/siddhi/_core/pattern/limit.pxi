@@ -22,15 +22,13 @@ cdef int take_limited(Pattern pattern, RunC* run, StreamC* stream, EventC* event
     cdef int refused = 0
     if pattern.drops_oldest:
         pattern.apply(run, stream, event)
-        if pattern.n_begun > pattern.limit:
+        if pattern.n_begun > pattern.most:
             make_room(pattern, run)
     elif has_room(pattern, run):
         pattern.apply(run, stream, event)
     else:
         refused = take_if_room(pattern, run, stream, event)
-    if pattern.warn_at and pattern.n_begun >= pattern.warn_at:
-        pattern.warn_at = 0
-        pattern.nearly_full(pattern.n_begun)
+    pattern.limit.allows(pattern.n_begun)      # warns
     return refused
 
 
@@ -39,13 +37,13 @@ cdef bint has_room(Pattern pattern, RunC* run) noexcept:
     cdef Py_ssize_t most = pattern.matches.partials.alive + SPARE
     cdef int i
     if pattern.forks:
-        return most * (pattern.n_states + 2) <= pattern.limit
-    if most <= pattern.limit:
+        return most * (pattern.n_states + 2) <= pattern.most
+    if most <= pattern.most:
         return True
     most = pattern.n_begun + SPARE
     for i in range(pattern.n_states):
         most += run.incoming[i].size + run.pending[i].size
-    return most <= pattern.limit
+    return most <= pattern.most
 
 
 cdef int take_if_room(Pattern pattern, RunC* run, StreamC* stream, EventC* event) except -1:
@@ -70,7 +68,7 @@ cdef int take_if_room(Pattern pattern, RunC* run, StreamC* stream, EventC* event
     elif pattern.forks:
         # Each place may let its group start again, and so may the groups behind it that need no event.
         most += forecast.taken * (pattern.n_states + 1)
-    if most <= 0 or pattern.n_begun + most <= pattern.limit:
+    if most <= 0 or pattern.n_begun + most <= pattern.most:
         return pattern.apply(run, stream, event)
     sure = pattern.plain or (
         forecast.taken == 0 and forecast.done == 0 and first.kind <= COUNT and first.next >= 0
@@ -79,12 +77,12 @@ cdef int take_if_room(Pattern pattern, RunC* run, StreamC* stream, EventC* event
 
 
 cdef int refuse_one(Pattern pattern) except -1:
-    raise too_many(pattern)
+    raise pattern.limit.refuse(None)
 
 
 cdef list note_refused(Pattern pattern, list refused, EventC* event):
     refused = [] if refused is None else refused
-    refused.append((<size_t> event, too_many(pattern)))
+    refused.append((<size_t> event, pattern.limit.refuse(None)))
     return refused
 
 
@@ -155,7 +153,7 @@ cdef int take_or_put_back(Pattern pattern, RunC* run, StreamC* stream, EventC* e
     cdef bint refused = False
     try:
         pattern.apply(run, stream, event)
-        refused = pattern.n_begun > max(pattern.limit, before)
+        refused = pattern.n_begun > max(pattern.most, before)
     finally:
         if not refused:
             pattern.close_run(copy)

@@ -552,33 +552,26 @@ cdef int make_room(Pattern pattern, RunC* run) except -1:
     """Drop the oldest partial matches of this partition key until there are no more than allowed."""
     cdef PartialC* partial
     cdef bint again = False
-    while pattern.n_begun > pattern.limit:
+    while pattern.n_begun > pattern.most:
         partial = run.starts.oldest
         if partial is NULL or run.waited.oldest is not NULL and run.waited.oldest.start < partial.start:
             partial = run.waited.oldest
         if partial is NULL:
             break
         again |= expire_one(pattern, run, partial)
-        pattern.dropped += 1
-    pattern.on_drop(pattern.dropped)
+        pattern.limit.drop()
     return pattern.add_fresh(run) if again and not pattern.is_sequence else 0
 
 
 cdef bint begin_by_time(Pattern pattern, RunC* run, PartialC* partial, int64_t when) noexcept:
     """Whether an absence may begin one more."""
-    if pattern.limit == 0 or partial.starts is not NULL:
+    if pattern.most < 0 or partial.starts is not NULL:
         return True
-    if not pattern.drops_oldest and pattern.n_begun >= pattern.limit:
+    if not pattern.drops_oldest and pattern.n_begun >= pattern.most:
         pattern.refused = True
         return False
     start_at(&run.waited, partial, when)
     return True
-
-
-cdef object too_many(Pattern pattern):
-    pattern.turned_away += 1
-    return RuntimeError(
-        f"query '{pattern.query}': {pattern.n_begun} partial matches wait, and max.partial.matches allows no more")
 
 
 cdef bint expire_one(Pattern pattern, RunC* run, PartialC* partial) except -1:

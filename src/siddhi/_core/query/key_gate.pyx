@@ -79,7 +79,7 @@ cdef class KeyGate(GroupWatcher):
         if self.groups is None:
             return False
         if slot == NO_SLOT:
-            if self.keys.most and self.groups.keys.size >= self.keys.most and not self.make_room():
+            if 0 <= self.keys.most <= self.groups.keys.size and not self.make_room():
                 return self.refuse(self.keys, event)
         elif self.returns:
             self.keys.unlist(slot)

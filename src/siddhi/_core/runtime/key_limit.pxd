@@ -21,7 +21,7 @@ cdef struct UseC:                  # of a key, by slot
     uint8_t listed
 
 cdef class KeyLimit:
-    cdef readonly Py_ssize_t most          # keys held at a time; 0: any number
+    cdef readonly Py_ssize_t most          # keys held at a time; -1: any number
     cdef readonly int64_t ttl              # ms after its last use that a key is kept; 0: for good
     cdef readonly int on_full
     cdef readonly long long refused        # rows that found no room

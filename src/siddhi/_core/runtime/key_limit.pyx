@@ -12,7 +12,7 @@ cdef class KeyLimit:
     """How many keys a state may hold, how long one may stay unused, and what was refused and dropped for that.
 
     Args:
-        most: keys; 0: any number.
+        most: keys; -1: any number.
         ttl_ms: how long a key is kept behind its last use; 0: for good.
         on_full: OnFull.
         report: says it to people; has ``nearly_full(held)``, ``refused(key)``, which returns an error,
@@ -84,7 +84,7 @@ cdef class KeyLimit:
         return NO_SLOT
 
     cdef bint allows(self, Py_ssize_t held) except -1:
-        if self.most and held > self.most:
+        if 0 <= self.most < held:
             return False
         if self.warn_at and held >= self.warn_at:
             self.warn_at = 0

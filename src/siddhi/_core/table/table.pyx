@@ -229,7 +229,7 @@ cdef class Table:
         """Whether the limit allows one row more; where it says so, the oldest makes room."""
         if self.size < self.limit.most:
             return self.limit.allows(self.size + 1)
-        if self.limit.on_full == DROP_OLDEST:
+        if self.limit.on_full == DROP_OLDEST and self.size:
             self.remove(self.first)
             self.limit.drop()
             return True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from siddhi.errors import SiddhiParserError
 from siddhi.planner.problems import creation_error, duplicate_annotation
 from siddhi.query_api.annotation import Annotation
+from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.span import Node
 from siddhi.query_compiler import parse_time
 
-__all__ = ["boolean", "duration_ms", "only", "positive", "required"]
+__all__ = ["boolean", "duration_ms", "only", "positive", "required", "shown"]
 
 
 _MOST_DIGITS = 18  # of a long; Python refuses to read thousands
@@ -36,6 +37,11 @@ def only(annotations: tuple[Annotation, ...], name: str) -> Annotation | None:
     return annotation
 
 
+def shown(annotation: Annotation, at: Node) -> str:
+    """The name of an annotation as messages show it; ``at``: what it stands on."""
+    return f"@app:{annotation.name}" if isinstance(at, SiddhiApp) else f"@{annotation.name}"
+
+
 def required(annotation: Annotation, key: str, at: Node) -> str:
     """The element's value.
 
@@ -44,7 +50,7 @@ def required(annotation: Annotation, key: str, at: Node) -> str:
     """
     value = annotation.element(key)
     if value is None:
-        raise creation_error("E315", f"@{annotation.name} lacks the element '{key}'", _place(annotation, at))
+        raise creation_error("E315", f"{shown(annotation, at)} lacks the element '{key}'", _place(annotation, at))
     return value
 
 
@@ -57,7 +63,9 @@ def boolean(annotation: Annotation, key: str, value: str, at: Node) -> bool:
     lowered = value.strip().lower()
     if lowered not in ("true", "false"):
         raise creation_error(
-            "E315", f"'{key}' of @{annotation.name} must be 'true' or 'false', not '{value}'", _place(annotation, at)
+            "E315",
+            f"'{key}' of {shown(annotation, at)} must be 'true' or 'false', not '{value}'",
+            _place(annotation, at),
         )
     return lowered == "true"
 
@@ -72,7 +80,9 @@ def positive(annotation: Annotation, key: str, value: str, at: Node) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
     if number <= 0:
         raise creation_error(
-            "E315", f"'{key}' of @{annotation.name} must be a positive number, not '{value}'", _place(annotation, at)
+            "E315",
+            f"'{key}' of {shown(annotation, at)} must be a positive number, not '{value}'",
+            _place(annotation, at),
         )
     return number
 
@@ -90,7 +100,7 @@ def duration_ms(annotation: Annotation, key: str, value: str, at: Node) -> int:
     if total <= 0:
         raise creation_error(
             "E315",
-            f"'{key}' of @{annotation.name} is no duration: '{value}'",
+            f"'{key}' of {shown(annotation, at)} is no duration: '{value}'",
             _place(annotation, at),
             "write it as '10 sec' or '1 hour 30 min'",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from siddhi.planner.bind.annotations import duration_ms, only, positive
+from siddhi.planner.bind.annotations import duration_ms, only, positive, shown
 from siddhi.planner.plan.expressions import Aggregate
 from siddhi.planner.plan.limits import AppLimits, KeyLimitPlan, OnFull, RowLimitPlan
 from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind, StreamFunctionPlan
@@ -182,18 +182,18 @@ def _read(
     annotation = only(annotations, name)
     if annotation is None:
         return None
-    shown = "@app:limits" if name == "limits" else "@limit"
+    name = shown(annotation, at)
     for element in annotation.elements:
         if (element.key or "").lower() not in known:
             word = element.key if element.key is not None else element.value
             place = element if element.span is not None else annotation if annotation.span is not None else at
             likely = close_to(word, known) if element.key is not None else None
             takes = f"it takes {', '.join(known)} here"
-            raise creation_error("E315", f"{shown} has no element '{word}'", place, hint or likely or takes)
+            raise creation_error("E315", f"{name} has no element '{word}'", place, hint or likely or takes)
     if all((element.key or "").lower() == "on.full" for element in annotation.elements):
         raise creation_error(
             "E315",
-            f"{shown} limits nothing",
+            f"{name} limits nothing",
             annotation if annotation.span is not None else at,
             f"give {' or '.join(key for key in known if key != 'on.full')}",
         )
@@ -207,7 +207,7 @@ def _number(annotation: Annotation, key: str, permissions: Permissions, at: Node
     number = positive(annotation, key, value, at)
     field = "max_rows" if key.endswith("rows") else "max_keys"
     place = annotation if annotation.span is not None else at
-    permissions.limit(field, number, f"'{key}' of @{annotation.name}", place)
+    permissions.limit(field, number, f"'{key}' of {shown(annotation, at)}", place)
     return number
 
 
@@ -226,7 +226,7 @@ def _on_full(annotation: Annotation, at: Node) -> OnFull:
     words = [known.value for known in OnFull]
     raise creation_error(
         "E315",
-        f"'on.full' of @{annotation.name} must be {', '.join(map(repr, words[:-1]))} or '{words[-1]}', not '{value}'",
+        f"'on.full' of {shown(annotation, at)} must be {', '.join(map(repr, words[:-1]))} or '{words[-1]}', not '{value}'",
         annotation if annotation.span is not None else at,
         close_to(value, words),
     )

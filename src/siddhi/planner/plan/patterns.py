@@ -107,7 +107,7 @@ class StatePlan:
 class PatternPlan:
     """A pattern or sequence; ``within_ms`` in milliseconds.
 
-    ``max_partial_matches``: how many may live at a time, None without bound.
+    ``max_partial_matches``: how many may live at a time, None without bound; ``limited_by``: what says so, as messages show it.
     """
 
     is_sequence: bool
@@ -115,6 +115,7 @@ class PatternPlan:
     states: tuple[StatePlan, ...]
     within_ms: int | None = None
     max_partial_matches: int | None = None
+    limited_by: str = ""
     overflow: OverflowPolicy = OverflowPolicy.FAIL
 
     @property

@@ -11,12 +11,13 @@ from siddhi._core.query.selector import Selector
 from siddhi._core.runtime.key_limit import KeyLimit
 from siddhi.planner.plan.limits import KeyLimitPlan, OnFull, RowLimitPlan
 from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan
 from siddhi.runtime.metrics.limits import LimitReport
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["build_gate", "key_limit"]
+__all__ = ["build_gate", "key_limit", "match_limit"]
 
 _REMEDIES = {
     "keys": "raise the limit, or forget keys with ttl or on.full = 'drop_oldest'",
@@ -81,7 +82,19 @@ def key_limit(
         text = f"SandboxPolicy({'max_rows' if option == 'table.rows' else 'max_keys'}={most})"
     # Values are never dropped: they would be counted twice.
     on_full = OnFull.ERROR if option == "values" and limit.on_full is OnFull.DROP_OLDEST else limit.on_full
-    return KeyLimit(most or 0, ttl_ms or 0, _POLICIES[on_full], LimitReport(app, where, what, most or 0, text, remedy))
+    number = -1 if most is None else most
+    return KeyLimit(number, ttl_ms or 0, _POLICIES[on_full], LimitReport(app, where, what, number, text, remedy))
+
+
+def match_limit(app: str, query: str, pattern: PatternPlan) -> KeyLimit | None:
+    """The limit of a pattern's partial matches; None where it has none."""
+    most = pattern.max_partial_matches
+    if most is None:
+        return None
+    remedy = "raise the limit, end old ones with 'within', or drop them with partial.matches.overflow = 'drop.oldest'"
+    report = LimitReport(app, f"query '{query}'", "partial matches", most, pattern.limited_by, remedy)
+    on_full = OnFull.DROP_OLDEST if pattern.overflow is OverflowPolicy.DROP_OLDEST else OnFull.ERROR
+    return KeyLimit(most, 0, _POLICIES[on_full], report)
 
 
 def _holds_values(aggregator: Aggregator) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,16 +14,15 @@ from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
 from siddhi.planner.plan.expressions import Attr, TypedExpression, Widen
 from siddhi.planner.plan.nodes import QueryPlan, SelectorPlan
-from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan, SlotPlan, StateKind
+from siddhi.planner.plan.patterns import PatternPlan, SlotPlan, StateKind
 from siddhi.planner.plan.walk import read_positions
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.indexed_events import Picks
-from siddhi.runtime.assembly.limits import build_gate
+from siddhi.runtime.assembly.limits import build_gate, match_limit
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.assembly.unsupported import not_supported
-from siddhi.runtime.metrics.limits import LimitReport, nearly
 
 __all__ = ["build_pattern_query"]
 
@@ -98,15 +96,9 @@ def build_pattern_query(
         input_.states[0].expiry is not None,
         -1 if input_.within_ms is None else input_.within_ms,
         site.partitioned,
-        input_.max_partial_matches or 0,
-        plan.name,
-        _warner(plan.name) if input_.overflow is OverflowPolicy.DROP_OLDEST else None,
+        match_limit(site.context.name, plan.name, input_),
         selection,
     )
-    if input_.max_partial_matches is not None:
-        where, option = f"query '{plan.name}'", f"max.partial.matches = {input_.max_partial_matches}"
-        report = LimitReport(site.context.name, where, "partial matches", input_.max_partial_matches, option)
-        pattern.warn_at, pattern.nearly_full = nearly(input_.max_partial_matches), report.nearly_full
     built.stateful["pattern"] = pattern
     if not site.partitioned:
         built.make_state(0)
@@ -116,21 +108,6 @@ def build_pattern_query(
         for number, source in enumerate(input_.sources)
     ]
     return entries, built
-
-
-def _warner(query: str) -> Callable[[int], None]:
-    """Warns of dropped partial matches, ever more rarely: at the first, the second, the fourth, ..."""
-    warned = 0
-
-    def warn(dropped: int) -> None:
-        nonlocal warned
-        if dropped >= 2 * warned:
-            warned = dropped
-            logging.getLogger("siddhi").warning(
-                "query '%s' has dropped %d of its oldest partial matches: more wait than it may hold", query, dropped
-            )
-
-    return warn
 
 
 def _attributes_read(plan: PatternPlan, source: str) -> int:

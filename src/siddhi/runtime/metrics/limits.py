@@ -7,14 +7,9 @@ import logging
 from siddhi.errors import LimitExceededError, shown
 from siddhi.repeats import Repeats
 
-__all__ = ["LimitReport", "nearly"]
+__all__ = ["LimitReport"]
 
 logger = logging.getLogger("siddhi")
-
-
-def nearly(most: int) -> int:
-    """Four fifths of a limit, rounded up: what is warned of."""
-    return (4 * most + 4) // 5
 
 
 class LimitReport:

@@ -49,16 +49,12 @@ def held_state(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str], State
     for path, query in assembly.built_queries().items():
         pattern = query.stateful.get("pattern")
         if isinstance(pattern, Pattern):
-            limit = pattern.limit or None
-            yield (
-                ("Queries", path, "partialMatches"),
-                StateStatistics(pattern.alive, limit, pattern.turned_away, pattern.dropped),
-            )
+            yield ("Queries", path, "partialMatches"), _limited(pattern.alive, pattern.limit)
         selector, gate = query.stateful.get("selector"), query.gate
         if gate is not None:
-            if gate.values.most:
+            if gate.values.most >= 0:
                 yield ("Queries", path, "values"), _limited(gate.most_values, gate.values)
-            if gate.keys.most or gate.keys.ttl:
+            if gate.keys.most >= 0 or gate.keys.ttl:
                 yield ("Queries", path, "keys"), _limited(gate.held, gate.keys, gate.keys.purged)
                 continue
         if isinstance(selector, Selector) and selector.groups is not None:
@@ -68,4 +64,4 @@ def held_state(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str], State
 def _limited(held: int, limit: KeyLimit | None, purged: int = 0) -> StateStatistics:
     if limit is None:
         return StateStatistics(held, purged=purged)
-    return StateStatistics(held, limit.most or None, limit.refused, limit.dropped, purged)
+    return StateStatistics(held, limit.most if limit.most >= 0 else None, limit.refused, limit.dropped, purged)

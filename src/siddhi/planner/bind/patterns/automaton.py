@@ -211,6 +211,7 @@ class PatternInputs:
             states=tuple(self._automaton.states),
             within_ms=self._node.within_ms,
             max_partial_matches=self._limit.most,
+            limited_by=self._limit.said_by,
             overflow=OverflowPolicy.FAIL if self._limit.most is None else self._limit.overflow,
         )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from siddhi.planner.bind.annotations import only, positive
+from siddhi.planner.bind.annotations import only, positive, shown
 from siddhi.planner.plan.patterns import OverflowPolicy
 from siddhi.planner.problems import close_to, creation_error
 from siddhi.query_api.annotation import Annotation
@@ -15,9 +15,10 @@ __all__ = ["PartialMatches", "app_limit", "query_limit"]
 
 @dataclass(frozen=True, slots=True)
 class PartialMatches:
-    """The most that may live at a time, None for any number, and what happens then."""
+    """The most that may live at a time, None for any number, what says so, and what happens then."""
 
     most: int | None = None
+    said_by: str = ""
     overflow: OverflowPolicy = OverflowPolicy.FAIL
 
 
@@ -27,7 +28,8 @@ def app_limit(annotations: tuple[Annotation, ...], at: Node, most: int | None = 
     Raises:
         SiddhiAppCreationError: a value is wrong.
     """
-    return _limit(only(annotations, "partialMatches"), "max", "overflow", at, PartialMatches(most))
+    of_policy = PartialMatches(most, f"SandboxPolicy(max_events={most})")
+    return _limit(only(annotations, "partialMatches"), "max", "overflow", at, of_policy)
 
 
 def query_limit(annotations: tuple[Annotation, ...], at: Node, of_app: PartialMatches) -> PartialMatches:
@@ -59,11 +61,12 @@ def _limit(
     if policy is not None and policy not in known:
         raise creation_error(
             "E315",
-            f"'{overflow}' of @{annotation.name} must be {' or '.join(map(repr, known))}, not '{policy}'",
+            f"'{overflow}' of {shown(annotation, at)} must be {' or '.join(map(repr, known))}, not '{policy}'",
             annotation if annotation.span is not None else at,
             close_to(policy, known),
         )
-    return PartialMatches(
-        otherwise.most if value is None else positive(annotation, most, value, at),
-        otherwise.overflow if policy is None else OverflowPolicy(policy),
-    )
+    found = otherwise
+    if value is not None:
+        number = positive(annotation, most, value, at)
+        found = replace(found, most=number, said_by=f"{shown(annotation, at)}({most} = '{number}')")
+    return found if policy is None else replace(found, overflow=OverflowPolicy(policy))
