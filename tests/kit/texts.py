@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import strategies as st
 
+from siddhi._frozen import replace
 from siddhi.query_api import (
     AbsentState,
     AggregationDefinition,

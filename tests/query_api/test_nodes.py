@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import dataclasses
 import inspect
 
 import pytest
 
 import siddhi.query_api as api
+from siddhi._frozen import Frozen, fields
 from siddhi.query_api import (
     Annotation,
     Constant,
@@ -32,11 +32,10 @@ NODES = [value for value in CLASSES if issubclass(value, Node)]
 
 @pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
 def test_nodes_are_frozen_slotted_and_know_their_place(node):
-    assert dataclasses.is_dataclass(node)
-    assert node.__dataclass_params__.frozen
-    assert not hasattr(node, "__dict__") or "__dict__" not in dir(node)
-    place = next(field for field in dataclasses.fields(node) if field.name == "span")
-    assert (place.compare, place.repr, place.default, place.kw_only) == (False, False, None, True)
+    assert issubclass(node, Frozen)
+    assert "__dict__" not in dir(node)
+    place = next(field for field in fields(node) if field.name == "span")
+    assert (place.compare, place.shown, place.default, place.kw_only) == (False, False, None, True)
 
 
 def test_the_place_takes_no_part_in_equality():

@@ -10,9 +10,9 @@ They are classes of :mod:`siddhi.io` and :mod:`siddhi.stores`; an app gets an in
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
+from siddhi._frozen import frozen
 from siddhi.errors import ExtensionError
 from siddhi.extension.metadata import ExtensionMetadata
 
@@ -30,7 +30,7 @@ __all__ = [
 _C = TypeVar("_C", bound=type)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConnectorOption:
     """An option of an annotation.
 
@@ -45,7 +45,7 @@ class ConnectorOption:
     place: Literal["url", "name", "file"] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class ConnectorMetadata(ExtensionMetadata):
     """Base. ``options`` are those it knows; others are given to it as well, with a warning where it names any."""
 
@@ -68,7 +68,7 @@ class ConnectorMetadata(ExtensionMetadata):
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class SourceMetadata(ConnectorMetadata):
     """``@source(type = 'name')``."""
 
@@ -77,7 +77,7 @@ class SourceMetadata(ConnectorMetadata):
     methods: ClassVar[tuple[str, ...]] = ("init", "connect", "disconnect", "pause", "resume")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class SourceMapperMetadata(ConnectorMetadata):
     """``@map(type = 'name')`` of a source."""
 
@@ -86,7 +86,7 @@ class SourceMapperMetadata(ConnectorMetadata):
     methods: ClassVar[tuple[str, ...]] = ("init", "map")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class SinkMetadata(ConnectorMetadata):
     """``@sink(type = 'name')``."""
 
@@ -95,7 +95,7 @@ class SinkMetadata(ConnectorMetadata):
     methods: ClassVar[tuple[str, ...]] = ("init", "connect", "publish", "disconnect")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class SinkMapperMetadata(ConnectorMetadata):
     """``@map(type = 'name')`` of a sink."""
 
@@ -104,7 +104,7 @@ class SinkMapperMetadata(ConnectorMetadata):
     methods: ClassVar[tuple[str, ...]] = ("init", "map_event")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class DistributionStrategyMetadata(ConnectorMetadata):
     """``@distribution(strategy = 'name')``. ``keyed``: it wants ``partitionKey``, and batches split by it."""
 
@@ -115,7 +115,7 @@ class DistributionStrategyMetadata(ConnectorMetadata):
     keyed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class StoreMetadata(ConnectorMetadata):
     """``@store(type = 'name')``."""
 

@@ -12,9 +12,9 @@ Nothing of it runs per event: it says once, when an app is created, which expres
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
+from siddhi._frozen import frozen, replace
 from siddhi.errors import ExtensionError
 from siddhi.extension.declaring import ArgumentSpec, check_signature, described, parameters, register, split
 from siddhi.extension.metadata import IncrementalAggregatorMetadata, Overload, Repeat, ReturnRule
@@ -30,7 +30,7 @@ BaseAggregator = Literal["count", "latest", "max", "min", "sum"]
 """How the values of two events, or of two buckets, become one. All but ``count`` and ``latest`` pass null over."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BaseAttribute:
     """One value that the rows of an aggregation keep.
 
@@ -50,7 +50,7 @@ class BaseAttribute:
     initial: str | Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IncrementalAttributeAggregator:
     """What an incremental aggregator is made of.
 

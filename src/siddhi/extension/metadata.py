@@ -7,10 +7,10 @@ extensions written in Python have an ``implementation`` instead. Exactly one of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar
 
+from siddhi._frozen import field, frozen
 from siddhi.query_api.definition import Attribute
 from siddhi.types import AttributeType
 
@@ -33,7 +33,7 @@ ReturnRule = AttributeType | Callable[..., AttributeType]
 """A fixed type, or a function ``(argument_types, constants) -> type``; constants holds a value or None per argument."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """One parameter. ``types`` are the accepted types. A parameter that is not ``dynamic`` takes literals only;
     ``attribute_only`` takes plain attribute references only, ``plain`` either of the two, and ``event_only`` an event
@@ -56,7 +56,7 @@ class Repeat(Enum):
     ONE_OR_MORE = "one or more times"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overload:
     """One accepted list of parameters. ``same_type``: all arguments must have one type."""
 
@@ -65,7 +65,7 @@ class Overload:
     same_type: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class ExtensionMetadata:
     """Base. ``check`` may raise :class:`ValueError` with what is wrong about constant arguments (called with the
     argument types and the constants or None); a second argument of the error is the hint shown with it."""
@@ -96,7 +96,7 @@ class ExtensionMetadata:
         return (self.full_name,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class FunctionMetadata(ExtensionMetadata):
     """A scalar function. ``deterministic``: same arguments, same answer, no clock and no randomness. ``reads_clock``:
     the answer depends on the app's clock."""
@@ -108,7 +108,7 @@ class FunctionMetadata(ExtensionMetadata):
     reads_clock: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class AggregatorMetadata(ExtensionMetadata):
     """An attribute aggregator. A Python implementation is a class with add(*values), remove(*values), reset(), value()."""
 
@@ -117,7 +117,7 @@ class AggregatorMetadata(ExtensionMetadata):
     returns: ReturnRule
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class IncrementalAggregatorMetadata(ExtensionMetadata):
     """An aggregator of ``define aggregation``. A Python implementation says, by the attributes it is called with, what is
     kept and what is made of it (incremental.py)."""
@@ -133,7 +133,7 @@ class IncrementalAggregatorMetadata(ExtensionMetadata):
         return (self.full_name,) if self.namespace is not None else (self.name, f"{self.default_namespace}:{self.name}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class StreamFunctionMetadata(ExtensionMetadata):
     """A stream function or processor. ``appends`` are attributes it adds: fixed, or from the argument types.
 
@@ -146,7 +146,7 @@ class StreamFunctionMetadata(ExtensionMetadata):
     reads_event: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class StreamProcessorMetadata(StreamFunctionMetadata):
     """A stream processor in Python: a class with process(event, *values), and perhaps on_timer(time) and end_chunk().
 
@@ -159,7 +159,7 @@ class StreamProcessorMetadata(StreamFunctionMetadata):
     clock_driven: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class WindowMetadata(ExtensionMetadata):
     """A window. A Python implementation is a class as that of a stream processor, perhaps with events().
 
@@ -196,7 +196,7 @@ class WindowMetadata(ExtensionMetadata):
         return self.expires and not (self.batch and self.emits_reset)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@frozen(kw_only=True)
 class ScriptLanguageMetadata(ExtensionMetadata):
     """A language for ``define function f[language]``; ``implementation(definition)`` returns a callable."""
 

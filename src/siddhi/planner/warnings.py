@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.warning import AppWarning
 from siddhi.query_api import (
     AggregationDefinition,
@@ -25,7 +25,7 @@ from siddhi.query_api import (
 __all__ = ["advice", "playback_advice"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Known:
     """An annotation that means something at its place.
 

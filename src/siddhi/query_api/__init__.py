@@ -1,4 +1,4 @@
-"""What a Siddhi app says: frozen dataclasses with their place in the text. Nothing is resolved or typed here."""
+"""What a Siddhi app says: frozen data with their place in the text. Nothing is resolved or typed here."""
 
 from siddhi.query_api.annotation import (
     Annotation,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from siddhi._frozen import frozen
 from siddhi.query_api.span import Node
 
 __all__ = ["Annotation", "Element", "find_annotation"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Element(Node):
     """``key='value'``; the key is None for a bare value. Values are always text."""
 
@@ -17,7 +16,7 @@ class Element(Node):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Annotation(Node):
     """An annotation with its elements and nested annotations. Names and keys compare without regard to case."""
 

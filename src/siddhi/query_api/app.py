@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from siddhi._frozen import field, frozen
 from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.definition import (
     AggregationDefinition,
@@ -28,7 +27,7 @@ AnyDefinition = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SiddhiApp(Node):
     """App annotations (without their ``app:`` prefix), definitions and queries/partitions, each in text order.
 
@@ -39,8 +38,8 @@ class SiddhiApp(Node):
     annotations: tuple[Annotation, ...] = ()
     definitions: tuple[AnyDefinition, ...] = ()
     executions: tuple[Query | Partition, ...] = ()
-    source: str | None = field(default=None, compare=False, repr=False)
-    open_comment: Span | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False, shown=False)
+    open_comment: Span | None = field(default=None, compare=False, shown=False)
 
     @property
     def name(self) -> str | None:

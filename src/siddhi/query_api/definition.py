@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import frozen
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.span import Node
 from siddhi.types import AttributeType
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attribute(Node):
     """``name type`` of a schema."""
 
@@ -36,7 +36,7 @@ class Attribute(Node):
     type: AttributeType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Definition(Node):
     """Base of the definitions that have attributes."""
 
@@ -45,17 +45,17 @@ class Definition(Node):
     annotations: tuple[Annotation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamDefinition(Definition):
     """``define stream``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableDefinition(Definition):
     """``define table``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class WindowDefinition(Definition):
     """``define window``: a window shared by several queries. ``output`` None means all events."""
 
@@ -63,7 +63,7 @@ class WindowDefinition(Definition):
     output: OutputEventType | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriggerDefinition(Node):
     """``define trigger``: exactly one of ``every_ms`` (milliseconds) and ``at`` ('start' or a cron text) is set."""
 
@@ -72,7 +72,7 @@ class TriggerDefinition(Node):
     at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionDefinition(Node):
     """``define function f[language] return type { body }``; the body is the text between the braces, untrimmed."""
 
@@ -93,7 +93,7 @@ class Duration(Enum):
     YEARS = "year"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AggregationDefinition(Node):
     """``define aggregation``. ``durations`` are as written; ``is_range`` tells ``sec ... year`` (two) from a list."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from siddhi._frozen import frozen
 from siddhi.query_api.span import Node
 from siddhi.types import AttributeType
 
@@ -27,12 +27,12 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expression(Node):
     """Base of all expressions."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant(Expression):
     """A literal. ``is_time`` marks a time literal (``5 sec``), a LONG of milliseconds."""
 
@@ -41,7 +41,7 @@ class Constant(Expression):
     is_time: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventIndex:
     """``[i]`` (``offset=i, from_last=False``), ``[last]`` (``0, True``) or ``[last - k]`` (``k, True``)."""
 
@@ -49,7 +49,7 @@ class EventIndex:
     from_last: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable(Expression):
     """An attribute reference: ``name``, ``source.name``, ``source[index].name``, ``#inner.name``, ``!fault.name``.
 
@@ -87,7 +87,7 @@ class CompareOperator(Enum):
     NOT_EQUAL = "!="
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Math(Expression):
     """``left + right`` and its kind."""
 
@@ -96,7 +96,7 @@ class Math(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compare(Expression):
     """``left > right`` and its kind."""
 
@@ -105,7 +105,7 @@ class Compare(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class And(Expression):
     """``left and right``."""
 
@@ -113,7 +113,7 @@ class And(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Or(Expression):
     """``left or right``."""
 
@@ -121,21 +121,21 @@ class Or(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Not(Expression):
     """``not expression``; in text it binds tighter than all other operators."""
 
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsNull(Expression):
     """``x is null`` over a value. A bare name may turn out to be a stream: the planner decides."""
 
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsNullStream(Expression):
     """``S is null``, ``e1[1] is null``, ``#S is null``: true while that event slot is empty.
 
@@ -148,7 +148,7 @@ class IsNullStream(Expression):
     is_fault: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class In(Expression):
     """``expression in Table``."""
 
@@ -156,7 +156,7 @@ class In(Expression):
     table: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FunctionCall(Expression):
     """``name(args)`` or ``namespace:name(args)``; ``star`` is ``name(*)``. Aggregators are calls too."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import frozen
 from siddhi.query_api.expression import Expression, FunctionCall
 from siddhi.query_api.span import Node
 
@@ -36,38 +36,38 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Handler(Node):
     """Base of what stands behind a source: filters, stream functions, one window."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter(Handler):
     """``[condition]``."""
 
     condition: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamFunction(Handler):
     """``#name(...)``."""
 
     call: FunctionCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowHandler(Handler):
     """``#window.name(...)``."""
 
     call: FunctionCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input(Node):
     """Base of the inputs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SingleInput(Input):
     """A source with its handlers in order; ``alias`` is set in joins only."""
 
@@ -83,7 +83,7 @@ class SingleInput(Input):
         return next((handler for handler in self.handlers if isinstance(handler, WindowHandler)), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnonymousInput(Input):
     """``from (from ... return) ...``: the inner query's output is the input; handlers may follow."""
 
@@ -108,7 +108,7 @@ class Trigger(Enum):
     RIGHT = "right"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinInput(Input):
     """``within`` holds one or two expressions and comes together with ``per`` (aggregations only)."""
 
@@ -121,12 +121,12 @@ class JoinInput(Input):
     per: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State(Node):
     """Base of the elements of a pattern or sequence."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamState(State):
     """``[reference =] source[handlers]``."""
 
@@ -134,7 +134,7 @@ class StreamState(State):
     reference: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountState(State):
     """``state<min:max>``; ``max`` -1 is unbounded. ``+`` is <1:>, ``*`` <0:>, ``?`` <0:1>."""
 
@@ -143,7 +143,7 @@ class CountState(State):
     max: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbsentState(State):
     """``not source [for t]``; ``for_ms`` in milliseconds, None without ``for``."""
 
@@ -158,7 +158,7 @@ class LogicalOperator(Enum):
     OR = "or"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogicalState(State):
     """Two or more operands (stream or absent states) joined by one operator."""
 
@@ -166,21 +166,21 @@ class LogicalState(State):
     states: tuple[State, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EveryState(State):
     """``every state``: starts again, each time from the first event that fits."""
 
     state: State
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NextState(State):
     """A chain: ``a -> b -> c`` or ``a, b, c``; a parenthesised chain is a NextState inside a NextState."""
 
     states: tuple[State, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pattern(Input):
     """``a -> b``: events that follow each other with others between them; ``within_ms`` in milliseconds."""
 
@@ -188,7 +188,7 @@ class Pattern(Input):
     within_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sequence(Input):
     """``a, b``: events that follow each other at once; ``within_ms`` in milliseconds."""
 

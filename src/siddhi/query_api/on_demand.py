@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from siddhi._frozen import frozen
 from siddhi.query_api.expression import Expression
 from siddhi.query_api.selection import Output, Selector
 from siddhi.query_api.span import Node
@@ -11,7 +10,7 @@ from siddhi.query_api.span import Node
 __all__ = ["OnDemandQuery", "StoreInput"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreInput(Node):
     """``from store [as alias] [on condition] [within ... per ...]``."""
 
@@ -22,7 +21,7 @@ class StoreInput(Node):
     per: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class OnDemandQuery(Node):
     """A find has ``input`` and no ``output``; the writing forms have ``output`` and no ``input``."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from siddhi._frozen import frozen
 from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.expression import Expression
 from siddhi.query_api.input import Input
@@ -13,7 +12,7 @@ from siddhi.query_api.span import Node
 __all__ = ["Partition", "PartitionKey", "Query", "RangeKey", "ValueKey"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Query(Node):
     """``from input select ... output ... insert into ...``."""
 
@@ -30,28 +29,28 @@ class Query(Node):
         return None if info is None else info.element("name")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionKey(Node):
     """Base: how the events of one stream are given their key."""
 
     stream: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ValueKey(PartitionKey):
     """``expression of Stream``."""
 
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RangeKey(PartitionKey):
     """``condition as 'label' or ... of Stream``."""
 
     ranges: tuple[tuple[str, Expression], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Partition(Node):
     """``partition with (keys) begin queries end``: the queries run apart for every key."""
 

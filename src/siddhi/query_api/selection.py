@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from siddhi._frozen import frozen
 from siddhi.query_api.expression import Constant, Expression, Variable
 from siddhi.query_api.span import Node
 
@@ -37,7 +37,7 @@ class OutputEventType(Enum):
     ALL = "all events"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputAttribute(Node):
     """``expression as name``; ``rename`` is None where a plain reference keeps its own name."""
 
@@ -61,7 +61,7 @@ class Order(Enum):
     DESC = "desc"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderBy(Node):
     """``variable [asc|desc]``."""
 
@@ -69,7 +69,7 @@ class OrderBy(Node):
     order: Order = Order.ASC
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selector(Node):
     """``select ... group by ... having ... order by ... limit ... offset``; no attributes means ``select *``."""
 
@@ -89,12 +89,12 @@ class RateKind(Enum):
     LAST = "last"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputRate(Node):
     """Base of ``output ... every ...``."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventRate(OutputRate):
     """``output [all|first|last] every N events``."""
 
@@ -102,7 +102,7 @@ class EventRate(OutputRate):
     kind: RateKind = RateKind.ALL
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimeRate(OutputRate):
     """``output [all|first|last] every <time>``; milliseconds."""
 
@@ -110,21 +110,21 @@ class TimeRate(OutputRate):
     kind: RateKind = RateKind.ALL
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SnapshotRate(OutputRate):
     """``output snapshot every <time>``; milliseconds."""
 
     every_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output(Node):
     """Base of what a query does with its events. ``event_type`` None: the default of the clause."""
 
     event_type: OutputEventType | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class InsertInto(Output):
     """``insert ... into target``: a stream, table or named window; ``#target`` and ``!target`` by the flags."""
 
@@ -133,7 +133,7 @@ class InsertInto(Output):
     is_fault: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetAttribute(Node):
     """``T.attr = expression``."""
 
@@ -141,7 +141,7 @@ class SetAttribute(Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DeleteFrom(Output):
     """``delete target ... on condition``."""
 
@@ -149,7 +149,7 @@ class DeleteFrom(Output):
     on: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class UpdateTable(Output):
     """``update target ... set ... on condition``; ``set`` None: every output attribute is assigned."""
 
@@ -158,7 +158,7 @@ class UpdateTable(Output):
     on: Expression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class UpdateOrInsertInto(Output):
     """``update or insert into target ... on condition``; ``set`` as in :class:`UpdateTable`."""
 
@@ -167,6 +167,6 @@ class UpdateOrInsertInto(Output):
     on: Expression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ReturnOutput(Output):
     """``return``: the events go to query callbacks only (or to the enclosing query)."""

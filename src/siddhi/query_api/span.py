@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from siddhi._frozen import field, frozen
 
 __all__ = ["Node", "Span"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A half-open piece of source text; lines are 1-based, columns 0-based (as SiddhiQL's messages count them)."""
 
@@ -17,8 +17,8 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Node:
     """Base of everything an app can say. The span never takes part in equality: two texts that mean the same are equal."""
 
-    span: Span | None = field(default=None, compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, shown=False)

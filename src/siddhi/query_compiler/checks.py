@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from siddhi._frozen import replace
 from siddhi.errors import DuplicateAnnotationError, DuplicateDefinitionError, SiddhiAppValidationError
 from siddhi.query_api import (
     Annotation,

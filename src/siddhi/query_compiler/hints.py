@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import frozen
 from siddhi.query_compiler.keywords import KEYWORDS
 from siddhi.query_compiler.scanner import Scanner
 from siddhi.query_compiler.tables import END, Tables
@@ -47,7 +47,7 @@ TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mistake:
     """An unexpected token, and what stands around it. Words are lower case; a sign's shape is the sign."""
 

@@ -8,9 +8,10 @@ numbers and names only; nothing in it is executed. ``python -m siddhi.query_comp
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from siddhi._frozen import frozen
 
 __all__ = ["END", "GRAMMAR", "NOTHING", "TABLES", "Rule", "Tables", "load"]
 
@@ -23,7 +24,7 @@ END = "$END"
 NOTHING = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """``head`` becomes ``size`` symbols. ``action`` names the builder method; None makes a list, or passes on one child.
 
@@ -37,7 +38,7 @@ class Rule:
     layout: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tables:
     """LALR(1) tables.
 

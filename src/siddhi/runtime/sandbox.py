@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from siddhi._frozen import replace
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.definition import AggregationDefinition, StreamDefinition, TableDefinition

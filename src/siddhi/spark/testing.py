@@ -6,10 +6,10 @@ import math
 import struct
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from siddhi import Event, SiddhiManager
+from siddhi._frozen import replace
 from siddhi.planner.app import plan
 from siddhi.planner.plan.nodes import OnErrorAction, PartitionPlan
 from siddhi.query_compiler import parse, to_siddhiql

@@ -10,9 +10,9 @@ and null counts as false for ``and``, ``or`` and ``not``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from siddhi._frozen import frozen
 from siddhi.errors import SiddhiError
 from siddhi.types import AttributeType
 
@@ -38,14 +38,14 @@ class UnsupportedExpressionError(SiddhiError):
     """A store can't do this itself. Where rows are read, the engine does it instead; a change is refused."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expression:
     """Base. ``type`` is the type of the value."""
 
     type: AttributeType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attribute(Expression):
     """An attribute of the row."""
 
@@ -53,7 +53,7 @@ class Attribute(Expression):
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter(Expression):
     """A value that comes with each call. ``output``: position of the record's value that it is; None: it is another."""
 
@@ -61,21 +61,21 @@ class Parameter(Expression):
     output: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant(Expression):
     """A literal."""
 
     value: bool | int | float | str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cast(Expression):
     """A number as one of a wider type."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison(Expression):
     """Both sides have one type; what it answers is never null."""
 
@@ -84,31 +84,31 @@ class Comparison(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class And(Expression):
     """All of two or more hold."""
 
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Or(Expression):
     """One of two or more holds."""
 
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Not(Expression):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsNull(Expression):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arithmetic(Expression):
     """Both sides have the type of the result. Whole numbers divide to whole ones; dividing by zero gives null."""
 
@@ -117,7 +117,7 @@ class Arithmetic(Expression):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function(Expression):
     """A function that reads the row; ``name`` with its namespace, as in ``str:upper``."""
 
@@ -125,7 +125,7 @@ class Function(Expression):
     arguments: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate(Expression):
     """An aggregate of the rows of a group, in selections; ``argument`` is None for ``count()``."""
 

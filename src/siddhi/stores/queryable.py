@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from siddhi._frozen import frozen
 from siddhi.stores.expression import Attribute, Expression
 from siddhi.stores.record_table import Parameters, RecordTable
 
 __all__ = ["QueryableRecordTable", "Selection"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """What an on-demand query makes of the rows it finds.
 

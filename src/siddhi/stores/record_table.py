@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from siddhi._frozen import field, frozen
 from siddhi.io.connector import Connector
 from siddhi.io.options import OptionHolder
 from siddhi.stores.expression import Expression
@@ -20,7 +20,7 @@ Parameters = Mapping[str, Any]
 """Values of the parameters of compiled expressions, by name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableContext:
     """The table a store works for.
 

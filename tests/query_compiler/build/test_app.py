@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import dataclasses
+from siddhi._frozen import fields, replace
 from collections.abc import Iterator
 
 import pytest
@@ -249,7 +249,7 @@ def nodes(value: object) -> Iterator[Node]:
     """All nodes below a node."""
     if isinstance(value, Node):
         yield value
-        for field in dataclasses.fields(value):
+        for field in fields(value):
             yield from nodes(getattr(value, field.name))
     elif isinstance(value, tuple):
         for item in value:
@@ -298,7 +298,7 @@ def test_the_text_at_the_place_of_a_node_is_the_node(app):
             if isinstance(node, Expression):
                 assert parse_expression(text) == node
             else:
-                assert parse_query(text) == dataclasses.replace(node, annotations=())
+                assert parse_query(text) == replace(node, annotations=())
 
 
 def test_every_node_has_a_place():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from siddhi._frozen import frozen
 from siddhi.errors import SiddhiAppValidationError
 from siddhi.planner.bind.annotations import boolean, duration_ms, only, positive
 from siddhi.planner.plan.nodes import Playback
@@ -18,7 +17,7 @@ TIMER_RULES = ("jump", "exact")
 _REPORTERS = ("console", "jmx")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AppSettings:
     """What ``@app:...`` says. ``name`` None: the app has no name of its own."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from siddhi._frozen import frozen
 from siddhi.errors import SiddhiAppError
 from siddhi.extension.connectors import ConnectorMetadata
 from siddhi.extension.metadata import ExtensionMetadata
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "Source"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """Something a query may read. ``label`` is its id as written: ``S``, ``#I``, ``!S``."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import calendar
 from bisect import bisect_left
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
+
+from siddhi._frozen import frozen
 
 __all__ = ["CronSchedule", "parse_cron"]
 
@@ -20,7 +21,7 @@ _FIRST_YEAR, _LAST_YEAR = 1970, 2199
 _BEGIN_MS, _END_MS = -86_400_000, 7_258_204_800_000  # around those years in all time zones
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Field:
     name: str
     low: int
@@ -37,7 +38,7 @@ _WEEKDAY = _Field("day of week", 1, 7, _WEEKDAYS)
 _YEARS = _Field("year", _FIRST_YEAR, _LAST_YEAR)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CronSchedule:
     """The times a cron text names. Values are sorted; ``weekdays`` count from 1 (Sunday).
 

@@ -7,9 +7,9 @@ aggregators over what the window holds.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import replace
 from siddhi.errors import SiddhiAppError, SiddhiParserError
 from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.bind.scope import Scope, SourceScope, written_source

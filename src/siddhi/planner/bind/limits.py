@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import replace
 from siddhi.planner.bind.annotations import duration_ms, only, positive, shown
 from siddhi.planner.plan.expressions import Aggregate
 from siddhi.planner.plan.limits import AppLimits, KeyLimitPlan, OnFull, RowLimitPlan

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from siddhi._frozen import frozen
 from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError
 from siddhi.extension.registry import Registry, shared_registry
 from siddhi.planner.bind.aggregations.reading import plan_reading
@@ -25,7 +24,7 @@ __all__ = ["OnDemandPlan", "plan_on_demand"]
 _BATCH_WINDOWS = frozenset({"batch", "externalTimeBatch", "lengthBatch", "timeBatch"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class OnDemandPlan:
     """Either a find (``store`` and ``kind`` set, no ``output``) or a change of a table (``output`` set).
 

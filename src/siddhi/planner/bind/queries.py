@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from siddhi._frozen import replace
 from siddhi.planner.bind.annotations import boolean, only
 from siddhi.planner.bind.catalog import Catalog, Source
 from siddhi.planner.bind.handlers import Handlers, plan_handlers

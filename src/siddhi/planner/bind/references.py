@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from siddhi._frozen import replace
 from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.permissions import Referred
 from siddhi.planner.problems import creation_error

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from siddhi._frozen import fields
 from siddhi.planner.bind.permissions import Permissions
 from siddhi.planner.plan.expressions import Const, TypedExpression
 from siddhi.query_api.annotation import find_annotation

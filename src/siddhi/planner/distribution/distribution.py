@@ -8,8 +8,8 @@ needs to know; nothing in the engine does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from siddhi._frozen import frozen, replace
 from siddhi.planner.distribution.key_expressions import range_key
 from siddhi.planner.distribution.keys import (
     ANYTHING,
@@ -58,7 +58,7 @@ from siddhi.types import AttributeType
 __all__ = ["Element", "KeyExpression", "KeyPart", "separability"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Element:
     """What is known of one element of an app.
 

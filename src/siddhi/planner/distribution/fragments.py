@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from siddhi._frozen import frozen
 from siddhi.planner.bind.aggregations.zone import ZONE
 from siddhi.planner.plan.elements import AppElement, app_elements, named_executions
 from siddhi.planner.plan.nodes import OnErrorAction, PartitionPlan, Plan, StreamPlan
@@ -40,7 +40,7 @@ _KEPT = ("description", "partialMatches", "limits")
 Schema = tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Fragment:
     """A part of an app.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import Attr
 from siddhi.types import AttributeType
 
@@ -17,7 +17,7 @@ KEY_TYPES = frozenset({AttributeType.STRING, AttributeType.INT, AttributeType.LO
 """Types whose equal values are equal bits; a float has two zeros and many NaNs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyExpression:
     """What gives the events of one stream their key.
 
@@ -32,7 +32,7 @@ class KeyExpression:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyPart:
     """One key: for each stream how its events get it. ``type`` is that of the keys; streams of other types meet as it."""
 
@@ -44,7 +44,7 @@ class KeyPart:
         return next((expression for name, expression in self.by if name == stream), None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Separation:
     """Keys by which state separates. ``parts`` None: by anything; empty: by nothing, for the ``reason``. Several parts: by
     each of them, and so by all of them together."""

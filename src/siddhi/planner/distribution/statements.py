@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
+from siddhi._frozen import Frozen, fields, replace
 from siddhi.planner.bind.aggregations.zone import ZONE
 from siddhi.planner.explain.aggregations import kept_lines, zone_lines
 from siddhi.planner.plan.nodes import NamedWindowPlan, PartitionPlan, Plan, StreamPlan, TablePlan
@@ -139,7 +139,7 @@ def _without(annotations: tuple[Annotation, ...], name: str) -> tuple[Annotation
 
 def _names(node: object) -> Iterator[str]:
     """Everything a node consists of, as texts."""
-    return (type(item).__qualname__ if is_dataclass(item) else str(item) for item in _items(node))
+    return (type(item).__qualname__ if isinstance(item, Frozen) else str(item) for item in _items(node))
 
 
 def _called(node: object) -> Iterator[str]:
@@ -160,5 +160,5 @@ def _items(node: object) -> Iterator[object]:
             pending += item
             continue
         yield item
-        if is_dataclass(item):
-            pending += [getattr(item, part.name) for part in fields(item) if part.repr]
+        if isinstance(item, Frozen):
+            pending += [getattr(item, part.name) for part in fields(item) if part.shown]

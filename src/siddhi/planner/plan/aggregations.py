@@ -7,10 +7,10 @@ its events' own time, the group, the latest values, the time of the latest event
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import Attr, TypedExpression
 from siddhi.query_api.definition import Attribute, Duration
 
@@ -42,7 +42,7 @@ class BaseKind(Enum):
     LATEST = "latest"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BaseValue:
     """``argument`` is an expression, for DISTINCT and DEVIATION an attribute, for COUNT None; ``position`` the first of its
     cells."""
@@ -62,7 +62,7 @@ class OutputKind(Enum):
     COMPUTED = "computed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputValue:
     """``position`` is that of a group attribute or base value; ``count`` that of the count a mean divides by. COMPUTED has
     neither but an ``expression``, which reads the stored attributes in slot 0."""
@@ -74,7 +74,7 @@ class OutputValue:
     expression: TypedExpression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregationPurgePlan:
     """``@purge``: how often (ms), and per duration how long (ms) rows are kept; None: for ever."""
 
@@ -82,7 +82,7 @@ class AggregationPurgePlan:
     retention_ms: tuple[int | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AggregationPlan:
     """``define aggregation``. ``durations`` are finest first; ``tables`` names their tables, in the same order.
 
@@ -111,7 +111,7 @@ class AggregationPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregationReadPlan:
     """``within ... per ...``. A range that is known is in ``range`` (start, end in ms), else ``within`` gives one or two
     values; the same with ``duration`` and ``per``."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
+from siddhi._frozen import field, frozen
 from siddhi.extension.connectors import (
     DistributionStrategyMetadata,
     SinkMapperMetadata,
@@ -47,7 +47,7 @@ class StoreErrorAction(Enum):
     STORE = "STORE"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemplatePlan:
     """Texts, and positions of attributes whose text stands between them."""
 
@@ -59,7 +59,7 @@ class TemplatePlan:
         return not any(isinstance(part, int) for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OptionPlan:
     """``name = 'text'``. ``templates``: one, or one per destination of a sink that serves them all by itself."""
 
@@ -67,7 +67,7 @@ class OptionPlan:
     templates: tuple[TemplatePlan, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttributeMappingPlan:
     """One element of ``@attributes``; ``transport`` is the property behind ``trp:``, None for what the mapper reads."""
 
@@ -77,7 +77,7 @@ class AttributeMappingPlan:
     transport: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SourcePlan:
     """``@source``."""
 
@@ -90,7 +90,7 @@ class SourcePlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DistributionPlan:
     """``@distribution``. ``destinations``: the options of each; one list in all where one client serves them all."""
 
@@ -100,7 +100,7 @@ class DistributionPlan:
     clients: tuple[tuple[OptionPlan, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SinkPlan:
     """``@sink``."""
 
@@ -115,7 +115,7 @@ class SinkPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CachePlan:
     """``@cache``; times in ms."""
 
@@ -125,7 +125,7 @@ class CachePlan:
     purge_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StorePlan:
     """``@store``."""
 

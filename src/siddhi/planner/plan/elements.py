@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import Enum
 
+from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.aggregations import AggregationPlan
 from siddhi.planner.plan.graph import Unit, aggregation_unit, unit_of
 from siddhi.planner.plan.nodes import NamedWindowPlan, PartitionPlan, Plan, QueryPlan, TriggerPlan
@@ -27,7 +27,7 @@ class ElementKind(Enum):
     TRIGGER = "trigger"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AppElement:
     """``name`` is that of the query or partition, or the id of the definition; the inner query of an anonymous input is an
     element before the one that reads it.

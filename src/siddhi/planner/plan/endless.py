@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.graph import Unit, unit_of
 from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.planner.plan.patterns import PatternPlan, StateKind, StatePlan
@@ -14,7 +14,7 @@ from siddhi.query_api.span import Span
 __all__ = ["EndlessPart", "endless_parts", "endless_query"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndlessPart:
     """``name``: of the trigger, query or partition; ``reason``: a clause that names it."""
 

@@ -6,9 +6,9 @@ Operands are already widened to what their operator computes in (:class:`Widen`)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import frozen
 from siddhi.query_api.expression import CompareOperator, EventIndex, MathOperator
 from siddhi.types import AttributeType
 
@@ -49,21 +49,21 @@ LAST_SLOT = -4
 """Slot of the newest event held, in the condition of an expression window."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypedExpression:
     """Base. ``type`` is the static type of the value."""
 
     type: AttributeType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Const(TypedExpression):
     """A literal, already of its type (an int as Python int, a float as Python float)."""
 
     value: bool | int | float | str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attr(TypedExpression):
     """An attribute. ``slot`` is the event of the input (0 for a single stream; join side; pattern state), OUTPUT_SLOT or
     TABLE_SLOT; ``position`` is its place in that event's attribute list; ``index`` picks one event of a counting state,
@@ -75,21 +75,21 @@ class Attr(TypedExpression):
     index: EventIndex | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Widen(TypedExpression):
     """The operand as a wider numeric type (int → long → float → double)."""
 
     operand: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arithmetic(TypedExpression):
     operator: MathOperator
     left: TypedExpression
     right: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison(TypedExpression):
     """Both operands have type ``operand_type`` (a numeric type, STRING or BOOL); the result is BOOL and never null."""
 
@@ -99,29 +99,29 @@ class Comparison(TypedExpression):
     right: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class And(TypedExpression):
     left: TypedExpression
     right: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Or(TypedExpression):
     left: TypedExpression
     right: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Not(TypedExpression):
     operand: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsNull(TypedExpression):
     operand: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsNullEvent(TypedExpression):
     """True while the event slot (or that event of a counting state) is empty."""
 
@@ -129,14 +129,14 @@ class IsNullEvent(TypedExpression):
     index: EventIndex | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EventReference(TypedExpression):
     """An event itself as a function argument (``eventTimestamp(e1)``)."""
 
     slot: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(TypedExpression):
     """A scalar function. Null results of BOOL functions become false in the executor."""
 
@@ -144,7 +144,7 @@ class Call(TypedExpression):
     arguments: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScriptCall(TypedExpression):
     """A call of ``define function``."""
 
@@ -152,7 +152,7 @@ class ScriptCall(TypedExpression):
     arguments: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate(TypedExpression):
     """An attribute aggregator: evaluating it updates its state with the event at hand and yields the new value."""
 
@@ -160,7 +160,7 @@ class Aggregate(TypedExpression):
     arguments: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InTable(TypedExpression):
     """``condition in table``: true iff a row matches; the row is TABLE_SLOT inside the condition."""
 

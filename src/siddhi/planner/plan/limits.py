@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from siddhi._frozen import frozen
 
 __all__ = ["AppLimits", "KeyLimitPlan", "OnFull", "RowLimitPlan"]
 
@@ -19,7 +20,7 @@ class OnFull(Enum):
     """It is dropped, and a log entry counts what was dropped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class KeyLimitPlan:
     """Limits of keyed state; None: no limit.
 
@@ -38,7 +39,7 @@ class KeyLimitPlan:
     annotation: str = "@limit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class RowLimitPlan:
     """Limit of a table's rows."""
 
@@ -47,7 +48,7 @@ class RowLimitPlan:
     annotation: str = "@limit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class AppLimits:
     """``@app:limits``: what holds where an element has no ``@limit`` of its own; None: no limit."""
 

@@ -8,10 +8,10 @@ keeps (the only ones read behind it); an engine maps positions to cells stage by
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import field, frozen
 from siddhi.planner.plan.connectors import SinkPlan, SourcePlan, StorePlan
 from siddhi.planner.plan.expressions import Attr, TypedExpression
 from siddhi.planner.plan.limits import KeyLimitPlan, RowLimitPlan
@@ -54,7 +54,7 @@ class OnErrorAction(Enum):
     STORE = "store"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AsyncSettings:
     """``@async``: events in the ring buffer, worker threads, events per delivered chunk."""
 
@@ -63,7 +63,7 @@ class AsyncSettings:
     batch_size_max: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Playback:
     """``@app:playback``; the times in milliseconds, or None without heartbeat. ``exact``: a timer runs at its own time."""
 
@@ -72,7 +72,7 @@ class Playback:
     exact: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StreamPlan:
     """A junction. Fault streams are called ``!S``; inner streams live in their partition."""
 
@@ -87,7 +87,7 @@ class StreamPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TablePlan:
     """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the aggregation that alone writes it.
 
@@ -108,7 +108,7 @@ class TablePlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowPlan:
     """A window with its checked arguments: constants, or expressions where the parameter may be dynamic.
 
@@ -120,10 +120,10 @@ class WindowPlan:
     window: WindowMetadata
     arguments: tuple[TypedExpression, ...]
     condition: TypedExpression | None = None
-    plan_condition: Callable[[str], TypedExpression] | None = field(default=None, compare=False, repr=False)
+    plan_condition: Callable[[str], TypedExpression] | None = field(default=None, compare=False, shown=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class NamedWindowPlan:
     """``define window``; every attribute is kept."""
 
@@ -135,7 +135,7 @@ class NamedWindowPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class TriggerPlan:
     """Exactly one of ``every_ms``, ``at_start`` and ``cron`` is set."""
 
@@ -146,12 +146,12 @@ class TriggerPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilterPlan:
     condition: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StreamFunctionPlan:
     """A stream function; ``appended`` are the attributes it adds behind those that exist at this point."""
 
@@ -163,7 +163,7 @@ class StreamFunctionPlan:
 HandlerPlan = FilterPlan | StreamFunctionPlan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SingleInputPlan:
     """One source with what stands before and behind its window.
 
@@ -182,7 +182,7 @@ class SingleInputPlan:
     alias: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class JoinPlan:
     """Slots 0 and 1 are left and right. The condition and the selection read both; handlers and window arguments of a
     side read their own source only, in slot 0. The matches of one event that leaves a window are one chunk for the
@@ -204,13 +204,13 @@ class SelectMode(Enum):
     LAST_PER_GROUP = "last per group of chunk"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputColumn:
     name: str
     expression: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderPlan:
     """``key`` is an output attribute (slot OUTPUT_SLOT) or, in joins and patterns, an input attribute."""
 
@@ -218,7 +218,7 @@ class OrderPlan:
     order: Order
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SelectorPlan:
     columns: tuple[OutputColumn, ...]
     group_by: tuple[Attr, ...] = ()
@@ -238,7 +238,7 @@ class Action(Enum):
     RETURN = "return"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetPlan:
     """``table attribute at position := value``."""
 
@@ -246,7 +246,7 @@ class SetPlan:
     value: TypedExpression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class OutputPlan:
     """``condition`` and ``set`` read the output event (slot OUTPUT_SLOT) and the table row (TABLE_SLOT)."""
 
@@ -258,7 +258,7 @@ class OutputPlan:
     set: tuple[SetPlan, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class QueryPlan:
     """``synchronized``: None as the engine needs, else what ``@synchronized`` says. ``limit``: of group-by keys and values."""
 
@@ -273,21 +273,21 @@ class QueryPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueKeyPlan:
     stream: str
     kind: SourceKind
     expression: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RangeKeyPlan:
     stream: str
     kind: SourceKind
     ranges: tuple[tuple[str, TypedExpression], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PurgePlan:
     """``@purge``; milliseconds."""
 
@@ -295,7 +295,7 @@ class PurgePlan:
     idle_period_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PartitionPlan:
     name: str
     keys: tuple[ValueKeyPlan | RangeKeyPlan, ...]
@@ -306,7 +306,7 @@ class PartitionPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BatchPlan:
     """Whether a batch sent to a stream may run query by query, and if not, why."""
 
@@ -315,7 +315,7 @@ class BatchPlan:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Plan:
     """A whole app, resolved and typed. Dictionaries are in build order; warnings name deprecated extensions in use.
 

@@ -10,10 +10,10 @@ own slot, those of earlier states and of its group as theirs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.span import Span
@@ -41,7 +41,7 @@ class OverflowPolicy(Enum):
     DROP_OLDEST = "drop.oldest"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyPlan:
     """``own == earlier``: one side reads the event at hand only, the other events of earlier states only."""
 
@@ -49,7 +49,7 @@ class KeyPlan:
     earlier: TypedExpression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SlotPlan:
     """One place of a stream.
 
@@ -78,7 +78,7 @@ class SlotPlan:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class StatePlan:
     """One state; the last one puts out.
 
@@ -103,7 +103,7 @@ class StatePlan:
     late_again: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class PatternPlan:
     """A pattern or sequence; ``within_ms`` in milliseconds.
 

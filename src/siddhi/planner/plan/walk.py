@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
+from siddhi._frozen import replace
 from siddhi.planner.plan.expressions import (
     Aggregate,
     And,

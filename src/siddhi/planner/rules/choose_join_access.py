@@ -4,9 +4,9 @@ it asks for a range, else by looking through everything. Shared by the engine, w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import And, Attr, Comparison, Const, TypedExpression, Widen
 from siddhi.planner.plan.nodes import JoinPlan, NamedWindowPlan, SourceKind, WindowPlan
 from siddhi.planner.plan.walk import calls_python, conjuncts, has_aggregate
@@ -30,7 +30,7 @@ _FEW = 64
 """Events a window may hold for which an ordered index does not pay."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EqualityLookup:
     """``key`` of the searched event equals ``probe`` of the one that triggers, part by part, and ``rest`` holds."""
 
@@ -39,7 +39,7 @@ class EqualityLookup:
     rest: TypedExpression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RangeLookup:
     """``key``, a number of the searched event, lies within all bounds, which do not read that event."""
 

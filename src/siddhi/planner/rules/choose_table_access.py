@@ -8,8 +8,8 @@ make up the primary key, choose the lookup; what is left is tested on every row 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, Comparison, InTable, Or, TypedExpression, Widen
 from siddhi.planner.plan.nodes import TablePlan
 from siddhi.planner.plan.walk import children, conjuncts, disjuncts
@@ -47,14 +47,14 @@ _EXACTLY_WIDER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyLookup:
     """The row whose primary key has these values, in the order of the key's attributes."""
 
     values: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexLookup:
     """The rows whose attribute has a value."""
 
@@ -62,14 +62,14 @@ class IndexLookup:
     value: TypedExpression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     value: TypedExpression
     is_low: bool
     inclusive: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RangeLookup:
     """The rows whose attribute lies within all bounds. Where that is most of the table, every row is looked at."""
 
@@ -77,14 +77,14 @@ class RangeLookup:
     bounds: tuple[Bound, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnyLookup:
     """What any of them finds."""
 
     parts: tuple[TableLookup, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SmallestLookup:
     """Each of them finds enough: the one that finds least is taken, anew for every event."""
 
@@ -94,7 +94,7 @@ class SmallestLookup:
 TableLookup = KeyLookup | IndexLookup | RangeLookup | AnyLookup | SmallestLookup
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableAccess:
     """A condition over a table, taken apart.
 
@@ -111,7 +111,7 @@ class TableAccess:
     whole: tuple[TypedExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OrderTest:
     """``attribute <operator> value``, where the value does not read the row."""
 

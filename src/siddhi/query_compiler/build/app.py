@@ -8,7 +8,7 @@ the values of its children; so nodes are built bottom-up, and no tree stands bet
 
 from __future__ import annotations
 
-from dataclasses import replace
+from siddhi._frozen import replace
 
 from siddhi.errors import DuplicateAttributeError
 from siddhi.query_api import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from siddhi._frozen import replace
 from itertools import pairwise
 from typing import NamedTuple
 

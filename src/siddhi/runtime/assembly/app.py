@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from siddhi._core.query.output import OutputStage
@@ -16,6 +15,7 @@ from siddhi._core.stream.input import InputHandler
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.table.query import OnDemand
 from siddhi._core.table.store import CachedAnswer, StoreAnswer
+from siddhi._frozen import replace
 from siddhi.extension.registry import Registry
 from siddhi.persistence.error_store import ErrorStore
 from siddhi.planner.bind.on_demand import OnDemandPlan, plan_on_demand

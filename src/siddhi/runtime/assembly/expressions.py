@@ -21,6 +21,7 @@ from siddhi._core.expression.function import make_function
 from siddhi._core.expression.logic import make_and, make_is_null, make_not, make_or
 from siddhi._core.expression.python import make_python_function
 from siddhi._core.record.event import Layout
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import (
     Aggregate,
     And,
@@ -47,7 +48,7 @@ from siddhi.runtime.assembly.unsupported import not_supported
 __all__ = ["Cells", "ExpressionBuilder"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cells:
     """Where the attributes of one event slot are found.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from typing import Any, Protocol, TypeVar
 
 from siddhi._core.pattern.automaton import PatternView
+from siddhi._frozen import fields, replace
 from siddhi.planner.plan.expressions import Attr, EventReference, IsNullEvent, TypedExpression
 from siddhi.planner.plan.nodes import SelectorPlan
 from siddhi.planner.plan.patterns import SlotPlan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from siddhi._core.aggregate.aggregator import Aggregator, AggregatorStates
@@ -21,6 +21,7 @@ from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.window.base import Window
 from siddhi._core.window.batch import BatchWindow
 from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, RangeProbe, WindowScan
+from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.expressions import (
     OUTPUT_SLOT,
     And,
@@ -86,7 +87,7 @@ class SharedContent(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableContent:
     """A table as one side of a join."""
 
@@ -121,7 +122,7 @@ class TableContent:
         return self.tables.searchable(self.id, on, builder, slot, tuple(sorted(read)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinSource:
     """Where one side's events come from.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from siddhi._core.query.output import OutputStage
 from siddhi._core.query.selector import Selector
@@ -12,6 +11,7 @@ from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.table.query import CollectStage, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
 from siddhi._core.table.store import CachedAnswer, StoreAnswer
+from siddhi._frozen import replace
 from siddhi.planner.bind.on_demand import OnDemandPlan
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.plan.nodes import (

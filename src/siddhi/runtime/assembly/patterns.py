@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.pattern.automaton import Matches, Operand, Pattern, PatternEntry, PatternIndex, State, make_collected
@@ -12,6 +11,7 @@ from siddhi._core.query.output import OutputStage
 from siddhi._core.record.event import EventPool
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
+from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.expressions import Attr, TypedExpression, Widen
 from siddhi.planner.plan.nodes import QueryPlan, SelectorPlan
 from siddhi.planner.plan.patterns import PatternPlan, SlotPlan, StateKind
@@ -31,7 +31,7 @@ MAX_BITS = 64
 _KINDS = {StateKind.STREAM: 0, StateKind.COUNT: 1, StateKind.ABSENT: 2, StateKind.AND: 3, StateKind.OR: 4}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CollectedCells(Cells):
     """The cells of a counting slot: an attribute is the list of its values."""
 

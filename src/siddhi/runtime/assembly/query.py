@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from siddhi._core.aggregate.aggregator import AggregatorStates
@@ -13,6 +12,7 @@ from siddhi._core.query.output import OutputStage
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
+from siddhi._frozen import field, frozen
 from siddhi.planner.plan.expressions import Attr
 from siddhi.planner.plan.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.rules.fuse_window_aggregate import compaction
@@ -49,7 +49,7 @@ _HOLD_THEIR_BATCH = frozenset({"batch", "lengthBatch", "timeBatch"})
 """Windows that give up the events they release only when the chunk has ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Site:
     """Where a query is built.
 
@@ -78,17 +78,19 @@ class Site:
         return ExpressionBuilder(slots, self.scripts, removes, self.tables.make_in)
 
 
-@dataclass(slots=True)
 class BuiltQuery:
     """What an app keeps of a query: its output, and the steps that hold state, named within the query.
 
     ``gate``: what holds the selection to the limit of the query, where it has one.
     """
 
-    name: str
-    output: OutputStage
-    stateful: dict[str, Processor] = field(default_factory=dict)
-    gate: KeyGate | None = None
+    __slots__ = ("gate", "name", "output", "stateful")
+
+    def __init__(self, name: str, output: OutputStage) -> None:
+        self.name = name
+        self.output = output
+        self.stateful: dict[str, Processor] = {}
+        self.gate: KeyGate | None = None
 
     def make_state(self, partition: int) -> None:
         """Make every step's state of a partition slot."""

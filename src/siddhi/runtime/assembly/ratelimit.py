@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from siddhi._core.aggregate.group import GroupBy
@@ -22,6 +21,7 @@ from siddhi._core.query.ratelimit import (
 )
 from siddhi._core.query.ratelimit_snapshot import Picture, SnapshotLimiter
 from siddhi._core.query.selector import Selector
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, Call, ScriptCall, TypedExpression
 from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.plan.walk import has_aggregate, walk
@@ -35,7 +35,7 @@ __all__ = ["BuiltLimiter", "build_limiter"]
 _NOT_REPEATABLE = ("UUID", "currentTimeMillis", "eventTimestamp")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BuiltLimiter:
     """A limiter and what it asks of the selection in front of it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from siddhi._core.expression.executor import Executor
@@ -21,6 +20,7 @@ from siddhi._core.window.python import PythonWindow
 from siddhi._core.window.session import SessionWindow
 from siddhi._core.window.sort import SortWindow
 from siddhi._core.window.time import DelayWindow, ExternalTimeWindow, TimeLengthWindow, TimeWindow
+from siddhi._frozen import field, frozen
 from siddhi.errors import SiddhiAppCreationError
 from siddhi.extension.processors import RESET
 from siddhi.planner.bind.cron import parse_cron
@@ -35,7 +35,7 @@ from siddhi.runtime.assembly.unsupported import not_supported
 __all__ = ["WindowSite", "build_window"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WindowSite:
     """Where a window stands.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from siddhi._frozen import frozen
 from siddhi.errors import ConnectionUnavailableError, NotRunningError
 from siddhi.event import Event
 from siddhi.io.source import Source, SourceMapper
@@ -26,7 +26,7 @@ class EventInput(Protocol):
     def send_events(self, events: Sequence[Event], /) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TransportMapping:
     """The attribute at ``position`` is the transport property ``name``; ``convert`` reads its text."""
 

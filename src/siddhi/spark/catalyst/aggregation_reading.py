@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from siddhi._frozen import replace
 from siddhi.planner.plan.aggregations import AggregationPlan
 from siddhi.query_api.annotation import Annotation, Element
 from siddhi.query_api.app import AnyDefinition
@@ -48,7 +49,7 @@ def asking(program: IslandProgram, aggregation: AggregationPlan, duration: Durat
     """
     types = tuple(attribute.type for attribute in aggregation.attributes)
     slots, (places,) = slots_of([types])
-    return replace(
+    return dataclasses.replace(
         program,
         text=_kept_whole(program.text),
         outputs=(),

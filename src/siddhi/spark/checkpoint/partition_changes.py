@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import zip_longest
 
+from siddhi._frozen import replace
 from siddhi.planner.app import plan
 from siddhi.planner.distribution.fragments import Fragment
 from siddhi.planner.distribution.statements import executions_by_name

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from siddhi._frozen import replace
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError, SparkLoweringError, did_you_mean
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.app import SiddhiApp

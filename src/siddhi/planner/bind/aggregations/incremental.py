@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import frozen, replace
 from siddhi.errors import SiddhiAppError, SiddhiParserError
 from siddhi.extension.incremental import BaseAttribute, IncrementalAttributeAggregator
 from siddhi.extension.metadata import IncrementalAggregatorMetadata
@@ -33,7 +33,7 @@ _MERGED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Base:
     """A base value, and the attributes of rows that hold it."""
 
@@ -42,7 +42,7 @@ class Base:
     cells: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Incremental:
     """A call. ``expression`` reads the cells of the base values, in their order, in slot 0; it is there for COMPUTED only.
     A MEAN has its count behind the value it divides; all others are made of the first."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from siddhi._frozen import replace
 from siddhi.planner.bind.catalog import Source
 from siddhi.planner.bind.patterns.conditions import Conditions, split_conditions
 from siddhi.planner.bind.patterns.limit import PartialMatches

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
+from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import (
     Attr,
     Call,
@@ -21,7 +21,7 @@ from siddhi.query_api.expression import CompareOperator
 __all__ = ["Conditions", "split_conditions"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conditions:
     """The conjuncts of a state's filters; see :class:`SlotPlan`."""
 

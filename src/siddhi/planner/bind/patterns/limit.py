@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from siddhi._frozen import frozen, replace
 from siddhi.planner.bind.annotations import only, positive, shown
 from siddhi.planner.plan.patterns import OverflowPolicy
 from siddhi.planner.problems import close_to, creation_error
@@ -13,7 +12,7 @@ from siddhi.query_api.span import Node
 __all__ = ["PartialMatches", "app_limit", "query_limit"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartialMatches:
     """The most that may live at a time, None for any number, what says so, and what happens then."""
 

@@ -23,6 +23,7 @@ from siddhi._core.rollup.aggregation import (
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.table.table import Table
+from siddhi._frozen import frozen
 from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan, BaseKind, OutputKind
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, Attr, Comparison, Const, TypedExpression
 from siddhi.planner.plan.time import duration_named, kept_duration, time_range
@@ -256,7 +257,7 @@ class BuiltAggregation:
                     break
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregationContent:
     """An aggregation as one side of a join."""
 

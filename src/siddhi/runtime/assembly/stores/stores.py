@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from siddhi._core.table.output import TableStage
 from siddhi._core.table.search import Binding
 from siddhi._core.table.store import Parameters, StoreQuestion, StoreStage, event_of
 from siddhi._core.table.table import Table
+from siddhi._frozen import replace
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.io.options import Option, OptionHolder, Template
 from siddhi.planner.plan.connectors import CachePlan, StoreErrorAction, StorePlan

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.expression.logic import make_and
@@ -13,6 +12,7 @@ from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.table.search import Binding, TableSearch, TableSearchable, make_in
 from siddhi._core.table.store import CachedQuestion, CachedSearchable, StoreSearchable, make_in_cached, make_in_store
 from siddhi._core.table.table import Table, TableState
+from siddhi._frozen import frozen, replace
 from siddhi.planner.plan.expressions import TABLE_SLOT, InTable, TypedExpression
 from siddhi.planner.plan.nodes import TablePlan
 from siddhi.planner.plan.walk import has_aggregate
@@ -27,7 +27,7 @@ from siddhi.runtime.assembly.unsupported import not_supported
 __all__ = ["BuiltSearch", "Tables"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BuiltSearch:
     """A search, and what the condition compares the whole primary key with, by position, where that is all it asks."""
 
