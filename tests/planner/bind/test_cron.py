@@ -86,3 +86,39 @@ def test_a_time_that_clocks_skip_comes_the_next_day() -> None:
         seen.append(found)
         moment = found
     assert seen[2] - seen[1] == timedelta(days=1)
+
+
+@given(
+    text=st.sampled_from(
+        [
+            "* * * * * ?",
+            "*/7 3-5 * * * ?",
+            "0 0 0 * * ?",
+            "0 0 0 L * ?",
+            "30 15 2,3 ? * MON-FRI",
+            "5 5 5 29 2 ? 2000-2030",
+        ]
+    ),
+    zone=st.sampled_from(["UTC", "America/New_York", "Australia/Lord_Howe"]),
+    until=st.integers(915_148_800_000, 1_924_992_000_000),
+    n=st.integers(1, 100),
+)
+def test_the_last_n_times_come_after_the_time_before_them(text: str, zone: str, until: int, n: int) -> None:
+    schedule, tz = parse_cron(text), ZoneInfo(zone)
+    time: int | None = schedule.before_last(n, until, tz)
+    found = []
+    while time is not None and (time := schedule.next_after(time, tz)) is not None and time <= until:
+        found.append(time)
+        assert len(found) <= n
+    if zone == "UTC" and not text.endswith("2030"):
+        assert len(found) == n
+
+
+@pytest.mark.parametrize("until_ms", [-(2**62), -1, 0, 7_258_204_800_000, 2**62])
+def test_the_last_times_are_found_whenever_they_are_asked_for(until_ms: int) -> None:
+    schedule = parse_cron("0 0 12 1 1 ?")
+    bound = schedule.before_last(3, until_ms, UTC)
+    if until_ms > 0:
+        assert [datetime.fromtimestamp(bound // 1000, UTC).year, schedule.next_after(bound, UTC)] == [2197, bound + 1]
+    else:
+        assert bound <= 0

@@ -31,7 +31,21 @@ PERIODIC = {
     "absence": "from every not S[v < 0] for 1 sec select 1 as v insert into O;",
     "logical absence": "from every (not S[v < 0] for 1 sec or not S[v < 1] for 1 min) select 1 as v insert into O;",
 }
+A_MINUTE = {  # a tick each minute, of what also knows of a second
+    "cron": "define trigger T at '0 * * * * ?'; from T select 1 as v insert into O;",
+    "and": "from every (not S[v < 0] for 1 sec and not S[v < 1] for 1 min) select 1 as v insert into O;",
+    "group": "from every (not S[v < 0] for 1 sec -> S[v < 0]<0:1> -> not S[v < 0] for 59 sec) "
+    "select 1 as v insert into O;",
+    "group behind an event": "from S -> every (not S[v < 0] for 1 sec and not S[v < 1] for 1 min) "
+    "select 1 as v insert into O;",
+    "and of a sequence": "from every (not S[v < 0] for 1 sec and not S[v < 1] for 1 min), S[v < 0]<0:1> "
+    "select 1 as v insert into O;",
+    "or of a sequence": "from every (not S[v < 0] for 1 year or not S[v < 1] for 1 min), S[v < 0]<0:1> "
+    "select 1 as v insert into O;",
+    "behind a count": "from S -> every (S[v < 0]<0:1> -> not S[v < 0] for 1 min) select 1 as v insert into O;",
+}
 OTHERS = {
+    "empty count": "from every S[v < 0]<0:1> -> not S[v < 0] for 1 sec select 1 as v insert into O;",
     "timeBatch": "from S#window.timeBatch(1 sec) select v insert all events into O;",
     "rate": "from S select v output all every 1 sec insert into O;",
     "externalTimeBatch": "from S#window.externalTimeBatch(t, 1 day, 0, 1 sec) select v insert into O;",
@@ -74,11 +88,11 @@ def output(timers: str, text: str, moves: list[int], most_ticks: int | None = No
         return [int(time) for time in runtime.drain()["O"].timestamps]
 
 
-@pytest.mark.parametrize("what", PERIODIC)
-@given(steps=st.lists(st.integers(1, 30_000), max_size=6))
-def test_with_exact_timers_one_jump_gives_what_small_steps_give(what: str, steps: list[int]) -> None:
+@pytest.mark.parametrize("text", [*PERIODIC.values(), *A_MINUTE.values()])
+@given(steps=st.lists(st.integers(1, 60_000), max_size=6))
+def test_with_exact_timers_one_jump_gives_what_small_steps_give(text: str, steps: list[int]) -> None:
     moves = [START + sum(steps[: i + 1]) for i in range(len(steps))]
-    assert output("exact", PERIODIC[what], moves) == output("exact", PERIODIC[what], moves[-1:])
+    assert output("exact", text, moves) == output("exact", text, moves[-1:])
 
 
 @pytest.mark.parametrize("timers", ["exact", "jump"])
@@ -95,13 +109,39 @@ def test_every_tick_is_run_up_to_the_bound_then_the_last_ones(
     if timers == "exact" and what != "snapshot":
         assert times[-100:] == list(range(end - 99_000, end + 1, 1_000))
     (record,) = caplog.records
-    assert "which is more than 100 ticks of a timer that fires every 1000 ms" in record.getMessage()
+    timer = "the cron text '* * * * * ?'" if what == "cron" else "a timer that fires every 1000 ms"
+    assert f"which is more than 100 ticks of {timer}: those before {end - 99_000} were left out" in record.getMessage()
 
 
 @pytest.mark.parametrize("timers", ["exact", "jump"])
-@pytest.mark.parametrize("what", PERIODIC | OTHERS)
-def test_a_jump_over_millions_of_years_ends(what: str, timers: str) -> None:
-    with running(app_of(timers, (PERIODIC | OTHERS)[what])) as runtime:
+@pytest.mark.parametrize("what", A_MINUTE)
+def test_the_bound_counts_rounds_and_not_the_seconds_in_them(
+    what: str, timers: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    minutes = [START + 6_000_000, START + 60_000_000]
+    times = output(timers, A_MINUTE[what], minutes, most_ticks=950)
+    assert len(times) == 1_000
+    assert caplog.records == []
+    last = output(timers, A_MINUTE[what], minutes, most_ticks=100)
+    assert len(last) in (200, 201)  # one was on its way
+    assert last[-100:] == times[-100:]
+    assert "which is more than 100 ticks of " in caplog.records[-1].getMessage()
+
+
+@pytest.mark.parametrize("timers", ["exact", "jump"])
+def test_a_daily_cron_trigger_runs_every_day_of_years(timers: str, caplog: pytest.LogCaptureFixture) -> None:
+    day = 86_400_000
+    text = "define trigger T at '0 0 0 * * ?'; from T select 1 as v insert into O;"
+    assert len(output(timers, text, [START + 730 * day])) == 730
+    assert len(output(timers, text, [START + day, START + 730 * day], most_ticks=500)) == 502
+    (record,) = caplog.records
+    assert "which is more than 500 ticks of the cron text '0 0 0 * * ?': those before " in record.getMessage()
+
+
+@pytest.mark.parametrize("timers", ["exact", "jump"])
+@pytest.mark.parametrize("text", [*PERIODIC.values(), *A_MINUTE.values(), *OTHERS.values()])
+def test_a_jump_over_millions_of_years_ends(text: str, timers: str) -> None:
+    with running(app_of(timers, text)) as runtime:
         runtime._context.most_ticks = 1_000
         runtime.input_handler("S").send((1, START), START)
         for time in (2**61, 2**62):

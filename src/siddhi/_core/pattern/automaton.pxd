@@ -257,6 +257,7 @@ cdef class State:
     cdef bint late_again           # its group starts again when a later state takes the match
     cdef int first_slot
     cdef bint waits                # it has an absence with a time
+    cdef int64_t round_ms          # of a group that time alone starts again, its first such: after how long
 
 cdef inline bint is_stopped(State state, PartialC* partial) noexcept:
     """Whether a partial match has gone on, so that a count collects no more."""

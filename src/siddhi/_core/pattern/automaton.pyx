@@ -14,8 +14,9 @@ from siddhi._core.record.event cimport (
     release,
 )
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC, now_ms
+from siddhi._core.record.instant cimport later
 from siddhi._core.record.prefetch cimport WORTH_FETCHING, fetch_line
-from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, next_tick_of
+from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, left_out, next_tick_of
 from siddhi._core.runtime.key_limit cimport DROP_OLDEST, KeyLimit
 
 include "matches.pxi"
@@ -83,6 +84,7 @@ cdef class Pattern(Processor):
         memset(self.streams, 0, max(1, self.n_streams) * sizeof(StreamC))
         for i in range(self.n_states):
             self.state[i] = <void*> states[i]
+        find_rounds(states)
         for i in range(self.n_streams):
             self.streams[i].n_inlets = len(streams[i])
             self.streams[i].inlets = <InletC*> PyMem_Malloc(max(1, self.streams[i].n_inlets) * sizeof(InletC))
@@ -422,7 +424,7 @@ cdef class Pattern(Processor):
         cdef int64_t first, since = partial.timestamp if partial.timestamp != NEW else self.now
         cdef int k
         if state.kind == ABSENT and number == 0:
-            run.deadline = next_tick_of(self.app, since, (<Operand> state.operand[0]).for_ms)
+            run.deadline = self.behind_jump(state, since) + (<Operand> state.operand[0]).for_ms
             return self.arm(run, 0, run.deadline)
         if self.is_sequence and incoming.head is not NULL:
             if state.kind == COUNT and state.min == 0 and state.next >= 0 and partial.slots[state.first_slot] is NULL:
@@ -455,8 +457,7 @@ cdef class Pattern(Processor):
                 self.remove(entry)
                 raise MemoryError
             first = NO_TIME
-            if number == 0:
-                since = self.behind_jump(state, since)
+            since = self.behind_jump(state, since)
             for k in range(state.n_operands):
                 operand = <Operand> state.operand[k]
                 entry.due[k] = since + operand.for_ms
@@ -466,14 +467,8 @@ cdef class Pattern(Processor):
         return 0
 
     cdef int64_t behind_jump(self, State state, int64_t since) except? -1:
-        """Since when the first state waits, which may begin anew each time that a wait is over."""
-        cdef int64_t for_ms, shortest = NO_TIME
-        cdef int k
-        for k in range(state.n_operands):
-            for_ms = (<Operand> state.operand[k]).for_ms
-            if for_ms > 0 and (shortest == NO_TIME or for_ms < shortest):
-                shortest = for_ms
-        return since if shortest == NO_TIME else next_tick_of(self.app, since, shortest) - shortest
+        """Since when a state waits: rounds of its group that a move of the clock leaves out are over."""
+        return since if state.round_ms <= 0 else since + left_out(self.app, later(since, state.round_ms), state.round_ms)
 
     cdef int add_spare(self, RunC* run) except -1:
         """A sequence that may begin with no event may also begin with one that goes to a later state."""

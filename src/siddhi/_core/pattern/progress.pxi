@@ -475,12 +475,15 @@ cdef int keep_times(Pattern pattern, RunC* run, int64_t* due, bint at_once) exce
 
 cdef int run_on(Pattern pattern, RunC* run, State first, MatchEntryC* entry) except -1:
     """Let what is over wait for another time."""
-    cdef int64_t for_ms
+    cdef int64_t for_ms, skipped = 0
     cdef int k
+    if first.kind == AND and first.round_ms > 0:
+        skipped = left_out(pattern.app, later(pattern.now, first.round_ms), first.round_ms)
     for k in range(first.n_operands):
         for_ms = max((<Operand> first.operand[k]).for_ms, 1)
         if entry.due[k] <= pattern.now:
             entry.due[k] += (pattern.now - entry.due[k]) // for_ms * for_ms + for_ms
+        entry.due[k] += skipped
     return arm_lead(pattern, run, first, entry)
 
 
@@ -507,7 +510,9 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
             continue
         if run.incoming[0].head is not NULL:
             pattern.update(run, 0)
-        entry.due[k] = when + max(operand.for_ms, 1)
+        # An OR begins anew with each of its times, an AND with all of them.
+        entry.due[k] = next_tick_of(pattern.app, when, max(operand.for_ms, 1)) if first.kind == OR else (
+            when + max(operand.for_ms, 1))
         if entry.partial.timestamp != NEW and entry.partial.timestamp + operand.for_ms > when:
             continue                               # it began too late for this time
         entry.met |= (<uint32_t> 1) << k

@@ -165,8 +165,54 @@ cdef class State:
         self.first_slot = min(operand.slot for operand in operands)
         self.n_keyed = sum([(<Operand> operand).index is not None for operand in operands])
         self.waits = any(operand.for_ms >= 0 for operand in operands)
+        self.round_ms = NO_TIME
         for k in range(self.n_operands):
             self.operand[k] = <void*> operands[k]
 
     def __dealloc__(self):
         PyMem_Free(self.operand)
+
+
+cdef int64_t wait_of(State state) noexcept:
+    """The ms after which a state is complete without an event; NO_TIME: it is not."""
+    cdef int64_t for_ms, found = NO_TIME
+    cdef int k
+    if state.kind == COUNT and state.min == 0:
+        return 0
+    for k in range(state.n_operands):
+        for_ms = (<Operand> state.operand[k]).for_ms
+        if for_ms < 0:
+            if state.kind != OR:
+                return NO_TIME
+        elif found == NO_TIME or (for_ms < found if state.kind == OR else for_ms > found):
+            found = for_ms
+    return found
+
+
+cdef int find_rounds(tuple states) except -1:
+    """Find the groups that time alone lets start again and again, and how long a round of them takes."""
+    cdef State state, last, timed
+    cdef int64_t wait, total
+    cdef int i, end
+    for end in range(len(states)):
+        last = <State> states[end]
+        if last.again < 0:
+            continue
+        timed = None
+        total = 0
+        for i in range(last.again, len(states)):
+            state = <State> states[i]
+            wait = wait_of(state)
+            if wait == NO_TIME:
+                timed = None
+                break
+            if timed is None and state.waits:
+                timed = state
+            total = later(total, wait)
+            if i >= end and (not last.late_again or state.kind == ABSENT):
+                break
+        else:
+            timed = None           # no state lets the group start again
+        if timed is not None:
+            timed.round_ms = total
+    return 0

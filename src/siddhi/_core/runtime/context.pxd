@@ -69,7 +69,7 @@ cdef class AppContext:
     cdef int deep                          # beyond it each send asks dive(); 0: the next outermost one does, too
     cdef bint overrun                      # it went too deep: every send fails until the outermost one has ended
     cdef bint closed                       # shut down: no timers any more
-    cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see next_tick_of()
+    cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see left_out()
     cdef unsigned int n_fired
     cdef int64_t told_of                   # the move of which the log knows that ticks were left out
     cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
@@ -92,6 +92,7 @@ cdef class AppContext:
     cdef int run(self, TimerC timer) except -1
     cdef int look_at_signals(self) except -1
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1
+    cdef int tell_left_out(self, int64_t since, object timer, int64_t first) except -1
     cdef int report(self, object origin, object events) except -1   # handle the exception that is set
 
 cdef inline int advance(AppContext app, int64_t timestamp) except -1:
@@ -103,17 +104,23 @@ cdef inline int advance(AppContext app, int64_t timestamp) except -1:
     app.frame.clock = timestamp
     return 0
 
-cdef inline int64_t next_tick_of(AppContext app, int64_t when, int64_t period) except? -1:
-    """The tick of a periodic timer that comes behind the one of `when`.
+cdef inline bint is_far(AppContext app, int64_t due, int64_t period) noexcept:
+    """Whether the move of the clock at work makes `most_ticks` of a timer due behind the one at `due`."""
+    return due < app.front.goal and period > 0 and (
+        <uint64_t> app.front.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks
+
+cdef inline int64_t left_out(AppContext app, int64_t due, int64_t period) except? -1:
+    """By how many ms, whole periods, a periodic timer goes on behind `due`.
 
     However far the clock moves, every tick is run: the results are those of a clock that moves in small steps. But where
     one move makes more than `most_ticks` of a timer due, only the last ones of them are run, and the log says so: that is
     a wrong timestamp, or a computer that was switched off."""
+    return app.leave_out(due, period) if is_far(app, due, period) else 0
+
+cdef inline int64_t next_tick_of(AppContext app, int64_t when, int64_t period) except? -1:
+    """The tick of a periodic timer that comes behind the one of `when`."""
     cdef int64_t due = later(when, period)
-    if due < app.front.goal and period > 0 and (
-            <uint64_t> app.front.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks:
-        return app.leave_out(due, period)
-    return due
+    return due + left_out(app, due, period)
 
 cdef inline FrameC set_frame_aside(AppContext app) noexcept:
     """The frame of what is at work, for an entry from inside it (a function or callback that sends): that one starts

@@ -367,15 +367,21 @@ cdef class AppContext:
         return 0
 
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1:
-        """The first tick of the last `most_ticks` by the goal; of those due now, and every period from then on."""
+        """The ms between a tick and the first of the last `most_ticks` by the goal."""
         cdef uint64_t ticks = (<uint64_t> self.front.goal - <uint64_t> due) // <uint64_t> period + 1
         ticks -= <uint64_t> self.most_ticks
+        cdef int64_t skipped = <int64_t> (ticks * <uint64_t> period)
+        self.tell_left_out(due - period, f"a timer that fires every {period} ms", due + skipped)
+        return skipped
+
+    cdef int tell_left_out(self, int64_t since, object timer, int64_t first) except -1:
+        """Warn, once per move of the clock, that of a timer only the ticks from `first` on are run."""
         if self.told_of != self.front.goal:
             self.told_of = self.front.goal
             logger.warning(
-                "app '%s': time went on from %d to %d at once, which is more than %d ticks of a timer that fires every %d "
-                "ms: the first %d were left out", self.name, due - period, self.front.goal, self.most_ticks, period, ticks)
-        return due + <int64_t> (ticks * <uint64_t> period)
+                "app '%s': time went on from %d to %d at once, which is more than %d ticks of %s: those before %d were left "
+                "out", self.name, since, self.front.goal, self.most_ticks, timer, first)
+        return 0
 
     cdef int report(self, object origin, object events) except -1:
         try:

@@ -6,7 +6,8 @@ from libc.stdint cimport int64_t, uint32_t
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport CellC, EventC, acquire, release
 from siddhi._core.record.frame cimport now_ms
-from siddhi._core.runtime.context cimport AppContext, next_tick_of, restored_tick
+from siddhi._core.record.instant cimport INT64_MIN
+from siddhi._core.runtime.context cimport AppContext, is_far, next_tick_of, restored_tick
 from siddhi._core.runtime.operator cimport Processor
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.stream.junction cimport StreamJunction, send
@@ -150,15 +151,29 @@ cdef class CronTrigger(Trigger):
     """``at '<cron>'``: at the times a calendar names.
 
     Args:
-        next_after: fn(time in ms): the first of them after a time, or None where none is left.
+        text: the cron text, for messages.
+        calendar: has ``next_after(time)``, the first of them after a time, or None where none is left, and
+            ``before_last(n, until)``, a time after which come the last n of those up to a time. All in ms.
     """
 
-    cdef object next_after
+    cdef str text
+    cdef object calendar
+    cdef int64_t goal              # of the move of the clock that `bound` belongs to
+    cdef int64_t bound             # the last ticks that are run of it come after this time
 
-    def __init__(self, AppContext app not None, StreamJunction junction not None, next_after not None):
+    def __init__(self, AppContext app not None, StreamJunction junction not None, str text not None, calendar not None):
         Trigger.__init__(self, app, junction)
-        self.next_after = next_after
+        self.text = text
+        self.calendar = calendar
+        self.goal = INT64_MIN
 
     cdef int64_t following(self, int64_t time) except? -1:
-        due = self.next_after(next_tick_of(self.app, time, CRON_MS) - CRON_MS)
+        due = self.calendar.next_after(time)
+        if due is not None and is_far(self.app, due, CRON_MS):
+            if self.goal != self.app.front.goal:
+                self.bound = self.calendar.before_last(self.app.most_ticks, self.app.front.goal)
+                self.goal = self.app.front.goal
+            if due <= self.bound:
+                due = self.calendar.next_after(self.bound)
+                self.app.tell_left_out(time, f"the cron text '{self.text}'", due)
         return NOT_ORDERED if due is None else due

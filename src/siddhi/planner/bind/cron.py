@@ -8,7 +8,7 @@ Friday), ``15W`` the working day nearest to the 15th, ``6#3`` the third Friday.
 from __future__ import annotations
 
 import calendar
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from datetime import datetime, tzinfo
 
 from siddhi._frozen import frozen
@@ -78,6 +78,53 @@ class CronSchedule:
                     if found is not None:
                         return found
         return None
+
+    def before_last(self, n: int, until_ms: int, tz: tzinfo | None = None) -> int:
+        """A time after which come the last n of the times up to ``until_ms``, or fewer if the clocks were set forward.
+
+        Args:
+            n: how many, 1 or more.
+            until_ms: milliseconds since 1970.
+            tz: the time zone the text speaks of; None: the machine's.
+        """
+        if until_ms < _BEGIN_MS:
+            return until_ms
+        end = datetime.fromtimestamp(min(until_ms, _END_MS) // 1000, tz)
+        of_a_day = len(self.hours) * len(self.minutes) * len(self.seconds)
+        for year in reversed(self.years[: bisect_right(self.years, end.year)]):
+            for month in reversed(self.months):
+                if (year, month) > (end.year, end.month):
+                    continue
+                for day in reversed(self._days_of(year, month)):
+                    if (year, month, day) > (end.year, end.month, end.day):
+                        continue
+                    is_last = (year, month, day) == (end.year, end.month, end.day)
+                    times = self._times_until(end) if is_last else of_a_day
+                    if n <= times:
+                        return self._nth_of_day(datetime(year, month, day, tzinfo=tz), times - n) - 1
+                    n -= times
+        return _BEGIN_MS
+
+    def _times_until(self, end: datetime) -> int:
+        """How many of a day's times come by a time of day, which is one of them or not."""
+        count = 0
+        whole = True
+        for values, bound, smaller in (
+            (self.hours, end.hour, len(self.minutes) * len(self.seconds)),
+            (self.minutes, end.minute, len(self.seconds)),
+            (self.seconds, end.second, 1),
+        ):
+            if whole:
+                count += bisect_left(values, bound) * smaller
+                whole = bound in values
+        return count + whole
+
+    def _nth_of_day(self, day: datetime, number: int) -> int:
+        """One of a day's times, in milliseconds since 1970."""
+        rest, second = divmod(number, len(self.seconds))
+        hour, minute = divmod(rest, len(self.minutes))
+        found = day.replace(hour=self.hours[hour], minute=self.minutes[minute], second=self.seconds[second])
+        return int(found.timestamp()) * 1000
 
     def has_days(self) -> bool:
         """Whether there is any day, past or to come, on which it fires."""

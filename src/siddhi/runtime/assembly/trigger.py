@@ -22,5 +22,5 @@ def build_trigger(plan: TriggerPlan, context: AppContext, junction: StreamJuncti
     if plan.every_ms is not None:
         return PeriodicTrigger(context, junction, plan.every_ms)
     if plan.cron is not None:
-        return CronTrigger(context, junction, parse_cron(plan.cron).next_after)
+        return CronTrigger(context, junction, plan.cron, parse_cron(plan.cron))
     return StartTrigger(context, junction)
