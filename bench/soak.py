@@ -122,7 +122,7 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=10_000_000, help="trades per app (default: 10 million)")
     parser.add_argument("--batches", action="store_true", help="send tables instead of single rows")
     parser.add_argument("--steps", type=int, default=10, help="how often the memory is shown (default: 10)")
-    parser.add_argument("--allow", type=float, default=4.0, metavar="MB", help="growth that is no leak (default: 4)")
+    parser.add_argument("--allow", type=float, default=4.0, metavar="MB", help="growth that is not a leak (default: 4)")
     options = parser.parse_args()
     unknown = set(options.apps) - set(APPS)
     if unknown:

@@ -17,7 +17,7 @@
     │   ├── EventError                     a row that does not fit its stream (also a ValueError)
     │   ├── DeadlockError                  a callback waits for the thread that sends into its app
     │   ├── NotRunningError                the app has not been started, or is shut down
-    │   ├── AggregationTimeError           what stands behind `within` or `per` is no time (also a ValueError)
+    │   ├── AggregationTimeError           what stands behind `within` or `per` is not a time (also a ValueError)
     │   ├── DefinitionNotExistError        no stream, query or table of that name
     │   ├── LimitExceededError             an event that needs more keys, values or rows than `@limit` allows
     │   ├── ConnectionUnavailableError     a source, sink or store can't be reached now
@@ -26,7 +26,7 @@
     │   └── SparkRunError                  the app failed on a Spark worker
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
-    │   ├── CannotSaveStateError           an event is still at work, or what is held is no data
+    │   ├── CannotSaveStateError           an event is still at work, or what is held is not data
     │   ├── CannotRestoreStateError        a snapshot that does not fit, or can't be read
     │   │   └── DamagedSnapshotError       torn, foreign or changed bytes
     │   ├── PersistenceStoreError          the folder or database of a store can't be read or written (also an OSError)
@@ -244,7 +244,7 @@ class NotRunningError(SiddhiRuntimeError):
 
 
 class AggregationTimeError(SiddhiRuntimeError, ValueError):
-    """What a value behind ``within`` or ``per`` of an aggregation says is no time, range or bucket length that it has.
+    """What a value behind ``within`` or ``per`` of an aggregation says is not a time, range or bucket length that it has.
 
     Args:
         message: what is wrong.
@@ -294,7 +294,7 @@ class NoPersistenceStoreError(PersistenceError):
 
 
 class CannotSaveStateError(PersistenceError):
-    """No snapshot can be taken: the app that asks is amid an event, or holds something that is no data."""
+    """No snapshot can be taken: the app that asks is amid an event, or holds something that is not data."""
 
 
 class CannotRestoreStateError(PersistenceError):

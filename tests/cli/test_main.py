@@ -187,7 +187,7 @@ def test_progress_is_for_people(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
         done_bytes = 5
 
     monkeypatch.setattr(progress, "_AFTER_SECONDS", 0.0)
-    silent = progress.ProgressBar([Half()], shown=True)  # standard error is no terminal
+    silent = progress.ProgressBar([Half()], shown=True)  # standard error is not a terminal
     silent.update(1000)
     silent.close()
     assert capsys.readouterr().err == ""

@@ -159,7 +159,7 @@ def test_properties_reach_the_planner():
         ("refs: [{ref: {type: rdbms}}]", "'name' of ref is missing"),
         ("refs: [{ref: {name: a}}]", "'type' of ref 'a' is missing"),
         ("refs: [{ref: {name: a, type: b, properties: [1]}}]", "are a map"),
-        ("refs: [{ref: {name: a, type: b, properties: {c: [1]}}}]", "no single value"),
+        ("refs: [{ref: {name: a, type: b, properties: {c: [1]}}}]", "not a single value"),
         ("extensions: [{extension: {name: a}}]", "'namespace' of extension is missing"),
         ("properties: 3", "are a map"),
         ("!!python/object/apply:os.getcwd []", "can't be read"),

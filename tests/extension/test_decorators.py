@@ -98,9 +98,9 @@ def test_mistakes_fail_when_declared() -> None:
         extension.function("f", returns=INT, registry=registry)(lambda a: a)
     with pytest.raises(ExtensionError, match="requires keywords"):
         extension.function("f", returns=INT, registry=registry)(lambda *, a: a)
-    with pytest.raises(ExtensionError, match="is no attribute type: 'int'"):
+    with pytest.raises(ExtensionError, match="is not an attribute type: 'int'"):
         extension.function("f", args=("int",), returns=INT, registry=registry)(lambda a: a)  # type: ignore[arg-type]
-    with pytest.raises(ExtensionError, match="is no attribute type: 3"):
+    with pytest.raises(ExtensionError, match="is not an attribute type: 3"):
         extension.function("f", args=(3,), returns=INT, registry=registry)(lambda a: a)  # type: ignore[arg-type]
     with pytest.raises(ExtensionError, match="empty namespace"):
         extension.function(":f", returns=INT, registry=registry)(lambda: 1)

@@ -75,7 +75,7 @@ def play(chance: random.Random, runtime: SiddhiAppRuntime, text: str, clock: int
         has_order = not re.search("set|distinctcount", text, re.IGNORECASE)  # sets come back in any order
         assert not has_order or runtime.snapshot() == state, "a restored app has another state"
     except SiddhiError:
-        pass  # objects that are no data
+        pass  # objects that are not data
     runtime.advance_clock(clock + chance.choice(LEAPS))
     _ask(runtime)
     runtime.shutdown()

@@ -42,7 +42,7 @@ def _restored(chance: random.Random) -> None:
         try:
             state = runtime.snapshot()
         except SiddhiError:
-            return  # objects that are no data
+            return  # objects that are not data
         payload = unseal(state)
         for _ in range(4):
             _restore(chance, runtime, seal(changed(chance, payload)), clock)

@@ -30,7 +30,7 @@ def result_type(name: str, argument: TypeCode | None) -> TypeCode:
 
 
 class Bench:
-    """An aggregator of one attribute; ``computed``: the attribute times 1, so that the operand is no plain cell."""
+    """An aggregator of one attribute; ``computed``: the attribute times 1, so that the operand is not a plain cell."""
 
     def __init__(self, name: str, code: TypeCode, *, removes: bool = True, computed: bool = False) -> None:
         self.layout = Layout(["v"], [code])

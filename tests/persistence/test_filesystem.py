@@ -59,8 +59,8 @@ def test_no_change_of_a_byte_goes_unnoticed(place: int, change: int) -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"", "is no snapshot"),
-        (b"PK\x03\x04 another program's", "is no snapshot"),
+        (b"", "is not a snapshot"),
+        (b"PK\x03\x04 another program's", "is not a snapshot"),
         (ENVELOPE + b"!", "should have .* bytes and has"),
         (put_into_envelope("B", "1__B", b"x"), "is another one: it holds revision '1__B' of app 'B'"),
     ],
@@ -305,7 +305,7 @@ def test_a_file_that_the_medium_has_lost_is_damaged_and_one_that_is_refused_is_n
 def test_what_is_no_file_is_not_waited_for(store: FileSystemPersistenceStore, tmp_path: Path) -> None:
     store.save("A", "1__A", b"x")
     os.mkfifo(tmp_path / "A" / "2__A.snapshot")
-    with pytest.raises(DamagedSnapshotError, match="is no file"):
+    with pytest.raises(DamagedSnapshotError, match="is not a file"):
         store.load("A", "2__A")
     store.save("A", "3__A", b"y")
     assert store.load("A", "1__A") == b"x"

@@ -27,7 +27,7 @@ def answer(events: list[Sent]) -> tuple[Any, ...]:
     weights = [w for *_, w, _ in events if w is not None]
     values = [d for *_, d in events if d is not None]
     both = [(w, d) for *_, w, d in events if w is not None and d is not None]
-    # A weight of a null value is no weight, and a null weight adds nothing.
+    # A weight of a null value is not a weight, and a null weight adds nothing.
     return (
         max(weights) - min(weights) if weights else None,
         max(values) - min(values) if values else None,

@@ -142,7 +142,7 @@ def test_nothing_outside_is_touched(text: str, stripped: bool) -> None:
     ],
 )
 def test_what_is_touched_is_seen(text: str, event: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same, trusted: the watch above is no blind one."""
+    """The same, trusted: the watch above is not a blind one."""
     pytest.importorskip("sqlalchemy")
     monkeypatch.chdir(tmp_path)
     query = "from S select f() as x insert into O;" if "f[" in text else ""

@@ -96,7 +96,7 @@ def test_removing_takes_a_function_out_everywhere():
         runtime.remove_callback(note)
         runtime.input_handler("Trades").send(ROW)
         assert len(calls) == 4
-        with pytest.raises(ValueError, match="is no callback of app"):
+        with pytest.raises(ValueError, match="is not a callback of app"):
             runtime.remove_callback(note)
 
 

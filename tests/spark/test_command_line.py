@@ -52,8 +52,8 @@ def test_a_bind_as_people_type_it():
         (["--engine", "spark", "--bind", "T=kafka:topic?timestamp=t"], "for Kafka write @source(type='kafka', ...)"),
         (["--engine", "spark", "--bind", "Trades=parquet:/data", *OUT], "does not say which column is the event time"),
         (["--engine", "spark", "--shards", "0"], "'--shards': 0 is not in the range x>=1"),
-        (["--engine", "spark", "--master", "local[0]"], "'local[0]' is no master of Spark"),
-        (["--engine", "spark", "--master", "foo"], "'foo' is no master of Spark"),
+        (["--engine", "spark", "--master", "local[0]"], "'local[0]' is not a master of Spark"),
+        (["--engine", "spark", "--master", "foo"], "'foo' is not a master of Spark"),
         (["--engine", "spark", "--trigger", "soon"], "'soon' is neither available-now nor a time such as '5 seconds'"),
         (
             ["--engine", "spark", *IN, "--output", "Dea=-"],
@@ -120,7 +120,7 @@ def test_times_of_a_bind_are_times_in_batch_too(spark, folder):
     from siddhi.spark import SparkRuntime
 
     bind = Bind("Trades", "parquet", str(folder / "parquet"), "ts", max_idle="5")
-    with pytest.raises(BadInput, match="max_idle: '5' is no time such as '10 seconds'"):
+    with pytest.raises(BadInput, match="max_idle: '5' is not a time such as '10 seconds'"):
         bind_all(SparkRuntime(APP, spark), spark, [bind], streaming=False)
 
 

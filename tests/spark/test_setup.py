@@ -42,7 +42,7 @@ def test_without_java_the_error_says_what_was_seen(tmp_path, monkeypatch):
     with pytest.raises(SparkSetupError) as caught:
         java.find_java({"JAVA_HOME": str(tmp_path / "none"), "PATH": str(old / "bin")})
     assert str(caught.value) == (
-        f"Spark needs Java 17 or newer and none was found (JAVA_HOME={tmp_path / 'none'} is no Java; "
+        f"Spark needs Java 17 or newer and none was found (JAVA_HOME={tmp_path / 'none'} is not Java; "
         f"{old / 'bin' / 'java'} is Java 11); set JAVA_HOME, or install one with: pip install 'siddhi[spark-jre]'"
     )
 

@@ -186,7 +186,7 @@ def test_times(text, seconds):
 @pytest.mark.parametrize("text", ["", "soon", "0", "-1 sec", "1 hour", "1 sec 2"])
 def test_what_is_no_time_is_refused(manager, text):
     store = f"@store(type = 'rdbms', url = 'sqlite://', timeout = '{text}')"
-    with pytest.raises(SiddhiAppCreationError, match="'timeout' of store 'rdbms' is no time") as caught:
+    with pytest.raises(SiddhiAppCreationError, match="'timeout' of store 'rdbms' is not a time") as caught:
         manager.create_siddhi_app_runtime(f"{store} define table T (s string);")
     assert caught.value.code == "E326"
 

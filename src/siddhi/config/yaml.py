@@ -36,7 +36,7 @@ class YAMLConfigManager(ConfigManager):
         source: the text, or the path of a file.
 
     Raises:
-        ConfigError: it can't be read, is no YAML, or has another shape.
+        ConfigError: it can't be read, is not YAML, or has another shape.
     """
 
     def __init__(self, source: str | Path) -> None:
@@ -115,5 +115,5 @@ def _as_text(value: Any, of: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (dict, list)):
-        raise ConfigError(f"a property of {of} is no single value")
+        raise ConfigError(f"a property of {of} is not a single value")
     return str(value)

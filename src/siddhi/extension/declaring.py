@@ -51,7 +51,7 @@ def parameters(name: str, args: Sequence[ArgumentSpec], target: Any, first: int 
     """Parameters named as those of a function or method from ``first`` on, where it names them.
 
     Raises:
-        ExtensionError: one of them is no type.
+        ExtensionError: one of them is not a type.
     """
     from inspect import signature
 
@@ -67,9 +67,9 @@ def parameters(name: str, args: Sequence[ArgumentSpec], target: Any, first: int 
             try:
                 types = frozenset(spec)
             except TypeError:
-                raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}") from None
+                raise ExtensionError(f"'{name}': argument {position + 1} is not an attribute type: {spec!r}") from None
             if not all(isinstance(type_, AttributeType) for type_ in types):
-                raise ExtensionError(f"'{name}': argument {position + 1} is no attribute type: {spec!r}")
+                raise ExtensionError(f"'{name}': argument {position + 1} is not an attribute type: {spec!r}")
             found.append(Parameter(label, types))
     return tuple(found)
 
@@ -90,7 +90,7 @@ def check_signature(name: str, implementation: Any, count: int, repeat: Repeat) 
     """Refuse a Python function that cannot take the declared arguments.
 
     Raises:
-        ExtensionError: it cannot, or is no function.
+        ExtensionError: it cannot, or is not a function.
     """
     from inspect import Parameter as Formal
     from inspect import signature

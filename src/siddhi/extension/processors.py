@@ -147,7 +147,7 @@ def window(
 
     Args:
         name: ``namespace:name``.
-        args: types of the arguments; what is no literal is evaluated for each event.
+        args: types of the arguments; what is not a literal is evaluated for each event.
         repeat: how often the last argument may come.
         batch: what one call answers with is a chunk of its own, also where several events came together: an aggregating
             query puts out one event for it, or one per group.

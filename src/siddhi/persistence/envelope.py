@@ -47,7 +47,7 @@ def open_envelope(data: bytes, app: str, revision: str, place: str) -> bytes:
         CannotRestoreStateError: it is of another version.
     """
     if not data or data[: len(_MAGIC)] != _MAGIC[: len(data)]:
-        raise DamagedSnapshotError(f"{place} is no snapshot: it does not begin as one")
+        raise DamagedSnapshotError(f"{place} is not a snapshot: it does not begin as one")
     if len(data) < _HEADER.size + _SIZES.size:
         raise DamagedSnapshotError(f"{place} is torn: it ends after {len(data)} bytes")
     _, version, checksum = _HEADER.unpack_from(data)

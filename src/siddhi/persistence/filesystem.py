@@ -215,7 +215,7 @@ def _read(file: Path) -> bytes:
     """The content of a file.
 
     Raises:
-        DamagedSnapshotError: it is no file, or the medium has lost it.
+        DamagedSnapshotError: it is not a file, or the medium has lost it.
         OSError: it is not there, or can't be read now.
     """
     mode = file.stat().st_mode

@@ -36,7 +36,7 @@ def read_value(text: str) -> Any:
     """The value that a text of :func:`write_value` tells of; an :class:`UnkeptValue` where it was not kept.
 
     Raises:
-        ValueError: it is no such text.
+        ValueError: it is not such a text.
     """
     try:
         return _value(json.loads(text))

@@ -24,7 +24,7 @@ __all__ = ["NAME_LENGTH", "Database", "is_damage", "unfit"]
 NAME_LENGTH = 255
 """Characters of a name, in all databases."""
 _SQLITE_BROKEN = {10, 11, 26}
-"""Codes of SQLite: what is on the disk can't be read, is malformed, or is no database."""
+"""Codes of SQLite: what is on the disk can't be read, is malformed, or is not a database."""
 _SQLITE_READ_ONLY = 8
 
 

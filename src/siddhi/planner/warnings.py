@@ -111,7 +111,7 @@ def advice(app: SiddhiApp) -> list[AppWarning]:
     if app.open_comment is not None:
         found.append(
             AppWarning(
-                "this comment is never closed: what follows is no part of the app", app.open_comment, "end it with */"
+                "this comment is never closed: what follows is not part of the app", app.open_comment, "end it with */"
             )
         )
     return found

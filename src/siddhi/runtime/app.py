@@ -310,7 +310,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             NotRunningError: the app is not running.
-            SiddhiParserError: the text is no on-demand query.
+            SiddhiParserError: the text is not an on-demand query.
             OnDemandQueryCreationError: it can't be run, or failed while it ran.
         """
         if not self._context.running:
@@ -321,7 +321,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         """Names and types of what an on-demand query answers with, without running it; empty for a change.
 
         Raises:
-            SiddhiParserError: the text is no on-demand query.
+            SiddhiParserError: the text is not an on-demand query.
             OnDemandQueryCreationError: it can't be run.
         """
         return self._on_demand.types(text)
@@ -420,7 +420,7 @@ class SiddhiAppRuntime(AppClock, AppState):
             ValueError: it was never added.
         """
         if not self._attachments.remove(function):
-            raise ValueError(f"{function!r} is no callback of app '{self.name}'")
+            raise ValueError(f"{function!r} is not a callback of app '{self.name}'")
 
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
         """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log. The handler is

@@ -56,7 +56,7 @@ class AppClock:
                 ``"exact"``.
 
         Raises:
-            ValueError: only one of the two times is given, one is no duration, or ``timers`` is neither.
+            ValueError: only one of the two times is given, one is not a duration, or ``timers`` is neither.
         """
         if (idle_time is None) != (increment is None):
             raise ValueError("idle_time and increment go together")

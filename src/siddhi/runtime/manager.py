@@ -160,7 +160,7 @@ class SiddhiManager:
 
         Raises:
             ValueError: there is an incremental store: an app saves in one way only.
-            TypeError: it is no persistence store.
+            TypeError: it is not a persistence store.
             PersistenceStoreError: it can't keep anything under the name of an app that is there.
         """
         self._require_store(store)
@@ -176,7 +176,7 @@ class SiddhiManager:
 
         Raises:
             ValueError: there is a store for whole states: an app saves in one way only.
-            TypeError: it is no persistence store, or its ``save`` takes no ``base``, so that it would delete what revisions
+            TypeError: it is not a persistence store, or its ``save`` takes no ``base``, so that it would delete what revisions
                 are made of.
             PersistenceStoreError: it can't keep anything under the name of an app that is there.
         """
@@ -196,7 +196,7 @@ class SiddhiManager:
             interval_ms: from the end of one save to the beginning of the next.
 
         Raises:
-            TypeError: the interval is no int.
+            TypeError: the interval is not an int.
             ValueError: the interval is below 1 ms.
             NoPersistenceStoreError: there is no store.
         """
@@ -239,7 +239,7 @@ class SiddhiManager:
             NoPersistenceStoreError: there is no store.
             PersistenceStoreError: the store can't be read or written.
             CannotSaveStateError: a callback or function of an app asks while its event is at work, or the state of an app
-                is no data.
+                is not data.
         """
         return {runtime.name: runtime.persist() for runtime in self.runtimes if runtime.is_running}
 
@@ -344,7 +344,7 @@ class SiddhiManager:
         if store is None:
             return
         if not isinstance(store, PersistenceStore):
-            raise TypeError(f"{store!r} is no persistence store: give an instance of one of siddhi.persistence")
+            raise TypeError(f"{store!r} is not a persistence store: give an instance of one of siddhi.persistence")
         for name in self._runtimes:
             if why := store.refuses(name):
                 raise PersistenceStoreError(f"the store can't keep the state of app {name!a:.40}: {why}")

@@ -36,7 +36,7 @@ class OnDemandQueries:
         """The rows found, or nothing for a change.
 
         Raises:
-            SiddhiParserError: the text is no on-demand query.
+            SiddhiParserError: the text is not an on-demand query.
             OnDemandQueryCreationError: it can't be run, or failed while it ran.
         """
         query = self._compiled(text)
@@ -57,7 +57,7 @@ class OnDemandQueries:
         """Names and types of what a query answers with; empty for a change.
 
         Raises:
-            SiddhiParserError: the text is no on-demand query.
+            SiddhiParserError: the text is not an on-demand query.
             OnDemandQueryCreationError: it can't be run.
         """
         from siddhi.planner.bind.selection import output_attributes

@@ -182,7 +182,7 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: a column is missing or of another type (all of what does not fit is named), or a time is none.
-            TypeError: the frame is none of Spark, a name is no text, or sequence is one text, not several names.
+            TypeError: the frame is none of Spark, a name is not text, or sequence is one text, not several names.
             SparkSetupError: the session has been stopped.
         """
         require_running(self._spark)
@@ -367,7 +367,7 @@ class SparkRuntime:
             SparkSetupError: a folder is on a file system that Spark lacks.
             ValueError: something is not bound, a sink is of a stream that nothing fills, or writes where the app reads, or the
                 trigger is none of Spark's.
-            TypeError: a sink can't be called, or trigger is no dict.
+            TypeError: a sink can't be called, or trigger is not a dict.
         """
         require_batches({} if trigger is None else trigger)
         require_jvm(self._spark, "start")
@@ -414,7 +414,7 @@ class SparkRuntime:
         Raises:
             DefinitionNotExistError: there is no such stream.
             ValueError: it is not bound to a streaming DataFrame, nothing was started, or the clock is negative.
-            TypeError: the clock is no whole number.
+            TypeError: the clock is not a whole number.
             SparkRunError: the checkpoint is closed, moved, copied, or not there.
         """
         self._require_stream(stream)
@@ -438,7 +438,7 @@ class SparkRuntime:
                 cores, at the most one per shard.
 
         Raises:
-            ValueError: the number of shards is no multiple.
+            ValueError: the number of shards is not a multiple.
             SparkRunError: the old one is closed, of another form of the app, at work on a batch, or holds state that can't be
                 split.
         """
@@ -462,7 +462,7 @@ class SparkRuntime:
             batch: after which to look, of those that Spark still keeps; None: the last one that was committed.
 
         Raises:
-            SparkRunError: it is no checkpoint of an app, or one that was moved or copied.
+            SparkRunError: it is not a checkpoint of an app, or one that was moved or copied.
         """
         require_jvm(self._spark, "state")
         return CheckpointState(self._spark, checkpoint, batch)

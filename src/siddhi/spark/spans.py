@@ -15,13 +15,13 @@ def interval_ms(spark: SparkSession, text: str) -> int:
     """How long ``'10 seconds'`` is, as Spark reads it.
 
     Raises:
-        ValueError: it is no time.
+        ValueError: it is not a time.
     """
     micros = F.expr(f"unix_millis(timestamp_millis(0) + INTERVAL {text})")
     try:
         found = int(spark.range(1).select(micros.alias("ms")).collect()[0]["ms"])
     except Exception as error:
-        raise ValueError(f"{text!r} is no time such as '10 seconds'") from error
+        raise ValueError(f"{text!r} is not a time such as '10 seconds'") from error
     if found < 0:
         raise ValueError(f"{text!r} is less than no time")
     return found

@@ -34,7 +34,7 @@ class Numbers:
     """Of a database of which nothing particular is known: overflows are its own affair."""
 
     def nan_guard(self, value: Sql) -> Sql | None:  # noqa: ARG002
-        """True where a value is no NaN; None: there is none in this database, or it compares as it should."""
+        """True where a value is not NaN; None: there is none in this database, or it compares as it should."""
         return None
 
     def compute(self, operator: str, type_: AttributeType, left: Sql, right: Sql) -> Sql:

@@ -39,7 +39,7 @@ def seconds_of(text: str) -> float:
     seconds = 0.0 if match is None else float(match[1])
     if match is None or seconds <= 0:
         raise SiddhiAppCreationError(
-            f"'timeout' of store 'rdbms' is no time: '{text}'", code="E326", hint="as in timeout = '30 sec'"
+            f"'timeout' of store 'rdbms' is not a time: '{text}'", code="E326", hint="as in timeout = '30 sec'"
         )
     unit = match[2] or "s"
     return seconds / 1000 if unit.startswith(("ms", "mil")) else seconds * 60 if unit.startswith("m") else seconds

@@ -164,7 +164,7 @@ class SqlExpressions:
                 return _both(left >= right, self._no_nan(node.left))
 
     def _no_nan(self, *sides: Expression) -> Sql | None:
-        """True where the first of the sides is no NaN; None: it goes without saying, for one of them can be none."""
+        """True where the first of the sides is not NaN; None: it goes without saying, for one of them can be none."""
         for side in sides:
             if isinstance(side, Cast) and side.operand.type not in _INEXACT:
                 return None

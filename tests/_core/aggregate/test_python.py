@@ -126,7 +126,7 @@ def test_values_of_every_type(code: TypeCode, value: Any) -> None:
     ],
 )
 def test_a_value_of_another_type_is_an_error(code: TypeCode, value: Any, name: str) -> None:
-    with pytest.raises(TypeError, match=f"aggregator 'mine' gave {value!r}, which is no {name}"):
+    with pytest.raises(TypeError, match=f"aggregator 'mine' gave {value!r}, which is not of type {name}"):
         aggregator(giving(lambda _: value), code).step(LAYOUT, (1, "a"), CURRENT)
 
 

@@ -283,7 +283,7 @@ def test_a_cast_to_another_type_converts(source: int, target: int) -> None:
     for value in [*SAMPLES[source], None]:
         converted = function("convert", target, (source, value), (STRING, NAMES[target]))
         if source == STRING and target not in (STRING, BOOL) and value is not None and converted is None:
-            with pytest.raises(ValueError, match=re.escape(f"got {value!r}, which is no {NAMES[target]}")):
+            with pytest.raises(ValueError, match=re.escape(f"got {value!r}, which is not of type {NAMES[target]}")):
                 function("cast", target, (source, value), (STRING, NAMES[target]))
         else:
             found = function("cast", target, (source, value), (STRING, NAMES[target]))

@@ -85,5 +85,5 @@ def test_time_as_text(time: int, offset: int | None) -> None:
     ],
 )
 def test_what_is_no_time(text: str) -> None:
-    with pytest.raises(ValueError, match="is no time"):
+    with pytest.raises(ValueError, match="is not a time"):
         parse_time_text(text)

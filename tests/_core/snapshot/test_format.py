@@ -110,7 +110,7 @@ def test_a_value_inside_itself_is_refused() -> None:
     ("data", "why"),
     [
         (b"", "1 bytes wanted at 0, 0 left"),
-        (b"\xff", "255 is no tag"),
+        (b"\xff", "255 is not a tag"),
         (b"\x03\x01", "8 bytes wanted at 1, 1 left"),
         (b"\x09\xff\xff\xff\xff", "4294967295 items announced"),
         (b"\x06\x01\x00\x00\x00\xff", "invalid start byte"),

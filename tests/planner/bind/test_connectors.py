@@ -97,7 +97,7 @@ def test_destinations_that_differ_in_other_options_have_clients_of_their_own():
         ("@source(topic='t')", "E315", "@source lacks the element 'type'", "registered: inMemory"),
         ("@source(type='inmemory')", "E301", "no source is called 'inmemory'", "did you mean 'inMemory'?"),
         ("@source(type='http')", "E301", "no source is called 'http'", "registered: inMemory"),
-        ("@sink(type='a:b:c')", "E315", "'a:b:c' is no name of a sink", "write name or namespace:name"),
+        ("@sink(type='a:b:c')", "E315", "'a:b:c' is not a name of a sink", "write name or namespace:name"),
         ("@sink(type='inMemory')", "E326", "sink 'inMemory' lacks the option 'topic'", "where it publishes"),
         ("@sink(type='inMemory', topic='{{z}}')", "E203", "unknown attribute 'z'", ""),
         ("@sink(type='log', prefix='{{k}}')", "E326", "option 'prefix' of sink 'log' can't hold attributes", ""),

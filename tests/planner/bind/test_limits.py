@@ -53,7 +53,7 @@ def test_the_ttl_of_an_app_leaves_out_groups_that_end_with_their_window() -> Non
         ("@limit(keys = '0')", GROUPED, "E315", 0, "'keys' of @limit must be a positive number, not '0'"),
         ("@limit(keyz = '1')", GROUPED, "E315", 7, "did you mean 'keys'?"),
         ("@limit('1')", GROUPED, "E315", 7, "@limit has no element '1'"),
-        ("@limit(ttl = 'soon')", GROUPED, "E315", 0, "'ttl' of @limit is no duration: 'soon'"),
+        ("@limit(ttl = 'soon')", GROUPED, "E315", 0, "'ttl' of @limit is not a duration: 'soon'"),
         ("@limit(keys = '1', on.full = 'drop')", GROUPED, "E315", 0, "'error', 'drop_oldest' or 'log', not 'drop'"),
         ("@limit(on.full = 'log')", GROUPED, "E315", 0, "@limit limits nothing"),
         ("@limit(keys = '1')", "from S select k insert into Out;", "E328", 0, "the query has no group-by keys"),

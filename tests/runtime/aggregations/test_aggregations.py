@@ -154,7 +154,7 @@ def test_string_times_may_have_an_offset() -> None:
         assert per(runtime, "minutes", "n, s") == [(2, 2)]
         assert [message.split(":")[0] for message in seen] == [
             "'2017-02-29 00",
-            "'yesterday' is no time",
+            "'yesterday' is not a time",
             "'2017-06-01 04",
             "aggregation 'A'",
         ]
@@ -308,7 +308,7 @@ def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
     assert seen == [
         "the range behind 'within' is empty: 5 is not before 5: the end is not part of it",
         "the second value behind 'within' is null: leave such events out with a filter",
-        "'fortnight' behind 'per' is no bucket length: write 'sec', 'min', 'hour', 'day', 'month' or 'year'",
+        "'fortnight' behind 'per' is not a bucket length: write 'sec', 'min', 'hour', 'day', 'month' or 'year'",
     ]
 
 

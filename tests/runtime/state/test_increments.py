@@ -219,9 +219,9 @@ def test_what_another_process_deleted_is_not_built_upon(tmp_path) -> None:
 def test_what_is_no_store_is_refused_at_once() -> None:
     manager = SiddhiManager()
     for nothing in ("state", InMemoryPersistenceStore):
-        with pytest.raises(TypeError, match="is no persistence store"):
+        with pytest.raises(TypeError, match="is not a persistence store"):
             manager.set_persistence_store(nothing)
-        with pytest.raises(TypeError, match="is no persistence store"):
+        with pytest.raises(TypeError, match="is not a persistence store"):
             manager.set_incremental_persistence_store(nothing)
 
 

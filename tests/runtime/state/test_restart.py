@@ -168,7 +168,7 @@ def test_callbacks_come_and_go_between_two_lives():
         runtime.input_handler("S").send(("a", 1), 1)
     assert len(kept) == 1
     assert gone == []
-    with pytest.raises(ValueError, match="is no callback"):
+    with pytest.raises(ValueError, match="is not a callback"):
         runtime.remove_callback(kept.append)
 
 

@@ -115,7 +115,7 @@ def test_what_a_binding_refuses(spark, tmp_path):
     wrong = ({"watermark": "ten"}, {"watermark": "10 seconds", "max_idle": "-1 second"})
     for rows, told in ((rows, told) for rows in (stream, frame) for told in wrong):
         with pytest.raises(
-            ValueError, match=r"stream 'S' can't be bound: (watermark: 'ten' is no time such|max_idle: )"
+            ValueError, match=r"stream 'S' can't be bound: (watermark: 'ten' is not a time such|max_idle: )"
         ):
             runtime.bind("S", rows, timestamp="ts", **told)
 
@@ -236,7 +236,7 @@ def test_times_that_are_none_are_told_in_batch_and_as_a_stream(spark, tmp_path, 
 
     write(spark, tmp_path, "in", (1, 10))
     source = f"@source(type = 'file', file.uri = '{tmp_path}/in', timestamp = 'ts', {option}, @map(type = 'parquet'))\n"
-    told = rf"stream 'S' can't be bound: {name}: '5.*' is no time such as '10 seconds', line 1, column 0"
+    told = rf"stream 'S' can't be bound: {name}: '5.*' is not a time such as '10 seconds', line 1, column 0"
     with pytest.raises(SparkLoweringError, match=told):
         out(spark, source + ROWS + IN_ORDER)
     with pytest.raises(SparkLoweringError, match=told):

@@ -167,7 +167,7 @@ class FakeStream:
         ]  # fmt: skip
 
     def shards_of(self, island, stream, values, time) -> list[int]:
-        """As Spark hashes; keys that are no plain attributes aside."""
+        """As Spark hashes; keys that are not plain attributes aside."""
         if island.is_single:
             return [0]
         keys = () if island.key is None else island.key.streams[stream]

@@ -167,17 +167,17 @@ cdef int evaluate(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
     if self.type != OBJECT and isinstance(value, bool):
         refuse(self, value)
     try:
-        # A float is no whole number, though C would cut it to one.
+        # A float is not a whole number, though C would cut it to one.
         unbox(index_of(value) if self.type == INT or self.type == LONG else value, self.type, &cell)
     except (TypeError, OverflowError) as error:
-        raise TypeError(f"aggregator '{self.name}' gave {shown(value)}, which is no {_TYPE_NAMES[self.type]}") from error
+        raise TypeError(f"aggregator '{self.name}' gave {shown(value)}, which is not of type {_TYPE_NAMES[self.type]}") from error
     self.result = value
     memcpy(out, &cell, 4 if self.type == INT or self.type == FLOAT else 8)
     return VALUE
 
 
 cdef int refuse(PythonAggregator self, object value) except -1:
-    raise TypeError(f"aggregator '{self.name}' gave {shown(value)}, which is no {_TYPE_NAMES[self.type]}")
+    raise TypeError(f"aggregator '{self.name}' gave {shown(value)}, which is not of type {_TYPE_NAMES[self.type]}")
 
 
 def make_python_aggregator(factory not None, tuple arguments not None, int type, str name not None):

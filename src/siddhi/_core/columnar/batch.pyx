@@ -527,7 +527,7 @@ def restore_batch(Layout layout not None, timestamps not None, tuple columns not
         if len(values) != n or len(valid) != n or valid.strip(b"\0\1") or getattr(values, "typecode", "") != expected:
             raise ValueError(f"column '{layout.names[i]}' is not of {n} values of type {TYPE_NAMES[layout.codes[i]]}")
         if layout.codes[i] == STRING and not all([value is None or isinstance(value, str) for value in values]):
-            raise ValueError(f"column '{layout.names[i]}' has values that are no strings")
+            raise ValueError(f"column '{layout.names[i]}' has values that are not strings")
     if n == 0:
         return builder.take()
     builder.resize(n)

@@ -196,7 +196,7 @@ cdef Py_ssize_t read_timestamps(Columns columns, ColumnSource source, object tim
 
 
 cdef Py_ssize_t check_timestamps(Columns columns, str name, Py_ssize_t length) except -1:
-    """Refuse what is no time; the answer is the number of rows."""
+    """Refuse what is not a time; the answer is the number of rows."""
     cdef const int64_t* times = columns.timestamps
     cdef int64_t earliest = INT64_MAX, latest = INT64_MIN
     cdef uint64_t differ = 0

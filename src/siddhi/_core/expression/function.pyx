@@ -298,7 +298,7 @@ cdef int number_of_text(const ExecC* x, EventC* e, FrameC* f, cast_t* out) excep
     else:
         found = parse_double(<str> value, out)
     if not found:
-        raise ValueError(f"cast(..., '{NAMES[x.slot]}') got {shown(<object> value)}, which is no {NAMES[x.slot]}")
+        raise ValueError(f"cast(..., '{NAMES[x.slot]}') got {shown(<object> value)}, which is not of type {NAMES[x.slot]}")
     return VALUE
 
 
@@ -381,7 +381,7 @@ cdef int size_of_set(const ExecC* x, EventC* e, FrameC* f, int32_t* out) except 
 
 
 def make_size_of_set(Executor operand not None):
-    """How many elements a set has; 0 for null. Evaluation raises TypeError where the object is no set."""
+    """How many elements a set has; 0 for null. Evaluation raises TypeError where the object is not a set."""
     return new_executor(<eval_fn> size_of_set, INT, (operand,), f"sizeOfSet({operand.description})")
 
 

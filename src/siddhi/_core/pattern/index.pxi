@@ -56,7 +56,7 @@ cdef class PatternIndex:
         give_slab(self.buckets)
 
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
-        """Compute the hash of a key. A null equals nothing, so that a key with one is no key."""
+        """Compute the hash of a key. A null equals nothing, so that a key with one is not a key."""
         cdef int i, status
         cdef CellC value
         cdef uint64_t hash

@@ -44,7 +44,7 @@ cdef class ProcessorContext:
         """Have ``on_timer(when)`` called when the app's clock reaches a time (ms); once, however often it is asked for.
 
         Raises:
-            EventError: the time is no integer.
+            EventError: the time is not an integer.
             ValueError: ``on_timer`` asks for a time that is not after the one it was called for: that would have no end.
         """
         cdef int64_t due = read_timestamp(when)

@@ -192,7 +192,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int reset(self, int64_t timestamp) except -1:
-        # RESET is no event of the output: limiters neither count nor pass it.
+        # RESET is not an event of the output: limiters neither count nor pass it.
         return 0
 
     cdef inline uint32_t slot_of(self, EventC* event) except? 0xfffffffe:

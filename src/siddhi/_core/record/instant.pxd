@@ -24,7 +24,7 @@ cdef inline int64_t later(int64_t time, int64_t duration) noexcept:
     """time + duration, which is not negative, or the last number."""
     return time + duration if time <= INT64_MAX - duration else INT64_MAX
 
-# Raise ValueError: `what` (such as "timestamp") is no time.
+# Raise ValueError: `what` (such as "timestamp") is not a time.
 cdef int refuse_instant(object time, str what) except -1
 
 cdef inline int check_instant(int64_t time, str what) except -1:

@@ -36,7 +36,7 @@ cdef int64_t read_instant(object time, str what) except? -1:
 
 @cython.final
 cdef class TimestampCheck:
-    """Refuses what is no time, and warns once of timestamps that are not in ms.
+    """Refuses what is not a time, and warns once of timestamps that are not in ms.
 
     Args:
         app, stream: their names, for the warning.

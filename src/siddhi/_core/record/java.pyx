@@ -45,7 +45,7 @@ cdef inline int parse_integer(str text, int64_t low, int64_t high, int64_t* out)
             return 0
     while i < n:
         character = PyUnicode_READ_CHAR(text, i)
-        # Java reads UTF-16 units: a digit beyond the basic plane is no digit to it.
+        # Java reads UTF-16 units: a digit beyond the basic plane is not a digit to it.
         digit = Py_UNICODE_TODECIMAL(character) if character <= 0xffff else -1
         if digit < 0 or value < limit // 10:
             return 0

@@ -4,7 +4,7 @@
 cdef extern from *:
     """
     #if defined(__x86_64__) && defined(__GNUC__)
-    /* For writing: everything that is fetched is changed. Where a processor does not know it, it is no operation. */
+    /* For writing: everything that is fetched is changed. Where a processor does not know it, it is not an operation. */
     #define SIDDHI_FETCH(place) __asm__ volatile ("prefetchw %0" : : "m" (*(const char *) (place)))
     #elif defined(__GNUC__) || defined(__clang__)
     #define SIDDHI_FETCH(place) __builtin_prefetch(place)

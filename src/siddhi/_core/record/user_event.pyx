@@ -37,7 +37,7 @@ cdef class Event:
         is_expired: whether the event left a window.
 
     Raises:
-        EventError: the timestamp is no integer, or out of range; the data have names, which an event made by hand can't
+        EventError: the timestamp is not an integer, or out of range; the data have names, which an event made by hand can't
             resolve, or no order.
     """
 

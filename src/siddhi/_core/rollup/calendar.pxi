@@ -113,7 +113,7 @@ cdef int64_t time_of_text(str text) except? -1:
             days = days_of(year, month, day)
             if days < days_of(year + (month == 12), 1 if month == 12 else month + 1, 1):
                 return days * DAY_MS + hour * <int64_t> HOUR_MS + (minute - offset) * MINUTE_MS + second * SECOND_MS
-    raise ValueError(f"'{text}' is no time: write 'yyyy-MM-dd HH:mm:ss', with an offset '+HH:mm' behind it if not GMT")
+    raise ValueError(f"'{text}' is not a time: write 'yyyy-MM-dd HH:mm:ss', with an offset '+HH:mm' behind it if not GMT")
 
 
 def parse_time_text(str text not None):

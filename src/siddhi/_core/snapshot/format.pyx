@@ -254,7 +254,7 @@ cdef class SnapshotReader:
     cdef bint get_bool(self) except? -1:
         cdef uint8_t value = self.take(1)[0]
         if value > 1:
-            damaged(f"{value} is no truth value")
+            damaged(f"{value} is not a truth value")
         return value
 
     cdef uint32_t get_u32(self) except? 0xffffffff:
@@ -269,11 +269,11 @@ cdef class SnapshotReader:
 
     cdef int64_t get_time(self) except? -1:
         cdef int64_t time = self.get_i64()
-        return time if is_instant(time) else damaged(f"{time} is no time")
+        return time if is_instant(time) else damaged(f"{time} is not a time")
 
     cdef int64_t get_due(self) except? -1:
         cdef int64_t due = self.get_i64()
-        return due if due >= EARLIEST or due <= INT64_MIN + 1 else damaged(f"{due} is no time")
+        return due if due >= EARLIEST or due <= INT64_MIN + 1 else damaged(f"{due} is not a time")
 
     cdef double get_f64(self) except? -1.0:
         cdef double value
@@ -363,7 +363,7 @@ cdef object get_nested(SnapshotReader reader, int depth):
     if tag == TAG_BYTES:
         return get_raw(reader)
     if tag > TAG_FROZENSET:
-        damaged(f"{tag} is no tag of a value")
+        damaged(f"{tag} is not a tag of a value")
     items = get_items(reader, depth)
     if tag == TAG_LIST:
         return items
@@ -401,7 +401,7 @@ def unseal(bytes data not None):
     """The payload of a snapshot.
 
     Raises:
-        TornSnapshotError: the bytes are no snapshot, or a damaged one.
+        TornSnapshotError: the bytes are not a snapshot, or a damaged one.
         ValueError: it is of another format version.
     """
     if data[:len(_MAGIC)] != _MAGIC[:len(data)] or not data:
@@ -721,12 +721,12 @@ cdef int read_columns(SnapshotReader reader, EventC** events, Py_ssize_t n, Layo
             events[i].group = REFUSED
         events[i].type = one & ~WAS_REFUSED
         if events[i].type > RESET:
-            damaged(f"{events[i].type} is no type of an event")
+            damaged(f"{events[i].type} is not a type of an event")
     place = reader.take(8 * n)
     for i in range(n):
         memcpy(&events[i].timestamp, place + 8 * i, 8)
         if not is_instant(events[i].timestamp):
-            damaged(f"{events[i].timestamp} is no time of an event")
+            damaged(f"{events[i].timestamp} is not a time of an event")
     for position in range(layout.width):
         cell = layout.words + position
         if reader.get_bool():
@@ -771,7 +771,7 @@ cdef int read_strings(SnapshotReader reader, EventC** events, Py_ssize_t n, int 
     cdef list texts
     cdef object text
     if mode > DISTINCT:
-        damaged(f"{mode} is no form of a column of strings")
+        damaged(f"{mode} is not a form of a column of strings")
     if mode == DISTINCT:
         n_texts = reader.get_u32()
         if n_texts > MAX_DISTINCT:
@@ -803,7 +803,7 @@ cdef list read_texts(SnapshotReader reader, Py_ssize_t n):
     cdef const uint8_t* place
     cdef list texts = []
     if width != 1 and width != 2 and width != 4:
-        damaged(f"{width} is no width of a length")
+        damaged(f"{width} is not a width of a length")
     lengths = reader.take(n * width)
     for i in range(n):
         length = 0

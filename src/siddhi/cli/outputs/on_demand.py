@@ -26,7 +26,7 @@ class Question:
         endpoint: where the answer goes.
 
     Raises:
-        AppRefused: it is no on-demand query of this app.
+        AppRefused: it is not an on-demand query of this app.
         OutputFailed: the output can't be created.
     """
 

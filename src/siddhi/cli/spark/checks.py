@@ -43,7 +43,7 @@ def read_master(_: click.Context, __: click.Parameter, value: str) -> str:
     """Click callback of ``--master``."""
     if _MASTER.fullmatch(value) is None:
         raise click.BadParameter(
-            f"'{value}' is no master of Spark: local[4] (four cores of this machine), local[*] (all), spark://host:port, yarn or "
+            f"'{value}' is not a master of Spark: local[4] (four cores of this machine), local[*] (all), spark://host:port, yarn or "
             "k8s://..."
         )
     return value

@@ -100,7 +100,7 @@ def duration_ms(annotation: Annotation, key: str, value: str, at: Node) -> int:
     if total <= 0:
         raise creation_error(
             "E315",
-            f"'{key}' of {shown(annotation, at)} is no duration: '{value}'",
+            f"'{key}' of {shown(annotation, at)} is not a duration: '{value}'",
             _place(annotation, at),
             "write it as '10 sec' or '1 hour 30 min'",
         )

@@ -30,7 +30,7 @@ def extension_of(catalog: Catalog, kind: type[_K], annotation: Annotation, key: 
         raise creation_error("E315", f"@{annotation.name} lacks the element '{key}'", at, f"registered: {names}")
     name = named.value
     if name.count(":") > 1:
-        raise creation_error("E315", f"'{name}' is no name of a {kind.title}", at, "write name or namespace:name")
+        raise creation_error("E315", f"'{name}' is not a name of a {kind.title}", at, "write name or namespace:name")
     metadata = catalog.registry.connector(kind, name)
     if metadata is None:
         known = catalog.registry.names(kind)

@@ -223,10 +223,10 @@ def _value(field: _Field, text: str) -> int:
     if field is _WEEKDAY and text == "L":
         return field.high
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"'{text}' is no {field.name} of a cron text", _range_hint(field))
+        raise ValueError(f"'{text}' is not a value for {field.name} of a cron text", _range_hint(field))
     value = int(text)
     if not field.low <= value <= field.high:
-        raise ValueError(f"{value} is no {field.name} of a cron text", _range_hint(field))
+        raise ValueError(f"{value} is not a value for {field.name} of a cron text", _range_hint(field))
     return value
 
 

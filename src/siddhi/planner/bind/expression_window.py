@@ -34,7 +34,7 @@ def plan_window_condition(
         at: the literal that holds the text; errors are placed inside of it.
 
     Raises:
-        SiddhiAppCreationError: the text is no expression, or not a condition over the attributes.
+        SiddhiAppCreationError: the text is not an expression, or not a condition over the attributes.
     """
     # The grammar's tables are loaded where they are needed: apps built from objects may do without.
     from siddhi.query_compiler import parse_expression
@@ -45,7 +45,9 @@ def plan_window_condition(
         )
     except SiddhiParserError as error:
         place = _inside(at, error.span)
-        raise creation_error("E322", f"the condition of the window is no expression: {error.message}", place) from error
+        raise creation_error(
+            "E322", f"the condition of the window is not an expression: {error.message}", place
+        ) from error
     except SiddhiAppError as error:
         error.span = _inside(at, error.span)
         raise

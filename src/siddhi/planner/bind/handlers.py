@@ -39,7 +39,7 @@ def plan_handlers(catalog: Catalog, scope: SourceScope, handlers: tuple[Handler,
     """Plan the handlers in order; stream functions extend the scope.
 
     Raises:
-        SiddhiAppError: a filter is no condition, an extension is unknown, arguments are wrong.
+        SiddhiAppError: a filter is not a condition, an extension is unknown, arguments are wrong.
     """
     planned = Handlers()
     resolver = Resolver(catalog, scope)

@@ -45,7 +45,7 @@ def is_allowed(kind: Place, value: str, prefixes: tuple[str, ...], *, is_whole: 
 
 
 def is_file_allowed(kind: Place, value: str, folders: tuple[str, ...], *, is_whole: bool) -> bool:
-    """Whether a place is no file, or one in the folders once symbolic links are followed; arguments as :func:`is_allowed`.
+    """Whether a place is not a file, or one in the folders once symbolic links are followed; arguments as :func:`is_allowed`.
 
     Relative paths begin in the working directory.
     """

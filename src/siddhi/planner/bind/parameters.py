@@ -95,7 +95,7 @@ def _first_misfit(
         place = written[position] if position < len(written) and written[position].span is not None else at
         called = f"parameter '{formal.name}' of {metadata.title} '{metadata.full_name}'"
         if not formal.dynamic and not isinstance(argument, Const):
-            hint = None if isinstance(argument, Attr) else "write the value itself: what is computed is no literal"
+            hint = None if isinstance(argument, Attr) else "write the value itself: what is computed is not a literal"
             return creation_error("E304", f"{called} must be a literal", place, hint)
         if formal.attribute_only and not isinstance(argument, Attr):
             return creation_error("E306", f"{called} must be an attribute of the stream", place)

@@ -88,7 +88,7 @@ class Fragment:
         """
         data = json.loads(text)
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
-            raise ValueError(f"this is no fragment of format {_FORMAT}")
+            raise ValueError(f"this is not a fragment of format {_FORMAT}")
         try:
             schemas = {key: _schemas(data[key]) for key in ("inputs", "outputs", "tables")}
             return cls(

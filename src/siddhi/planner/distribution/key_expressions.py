@@ -18,7 +18,7 @@ def range_key(key: RangeKeyPlan) -> KeyExpression:
 
 
 def range_conditions(plan: Plan, stream: str, text: str) -> tuple[tuple[str, TypedExpression], ...]:
-    """Labels and conditions of the key ``text`` of a stream of the plan; nothing where it is no key by ranges."""
+    """Labels and conditions of the key ``text`` of a stream of the plan; nothing where it is not a key by ranges."""
     return next(
         (
             key.ranges

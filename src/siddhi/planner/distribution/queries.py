@@ -74,7 +74,7 @@ def handled(sources: Sequence[SingleInputPlan]) -> Separation:
 
 
 def locator(query: QueryPlan) -> Callable[[Attr], Located | None]:
-    """Finds stream and name of what an expression of a query reads; None for what is no attribute of a stream as it is."""
+    """Finds stream and name of what an expression of a query reads; None for what is not an attribute of a stream as it is."""
     input_ = query.input
     if isinstance(input_, PatternPlan):
         slots = input_.slots

@@ -100,7 +100,7 @@ def _add_query(unit: Unit, query: QueryPlan) -> None:
 
 
 def sources_of(query: QueryPlan) -> tuple[SingleInputPlan, ...]:
-    """The inputs of a query that is no pattern."""
+    """The inputs of a query that is not a pattern."""
     if isinstance(query.input, SingleInputPlan):
         return (query.input,)
     if isinstance(query.input, JoinPlan):

@@ -42,7 +42,7 @@ def duration_named(text: object) -> Duration:
     duration = _WORDS.get(text.strip().lower()) if isinstance(text, str) else None
     if duration is None:
         raise AggregationTimeError(
-            f"{text!r} behind 'per' is no bucket length", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'"
+            f"{text!r} behind 'per' is not a bucket length", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'"
         )
     return duration
 
@@ -98,7 +98,7 @@ def _instant(value: object) -> int:
         if match is not None:
             return _ms(*(int(part) for part in match.groups()[:6]), offset=_offset(match), text=value)
     raise AggregationTimeError(
-        f"{value!r} behind 'within' is no time", _FORMATS.split(", with", 1)[0] + ", or a long in ms"
+        f"{value!r} behind 'within' is not a time", _FORMATS.split(", with", 1)[0] + ", or a long in ms"
     )
 
 
@@ -107,7 +107,7 @@ def _covered(text: str) -> tuple[int, int]:
     parts = match.groups()[:6] if match is not None else ()
     given = [int(part) for part in parts if part != "**"]
     if match is None or any(part == "**" for part in parts[: len(given)]):
-        raise AggregationTimeError(f"'{text}' behind 'within' is no range of time", _FORMATS)
+        raise AggregationTimeError(f"'{text}' behind 'within' is not a range of time", _FORMATS)
     offset = _offset(match)
     start = _ms(*given, *(1, 1, 0, 0, 0)[len(given) - 1 :], offset=offset, text=text)
     if len(given) > 2:

@@ -116,7 +116,7 @@ def _equality_lookup(on: TypedExpression | None, slot: int) -> EqualityLookup | 
 
 
 def lookup_text(input_: JoinPlan, slot: int, windows: Mapping[str, NamedWindowPlan], partitioned: bool) -> str | None:
-    """``index symbol``, ``range of price`` or ``scan``: how a side is searched; None where it is not, or is no window's content.
+    """``index symbol``, ``range of price`` or ``scan``: how a side is searched; None where it is not, or is not a window's content.
 
     Args:
         input_: the join.

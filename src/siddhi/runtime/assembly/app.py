@@ -245,7 +245,7 @@ class Assembly:
         """The plan of an on-demand query.
 
         Raises:
-            SiddhiParserError: the text is no on-demand query.
+            SiddhiParserError: the text is not an on-demand query.
             OnDemandQueryCreationError: names or types do not fit, or there is no such table.
         """
         if self.plan.policy is not None:

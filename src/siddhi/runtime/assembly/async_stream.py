@@ -92,7 +92,7 @@ class AsyncStream:
                 self._log(error)
 
     def _log(self, error: BaseException) -> None:
-        # The app's exception handler failed, or something that is no Exception was raised: nobody is left to tell.
+        # The app's exception handler failed, or something that is not an Exception was raised: nobody is left to tell.
         place = f"app '{self._context.name}', @async stream '{self.entry.id}'"
         if (note := self._repeats.note(f"{place}: {type(error).__name__}")) is not None:
             logger.error("%s goes on after:%s", place, note, exc_info=error)

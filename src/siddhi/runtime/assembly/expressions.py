@@ -89,7 +89,7 @@ class ExpressionBuilder:
     def build(self, node: TypedExpression) -> Executor:
         """The executor of an expression."""
         chain: list[Widen | Arithmetic | Comparison] = []
-        while isinstance(node, (Widen, Arithmetic, Comparison)):  # thousands of operands are no depth
+        while isinstance(node, (Widen, Arithmetic, Comparison)):  # thousands of operands are not depth
             chain.append(node)
             node = node.operand if isinstance(node, Widen) else node.left
         made = self._build(node)

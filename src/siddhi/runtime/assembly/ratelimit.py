@@ -91,7 +91,7 @@ def _counting(rate: OutputRate, output: OutputStage, site: Site, grouped: bool) 
         kind = FirstEveryEvents if rate.kind is RateKind.FIRST else LastEveryEvents
         return kind(context, pool, rate.events, grouped)
     if not isinstance(rate, TimeRate):
-        raise TypeError(f"{type(rate).__name__} is no output rate")
+        raise TypeError(f"{type(rate).__name__} is not an output rate")
     if rate.kind is RateKind.ALL:
         return AllEveryTime(context, pool, rate.every_ms)
     if rate.kind is RateKind.FIRST:

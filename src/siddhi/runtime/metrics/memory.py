@@ -37,7 +37,7 @@ class StateSizes:
         self._fresh_until = clock()
 
     def read(self) -> Mapping[tuple[str, str], int]:
-        """The sizes; the app's lock is held. What holds objects that are no data is left out."""
+        """The sizes; the app's lock is held. What holds objects that are not data is left out."""
         begun = self._clock()
         if begun < self._fresh_until:
             return self._sizes

@@ -168,7 +168,7 @@ class Statistics:
         streams: by name.
         queries: by name; those of partitions as ``partition/query``.
         connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second one on.
-        memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are no data,
+        memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are not data,
             so that no snapshot could be taken, is left out. A state that takes long to measure is as it was some time ago.
         operations: by kind ("Tables", "Windows" or "Aggregations"), name and operation.
         tables: by name; those in memory that have a primary key.

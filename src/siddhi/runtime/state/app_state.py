@@ -41,7 +41,7 @@ class AppState:
 
         Raises:
             CannotSaveStateError: a callback or function of the app asks while its event is at work: some queries have seen
-                it, others not; or the app holds an object that is no data.
+                it, others not; or the app holds an object that is not data.
         """
         return self._snapshot()
 

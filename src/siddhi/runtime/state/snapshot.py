@@ -73,7 +73,7 @@ class SnapshotService:
 
         Raises:
             CannotSaveStateError: an event is at work in the app that asks, of which some elements know and others not yet;
-                or the app holds an object that is no data, or an extension in it fails, or its clock stands where
+                or the app holds an object that is not data, or an extension in it fails, or its clock stands where
                 :meth:`restore` takes none.
         """
         lock = self._context.lock
@@ -111,7 +111,7 @@ class SnapshotService:
         Raises:
             DamagedSnapshotError: the bytes are not those of a snapshot as it was taken.
             CannotRestoreStateError: the snapshot is of an unknown version, of another app, or of one that said something else
-                of an element; or what the app holds now is no data, so that it could not be put back; or an event is at work
+                of an element; or what the app holds now is not data, so that it could not be put back; or an event is at work
                 in the app that asks.
         """
         if self._context.lock.is_mine:
@@ -232,7 +232,7 @@ def _parts(payload: bytes) -> tuple[int | None, dict[str, tuple[str, SnapshotRea
     reader = SnapshotReader(payload)
     clock = reader.get()
     if not _is_clock(clock):
-        raise ValueError("snapshot is damaged: its clock is no time")
+        raise ValueError("snapshot is damaged: its clock is not a time")
     count = reader.get()
     if type(count) is not int:
         raise ValueError("snapshot is damaged: it does not say how many elements it has")

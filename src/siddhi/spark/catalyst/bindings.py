@@ -142,7 +142,7 @@ def event_time(frame: DataFrame, column: str, what: str) -> Column:
     """Event time in ms; a row without it fails the query.
 
     Raises:
-        ValueError: the column is no time, or there are several.
+        ValueError: the column is not a time, or there are several.
     """
     fields = {field.name: field for field in frame.schema.fields}
     if column not in fields:

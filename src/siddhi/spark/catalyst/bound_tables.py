@@ -41,7 +41,7 @@ class BoundTables:
         Raises:
             DefinitionNotExistError: there is no such table.
             ValueError: the app writes it, or a column is missing or of another type.
-            TypeError: it is no DataFrame of Spark.
+            TypeError: it is not a DataFrame of Spark.
         """
         if table not in self._plan.tables:
             raise DefinitionNotExistError(

@@ -31,7 +31,7 @@ def once_per_key(frame: DataFrame, table: TablePlan) -> DataFrame:
     if not table.primary_key:
         return frame
     keys = [F.col(f"c{place}").alias(f"k{n}") for n, place in enumerate(table.primary_key)]
-    # What goes out is no grouping key, and what is told no column that goes out: Spark tries conditions on those, also
+    # What goes out is not a grouping key, and what is told no column that goes out: Spark tries conditions on those, also
     # that they are not null, before it counts the rows.
     held = [F.first(F.col(f"c{n}")).alias(f"r{n}") for n in range(len(table.attributes))]
     grouped = frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("rows"), F.first(F.struct(*keys)).alias("key"), *held)

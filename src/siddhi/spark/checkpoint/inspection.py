@@ -49,7 +49,7 @@ class CheckpointState:
         batch: after which to look; None: the last one that was committed.
 
     Raises:
-        SparkRunError: it is no checkpoint of ours.
+        SparkRunError: it is not a checkpoint of ours.
     """
 
     def __init__(self, spark: SparkSession, checkpoint: str, batch: int | None = None) -> None:

@@ -34,7 +34,7 @@ def clock_of(clock: SupportsIndex) -> int:
     """The event time (ms) that a user says a stream has reached: marks are found by the digits in their names.
 
     Raises:
-        TypeError: it is no whole number.
+        TypeError: it is not a whole number.
         ValueError: it is before 1970, where no watermark is.
     """
     try:

@@ -168,7 +168,7 @@ def require_batches(trigger: Mapping[str, object]) -> None:
 
     Raises:
         ValueError: it is not, or there is no such trigger.
-        TypeError: it is no mapping.
+        TypeError: it is not a mapping.
     """
     if not isinstance(trigger, Mapping):
         raise TypeError(f"trigger is a dict, such as {{'availableNow': True}}, not {trigger!r}")

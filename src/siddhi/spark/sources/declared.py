@@ -44,7 +44,7 @@ def declared_binding(
         frames.append(frame)
         orders.append(order)
     options = sources[0].options
-    # A batch has no use for them, but is told where they are no times.
+    # A batch has no use for them, but is told where they are not times.
     watermark, idle = options.get("watermark", "0 seconds" if streaming else None), options.get("max.idle")
     if len(sources) == 1:
         return Binding(stream.id, frames[0], options["timestamp"], watermark, orders[0], idle)

@@ -100,7 +100,7 @@ def _observed(query: Any, prefix: str) -> dict[str, int | None]:
                 row = pair._2()
                 found[name.removeprefix(prefix)] = None if row.isNullAt(0) else int(row.getLong(0))
         return found
-    except (Py4JError, TypeError) as error:  # it is no public part of Spark
+    except (Py4JError, TypeError) as error:  # it is not a public part of Spark
         if not _told:
             _told.append(True)
             logger.warning(

@@ -171,14 +171,22 @@ K = BaseAttribute("K", DOUBLE, "sum", "d")
     [
         (kept(final="1.0"), "keeps nothing", "at least"),
         (kept(K, K), "has two base attributes 'K'", None),
-        (kept(BaseAttribute("K", DOUBLE, "avg", "d")), "of 'avg', which is no base aggregator", "there are count, lat"),  # type: ignore[arg-type]
-        (kept(BaseAttribute("K", DOUBLE, "summ", "d")), "which is no base aggregator", "did you mean 'sum'?"),  # type: ignore[arg-type]
+        (
+            kept(BaseAttribute("K", DOUBLE, "avg", "d")),
+            "of 'avg', which is not a base aggregator",
+            "there are count, lat",
+        ),  # type: ignore[arg-type]
+        (kept(BaseAttribute("K", DOUBLE, "summ", "d")), "which is not a base aggregator", "did you mean 'sum'?"),  # type: ignore[arg-type]
         (kept(BaseAttribute("K", DOUBLE, "sum")), "base attribute 'K' without initial value", "say what is the sum of"),
         (kept(BaseAttribute("K", LONG, "count", "d")), "counts in base attribute 'K', and gives an", "ifThenElse"),
         (kept(BaseAttribute("K", INT, "sum", "d")), "'K' as an int, and it is a double", "declare it as a double"),
         (kept(BaseAttribute("K", LONG, "max", "d")), "'K' as a long, and it is a double", "declare it as a double"),
         (kept(BaseAttribute("K", STRING, "min", "'x'")), "that is the min of a string", "only numbers have one"),
-        (kept(BaseAttribute("K", DOUBLE, "sum", "d +")), "initial value 'd +' of base attribute 'K' is no expr", None),
+        (
+            kept(BaseAttribute("K", DOUBLE, "sum", "d +")),
+            "initial value 'd +' of base attribute 'K' is not an expr",
+            None,
+        ),
         (kept(BaseAttribute("K", DOUBLE, "sum", "i")), "unknown attribute 'i' in what it is called with", "d"),
         (kept(BaseAttribute("K", DOUBLE, "sum", "lug(d)")), "no function or aggregator is called 'lug'", None),
         (
@@ -191,7 +199,7 @@ K = BaseAttribute("K", DOUBLE, "sum", "d")
         (kept(K, final="K > 0"), "to return a double, and its final expression is a bool", "convert(..., 'double')"),
         (kept(K, final="count()"), "the final expression 'count()' aggregates", None),
         (kept(K, final="ifThenElse((K == T.K) in T, 1.0, 0.0)"), "looks into a table", None),
-        (kept("K"), "keeps what is no BaseAttribute", None),
+        (kept("K"), "keeps what is not a BaseAttribute", None),
         (lambda x: K, "is described by BaseAttribute", "returns an IncrementalAttributeAggregator"),
     ],
 )
@@ -213,10 +221,10 @@ def test_descriptions_that_cannot_be(describe: Callable[..., Any], message: str,
 
 def test_what_an_extension_raises_refuses_the_app() -> None:
     def picky(x: Attribute) -> IncrementalAttributeAggregator:
-        raise ValueError(f"'{x.name}' is no good", "take another")
+        raise ValueError(f"'{x.name}' is not a good", "take another")
 
     error = refused("my:f(d) as x", registry_of(picky))
-    assert (error.code, error.message, error.hint) == ("E325", "'d' is no good", "take another")
+    assert (error.code, error.message, error.hint) == ("E325", "'d' is not a good", "take another")
 
     def broken(x: Attribute) -> IncrementalAttributeAggregator:
         raise KeyError(x.name)

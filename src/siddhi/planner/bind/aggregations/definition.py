@@ -125,7 +125,7 @@ def _input(catalog: Catalog, definition: AggregationDefinition) -> tuple[SourceS
     if stream is None or node.is_inner or node.is_fault:
         error = unknown_definition("stream", node.source, catalog.streams, place)
         if node.source in catalog.tables or node.source in catalog.windows:
-            error.hint = f"'{node.source}' is no stream: an aggregation reads streams only"
+            error.hint = f"'{node.source}' is not a stream: an aggregation reads streams only"
         elif node.source in catalog.filled:
             error.hint = f"define stream '{node.source}': an aggregation comes before the query that fills it"
         raise error
@@ -149,7 +149,7 @@ def _durations(definition: AggregationDefinition) -> tuple[Duration, ...]:
     if first >= last:
         raise creation_error(
             "E325",
-            f"'{written[0].value} ... {written[1].value}' is no range: the start must be finer than the end",
+            f"'{written[0].value} ... {written[1].value}' is not a range: the start must be finer than the end",
             definition,
             f"write 'every {written[1].value} ... {written[0].value}'"
             if first > last

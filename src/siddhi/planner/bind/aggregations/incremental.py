@@ -197,7 +197,7 @@ class _Described:
                 f"is described by {described!r}", "its function returns an IncrementalAttributeAggregator"
             )
         if not all(isinstance(attribute, BaseAttribute) for attribute in described.base):
-            raise self._wrong("keeps what is no BaseAttribute")
+            raise self._wrong("keeps what is not a BaseAttribute")
         return described
 
     def _base(self, attribute: BaseAttribute) -> Base:
@@ -205,7 +205,7 @@ class _Described:
         kind = _MERGED.get(attribute.aggregator)
         if kind is None:
             hint = close_to(attribute.aggregator, _MERGED) or f"there are {', '.join(_MERGED)}"
-            raise self._wrong(f"has a {what} of '{attribute.aggregator}', which is no base aggregator", hint)
+            raise self._wrong(f"has a {what} of '{attribute.aggregator}', which is not a base aggregator", hint)
         argument: TypedExpression | None = None
         if kind is BaseKind.COUNT:
             if attribute.initial is not None:
@@ -256,7 +256,7 @@ class _Described:
                 written = parse_expression(written)
             typed = Resolver(self._catalog, SourceScope(None, attributes, what=what))(written)
         except SiddhiParserError as error:
-            raise self._wrong(f"is described wrongly: {shown} is no expression: {error.message}") from error
+            raise self._wrong(f"is described wrongly: {shown} is not an expression: {error.message}") from error
         except SiddhiAppError as error:
             raise self._wrong(f"is described wrongly: {shown}: {error.message}", error.hint) from error
         if has_aggregate(typed):

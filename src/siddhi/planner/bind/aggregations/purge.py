@@ -69,7 +69,7 @@ def _periods(
         except ValueError:
             raise creation_error(
                 "E325",
-                f"'{key}' of @{period.name} is no bucket length",
+                f"'{key}' of @{period.name} is not a bucket length",
                 place,
                 f"the aggregation keeps {', '.join(duration.value for duration in durations)}",
             ) from None

@@ -90,7 +90,7 @@ class Tables:
         """A table of the attributes of one kept in memory, empty and without its key: for rows that are not added yet."""
         plan, table = self._plans[id_], self._tables[id_]
         made = Tables((), self._context, lambda _: table.pool)
-        # Looked up by the same attributes as the rows that are there, but it is no set of rows for that.
+        # Looked up by the same attributes as the rows that are there, but it is not a set of rows for that.
         made._plans[id_] = replace(plan, primary_key=(), indexes=tuple({*plan.primary_key, *plan.indexes}))
         made._tables[id_] = Table(self._context, id_, table.pool, table.layout, ())
         return made
