@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from siddhi import SiddhiAppRuntime
+from siddhi import Event, SiddhiAppRuntime
 from tests.kit.running import collect, running
 
 Row = tuple[int, str, int]
@@ -147,6 +147,140 @@ def test_keys_are_refused_dropped_and_forgotten_as_in_plain_python(
     assert failed == ([] if on_full == "log" else refused)
 
 
+# Every window that gives its rows back as it got them; batch(n) clears its aggregates between the pieces of a chunk.
+ALL_WINDOWS = [
+    "length(3)",
+    "time(6 milliseconds)",
+    "timeLength(5 milliseconds, 3)",
+    "externalTime(at, 5 milliseconds)",
+    "sort(2, v)",
+    "session(3 milliseconds)",
+    "session(3 milliseconds, k)",
+    "expression('count() <= 3')",
+    "frequent(2, k)",
+    "delay(3 milliseconds)",
+    "batch()",
+    "cron('* * * * * ?')",
+    "lengthBatch(3)",
+    "lengthBatch(3, true)",
+    "timeBatch(5 milliseconds)",
+    "timeBatch(5 milliseconds, 0)",
+    "timeBatch(5 milliseconds, 0, true)",
+    "externalTimeBatch(at, 5 milliseconds)",
+    "externalTimeBatch(at, 5 milliseconds, 0, 7 milliseconds)",
+]
+OVER_ALL = "define stream S (id int, k string, v int, at long);\n"
+Moved = tuple[str, int]
+"""What a window gave: "+" or "-", and the id of the row."""
+
+
+def sent_over(text: str, rows: list[Row], chunk: int, watch: Callable[[SiddhiAppRuntime], None]) -> None:
+    """Rows a tenth of a second apart where seconds count, in chunks of so many."""
+    pace = 100 if "cron" in text else 1
+    with running("@app:playback @OnError(action = 'stream') " + OVER_ALL + text) as runtime:
+        runtime.handle_exception_with(lambda error, origin, events: None)
+        watch(runtime)
+        events = [Event(pace * time, (n, key, value, time)) for n, (time, key, value) in enumerate(rows)]
+        for start in range(0, len(events), chunk):
+            runtime.input_handler("S").send_events(events[start : start + chunk])
+        runtime.advance_clock(pace * (rows[-1][0] + 30))
+
+
+def moves(window: str, rows: list[Row], chunk: int) -> list[list[Moved]]:
+    """What a window gives, chunk by chunk in order: ids from the stream, whether they leave from the query."""
+    chunks: list[list[Moved]] = []
+    waiting: list[tuple[list[int], list[int]]] = []
+    inside: set[int] = set()
+
+    def note(time: int, current: list[Event] | None, expired: list[Event] | None) -> None:
+        waiting.append(([event.data[0] for event in current or ()], [event.data[0] for event in expired or ()]))
+
+    def put(events: list[Event]) -> None:
+        came, left = waiting.pop()
+        found: list[Moved] = []
+        for event in events:
+            id_ = event.data[0]
+            leaves = id_ in left and (id_ not in came or id_ in inside)
+            (inside.discard if leaves else inside.add)(id_)
+            found.append(("-" if leaves else "+", id_))
+        chunks.append(found)
+
+    def watch(runtime: SiddhiAppRuntime) -> None:
+        runtime.add_query_callback("q", note)
+        runtime.add_callback("Seen", put)
+
+    sent_over(f"@info(name = 'q') from S#window.{window} select id insert all events into Seen;", rows, chunk, watch)
+    return chunks
+
+
+@given(
+    rows=histories(),
+    window=st.sampled_from(ALL_WINDOWS),
+    limit=st.sampled_from(["keys = '1'", "keys = '2'", "values = '1'", "values = '2'"]),
+    on_full=st.sampled_from(["error", "log"]),
+    wanted=st.sampled_from(["", "all events", "expired events"]),
+    chunk=st.sampled_from([1, 1, 4]),
+)
+@example(
+    [(1001, "a", 1), (1002, "a", 2), (1005, "a", 3), (1010, "a", 3)],
+    "timeBatch(5 milliseconds)",
+    "values = '1'",
+    "log",
+    "expired events",
+    1,
+)
+@example([(n, k, n) for n, k in enumerate("aabba")], "lengthBatch(2, true)", "keys = '1'", "error", "expired events", 1)
+def test_what_any_window_gives_back_is_limited_as_in_plain_python(
+    rows: list[Row], window: str, limit: str, on_full: str, wanted: str, chunk: int
+) -> None:
+    most, by_key = int(limit[-2]), limit.startswith("keys")
+    held: dict[str, dict[int, int]] = {}
+    refused: set[int] = set()
+    ever_refused: set[int] = set()
+    possible: set[tuple[Any, ...]] = set()
+    certain: set[tuple[Any, ...]] = set()  # the last row of a key in a chunk; the others may be left out
+    for given_chunk in moves(window, rows, chunk):
+        last: dict[str, tuple[Any, ...]] = {}
+        for sign, id_ in given_chunk:
+            key, value = rows[id_][1], rows[id_][2]
+            mine = held.setdefault(key, {})
+            if sign == "-" and id_ in refused:
+                continue
+            if sign == "+":
+                refused.discard(id_)
+                others = {other for other, kept in held.items() if kept or other in last} - {key}
+                if len(others) >= most if by_key else len({*mine.values(), value}) > most:
+                    refused.add(id_)
+                    ever_refused.add(id_)
+                    continue
+                mine[id_] = value
+            else:
+                del mine[id_]
+            if wanted == "all events" or (wanted == "") == (sign == "+"):
+                last[key] = (id_, key, sum(mine.values()), len(mine), len(set(mine.values())))
+                possible.add(last[key])
+        certain |= set(last.values())
+    out: list[tuple[Any, ...]] = []
+    failed: set[int] = set()
+
+    def watch(runtime: SiddhiAppRuntime) -> None:
+        runtime.add_callback("Out", lambda events: out.extend(event.data for event in events))
+        runtime.add_callback("!S", lambda events: failed.update(event.data[0] for event in events))
+
+    aggregates = "sum(v) as total, count() as n, distinctCount(v) as values"
+    sent_over(
+        f"@limit({limit}, on.full = '{on_full}') from S#window.{window} select id, k, {aggregates} group by k "
+        f"insert {wanted} into Out;",
+        rows,
+        chunk,
+        watch,
+    )
+    seen = {(id_, key, total or 0, n, values) for id_, key, total, n, values in out}
+    assert seen <= possible
+    assert certain <= seen
+    assert failed <= ever_refused
+
+
 def limits() -> st.SearchStrategy[str]:
     return st.builds(
         lambda keys, ttl, on_full: f"keys = '{keys}', on.full = '{on_full}'{ttl}",
@@ -162,8 +296,14 @@ def apps(limit: str) -> Iterator[str]:
         for more in MORE:
             if not (window and "snapshot" in more):  # refused: a row that was delayed stays in the picture for good
                 yield query(limit, window, "sum(v) as x", more)
-    for window in ("#window.length(3)", "#window.lengthBatch(2)", "#window.timeBatch(5 milliseconds)"):
-        yield query(limit, window, "maxForever(v) as x, count() as y")
+    for window in (
+        "#window.length(3)",
+        "#window.lengthBatch(2)",
+        "#window.lengthBatch(2, true)",
+        "#window.timeBatch(5)",
+    ):
+        for inserted in ("", "all events"):
+            yield query(limit, window, "maxForever(v) as x, count() as y", inserted=inserted)
 
 
 @given(data=st.data(), limit=limits(), rows=histories())

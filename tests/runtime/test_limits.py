@@ -117,6 +117,23 @@ def test_of_a_batch_the_keys_that_fit_are_put_out(caplog: pytest.LogCaptureFixtu
     assert len([record for record in caplog.records if record.exc_info]) == 2, "the app's exception handler is told"
 
 
+@pytest.mark.parametrize("chunk", [False, True])
+@pytest.mark.parametrize("window", ["lengthBatch(10, true)", "timeBatch(10 sec, 0, true)", "timeBatch(10 sec, true)"])
+def test_a_batch_that_streams_its_rows_holds_none_of_them_back(window: str, chunk: bool) -> None:
+    out, failed = run(app("keys = '2'", f"#window.{window}"), ROWS, chunk=chunk)
+    assert [row for row in out if row[1] == 2] == [("a", 2), ("b", 2)]
+    assert failed == [("c", 1), ("c", 1)]
+
+
+def test_the_keys_of_a_batch_at_the_times_of_a_calendar_are_limited() -> None:
+    text = app("keys = '1', on.full = 'log'", "#window.cron('* * * * * ?')", "k, maxForever(v) as top")
+    with running(text.replace("insert into", "insert all events into")) as runtime:
+        rows = collect(runtime, "Out")
+        for time, row in ((100, ("a", 1)), (200, ("b", 5)), (1_100, ("a", 2)), (3_500, ("a", 3))):
+            runtime.input_handler("S").send(row, timestamp=time)
+    assert rows == [("a", 1), ("a", 2)]
+
+
 def test_what_outlives_its_rows_is_forgotten_by_ttl() -> None:
     text = app("ttl = '3 milliseconds'", "#window.length(1)", "k, maxForever(v) as most")
     out, _ = run(text, [("a", 9), ("b", 1), ("b", 1), ("b", 1), ("a", 1), ("b", 0), ("a", 2)])

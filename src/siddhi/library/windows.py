@@ -120,6 +120,7 @@ WINDOWS: tuple[WindowMetadata, ...] = (
             Overload((_EXPRESSION, Parameter("include.triggering.event", BOOL), _STREAM)),
         ),
         batch=True,
+        expires_passed=False,
         reads_event=True,
         takes_condition=True,
         description="Collects events while a condition over them holds, then releases them.",

@@ -83,6 +83,20 @@ def test_the_ttl_of_an_app_leaves_out_groups_that_end_with_their_window() -> Non
         ),
         (
             "@limit(keys = '1')",
+            "from S#window.lengthBatch(2)#log('x') select k, sum(v) as total group by k insert expired events into Out;",
+            "E328",
+            0,
+            "insert the rows into a stream",
+        ),
+        (
+            "@limit(keys = '1')",
+            "from S#window.expressionBatch('count() < 3') select k, sum(v) as total group by k insert into Out;",
+            "E328",
+            0,
+            "insert the rows into a stream",
+        ),
+        (
+            "@limit(keys = '1')",
             "from every a=S -> b=S[b.k == a.k] select a.k as k insert into Out;",
             "E328",
             0,

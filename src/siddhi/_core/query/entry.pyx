@@ -338,22 +338,28 @@ cdef class QueryEntry(Receiver):
         cdef EventC* refused
         cdef bint any_passed = False
         cdef list failures = None
-        while event is not NULL:
-            if self.passes(event):
-                any_passed = True
-                if self.copier is None:
-                    self.next.process(event)
-                else:
-                    stage = self.copier.copy(event)
-                    try:
-                        self.next.process(stage)
-                    finally:
-                        release(self.copier.pool, stage)
-                if self.gate is not None and self.gate.pending is not None:
-                    failures = [] if failures is None else failures
-                    failures.append((<size_t> event, self.gate.pending))
-                    self.gate.pending = None
-            event = event.next
+        if self.gate is not None:
+            self.gate.collects = True
+        try:
+            while event is not NULL:
+                if self.passes(event):
+                    any_passed = True
+                    if self.copier is None:
+                        self.next.process(event)
+                    else:
+                        stage = self.copier.copy(event)
+                        try:
+                            self.next.process(stage)
+                        finally:
+                            release(self.copier.pool, stage)
+                    if self.gate is not None and self.gate.pending is not None:
+                        failures = [] if failures is None else failures
+                        failures.append((<size_t> event, self.gate.pending))
+                        self.gate.pending = None
+                event = event.next
+        finally:
+            if self.gate is not None:
+                self.gate.collects = False
         if any_passed:
             self.next.finish()
         if failures is not None:

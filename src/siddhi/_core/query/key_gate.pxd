@@ -21,6 +21,7 @@ cdef class KeyGate(GroupWatcher):
     cdef bint marks                        # as the records it took
     cdef readonly bint holds               # a window in front passes rows on later than they come
     cdef str query
+    cdef bint collects                     # an entry takes the errors of its chunk's events out of `pending`
     cdef object pending                    # error of the first row refused since somebody asked
     cdef Py_ssize_t looked                 # groups to be dropped with the chunk that were looked at for room
     cdef bint refuses(self, EventC* event) except -1

@@ -65,10 +65,9 @@ cdef class KeyGate(GroupWatcher):
         if self.keys.ttl:
             self.purge(now)
         if event.type != CURRENT:
-            if self.marks and event.group == REFUSED:
-                return True
-            # A batch gives rows back whose key found no room.
-            return not self.marks and self.groups is not None and self.groups.find(event, frame) == NO_SLOT
+            return self.marks and event.group == REFUSED
+        if self.marks and event.group == REFUSED:
+            event.group = 0            # an early batch passes once more
         frame.type = CURRENT
         if self.groups is not None:
             slot = self.groups.find(event, frame)
@@ -133,9 +132,15 @@ cdef class KeyGate(GroupWatcher):
         return 0 if self.refuses(event) else self.selector.process(event)
 
     cdef int process_one(self, EventC* event) except -1:
-        if not self.refuses(event):
+        cdef bint collects = self.collects
+        if self.refuses(event):
+            return self.selector.finish() if collects else self.finish()
+        # What the row leads to may come back here: that is none of the entry's chunk.
+        self.collects = False
+        try:
             return self.selector.process_one(event)
-        return self.finish()
+        finally:
+            self.collects = collects
 
     cdef int finish(self) except -1:
         error, self.pending = self.pending, None

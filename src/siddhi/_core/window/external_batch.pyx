@@ -11,7 +11,7 @@ from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
     EventRingC, queue_at, queue_clear, queue_pop, queue_push, queue_read, queue_show, queue_write,
 )
-from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
+from siddhi._core.snapshot.format cimport REFUSED, SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
 
 cdef struct ExternalBatchStateC:
@@ -175,7 +175,10 @@ cdef class ExternalTimeBatchWindow(Window):
         if self.keeps_expired:
             while i < n and i < state.released.size:
                 # It stays held: what expires is a copy without the number by which the index of a join knows it.
-                self.expire(copy_event(self.pool, queue_at(&state.released, i)), state.latest)
+                event = copy_event(self.pool, queue_at(&state.released, i))
+                if queue_at(&state.released, i).group == REFUSED:
+                    event.group = REFUSED
+                self.expire(event, state.latest)
                 i += 1
             i = 0
         self.next.reset(state.latest)

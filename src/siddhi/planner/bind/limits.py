@@ -337,12 +337,10 @@ def _knows_its_rows(plan: QueryPlan) -> bool:
     if input_.window is None:
         return True
     window = input_.window.window
-    if not window.expires:
+    if not window.expires or (not window.takes_away and plan.output.event_type is OutputEventType.CURRENT):
         return True
-    if window.batch:
-        return window.emits_reset and window.implementation is None
     processed = any(isinstance(handler, StreamFunctionPlan) for handler in input_.after)
-    return window.takes_away and window.expires_passed and not processed
+    return window.expires_passed and not processed
 
 
 def _ends_by_itself(plan: QueryPlan) -> bool:

@@ -9,6 +9,7 @@ from siddhi._core.aggregate.distinct import DistinctAggregator, UnionAggregator
 from siddhi._core.query.key_gate import KeyGate
 from siddhi._core.query.selector import Selector
 from siddhi._core.runtime.key_limit import KeyLimit
+from siddhi.planner.plan.expressions import Const
 from siddhi.planner.plan.limits import KeyLimitPlan, OnFull, RowLimitPlan
 from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan
@@ -26,6 +27,8 @@ _REMEDIES = {
     "values": "raise the limit, or count within a window",
 }
 _IN_USE = "raise the limit: every key is in use, by rows in a window or by events being processed, so that none can be dropped"
+_MAY_STREAM = frozenset({"lengthBatch", "timeBatch"})
+"""Windows whose ``stream.current.event`` lets rows pass as they come."""
 _POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
 
 
@@ -112,4 +115,8 @@ def _returns(plan: QueryPlan) -> bool:
 def _holds_back(plan: QueryPlan) -> bool:
     """Whether a window passes rows on later than they come."""
     window = plan.input.window if isinstance(plan.input, SingleInputPlan) else None
-    return window is not None and (window.window.batch or not window.window.expires)
+    if window is None:
+        return False
+    if window.window.native in _MAY_STREAM:
+        return not any(isinstance(argument, Const) and argument.value is True for argument in window.arguments)
+    return window.window.batch or not window.window.expires

@@ -122,7 +122,7 @@ def build_single_query(
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
     window_kind = None if input_.window is None else input_.window.window
     takes_away = window_kind is not None and window_kind.takes_away
-    remembers = takes_away and window_kind is not None and window_kind.expires_passed and not window_kind.batch
+    known_again = window_kind is not None and window_kind.expires_passed
     # A named window publishes what leaves it, whatever the query puts out.
     removes = input_.kind is SourceKind.WINDOW or (
         window_kind is not None and window_kind.expires and (wants_expired or takes_away)
@@ -166,7 +166,7 @@ def build_single_query(
         aggregators, processors = add_handlers(input_.after, len(input_.window_layout), stage, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number} behind the window": step for number, step in enumerate(processors)}
-        remembers = remembers and not processors  # what they put out are events of their own
+        known_again = known_again and not processors  # what they put out are events of their own
     if in_filters:
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
     if is_projection(plan):
@@ -179,11 +179,12 @@ def build_single_query(
         )
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
+        remembers = takes_away and known_again and window_kind is not None and not window_kind.batch
         selecting = build_selector(
             plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late
         )
         built.stateful["selector"] = selector = selecting
-        built.gate = build_gate(plan, selecting, site, marks=remembers)
+        built.gate = build_gate(plan, selecting, site, marks=known_again)
     chain.add(selector if built.gate is None else built.gate)
     if not site.partitioned:
         built.make_state(0)
