@@ -200,7 +200,7 @@ def test_what_each_of_many_events_fails_for_is_said_ever_more_rarely_and_handler
             runtime.input_handler("S").send((5,), 9000)
             assert len(heard) == 1
         (line,) = [record.getMessage() for record in caplog.records[len(lines) :]]
-    assert line == "app 'A', S: RuntimeError: 2,990 in all, of which the last 942 are not shown"
+    assert line == "app 'A', S: LimitExceededError: 2,990 in all, of which the last 942 are not shown"
 
 
 def test_failures_of_another_kind_are_said_at_once(caplog):
