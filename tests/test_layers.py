@@ -115,6 +115,21 @@ def test_plan_and_operators_meet_in_assembly_only() -> None:
     assert [path for path in meeting if not path.startswith("runtime/assembly/")] == []
 
 
+def test_physical_choices_are_read_from_the_plan() -> None:
+    """Only what plans an app or an on-demand query applies rules; runtime, explain and faces read fields of the plan."""
+    rules = "siddhi.planner.rules"
+    calling = [
+        path.relative_to(SOURCES).as_posix()
+        for path in source_files()
+        if path.suffix == ".py"
+        and any(
+            f"{module}.{name}".startswith(rules) for module, name in python_imports(ast.parse(path.read_text("utf-8")))
+        )
+    ]
+    outside = [path for path in calling if not path.startswith("planner/rules/")]
+    assert outside == ["planner/app.py", "planner/on_demand.py"]
+
+
 @pytest.mark.parametrize(
     ("line", "layers"),
     [

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from siddhi import Event, SiddhiAppRuntime, SiddhiManager
 from siddhi.planner.app import plan
 from siddhi.planner.plan.nodes import PartitionPlan, QueryPlan
-from siddhi.planner.rules.fuse_window_aggregate import compaction
 from siddhi.query_compiler import parse
 from tests.kit.apps import CONDITIONS, DEFINITION, Sent, pieces_of, table_of, timelines
 
@@ -142,8 +141,8 @@ class Run:
 
 
 def check(pair: Pair, events: list[Sent], data: st.DataObject, *, turns: int = 1) -> None:
-    assert compaction(query_of(pair.compact)) is not None, pair.compact
-    assert compaction(query_of(pair.kept)) is None
+    assert query_of(pair.compact).fused is not None, pair.compact
+    assert query_of(pair.kept).fused is None
     span = max((sent.timestamp for sent in events), default=0) - 9_000
     events = [Sent(sent.timestamp + span * turn, sent.values) for turn in range(turns) for sent in events]
     pieces = data.draw(pieces_of(events))

@@ -21,7 +21,7 @@ from siddhi.planner.bind.sandbox_limits import refuse_excess
 from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.planner.plan.warning import AppWarning
 from siddhi.planner.problems import duplicate_name
-from siddhi.planner.rules.batch_safety import plan_batches
+from siddhi.planner.rules import applied
 from siddhi.planner.warnings import advice
 from siddhi.query_api.app import SiddhiApp
 from siddhi.query_api.query import Partition, Query
@@ -89,7 +89,7 @@ def _plan(
             name = names.of_partition(execution, partitions)
             partitions += 1
             executions.append(plan_partition(catalog, execution, name, names.of))
-    return Plan(
+    bound = Plan(
         name=settings.name if settings.name is not None else str(uuid.uuid4()),
         app=app,
         playback=settings.playback,
@@ -101,10 +101,10 @@ def _plan(
         triggers=catalog.triggers,
         functions=catalog.functions,
         executions=tuple(executions),
-        batches=plan_batches(catalog, executions, settings.playback is not None),
         warnings=tuple(sorted([*advice(app), *catalog.warnings], key=AppWarning.order)),
         policy=policy,
     )
+    return applied(bound)
 
 
 def _filled(app: SiddhiApp) -> set[str]:

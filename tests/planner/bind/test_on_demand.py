@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from siddhi.errors import OnDemandQueryCreationError
-from siddhi.planner.bind.on_demand import OnDemandPlan, plan_on_demand
+from siddhi.planner.on_demand import plan_on_demand
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.plan.nodes import Action, SourceKind
+from siddhi.planner.plan.on_demand import OnDemandPlan
 from siddhi.planner.plan.walk import walk
 from siddhi.query_compiler import parse_on_demand_query
 from tests.kit.planning import planned

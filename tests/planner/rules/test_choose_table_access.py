@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from siddhi.planner.bind.on_demand import plan_on_demand
+from siddhi.planner.explain.access import access_text
+from siddhi.planner.on_demand import plan_on_demand
 from siddhi.planner.plan.nodes import Plan
-from siddhi.planner.rules.choose_table_access import access_text, plan_table_access
 from siddhi.query_compiler import parse_on_demand_query
 from tests.kit.planning import planned
 
@@ -63,14 +63,14 @@ def plan() -> Plan:
 def test_access(plan: Plan, query: str, access: str, left: int) -> None:
     found = plan_on_demand(parse_on_demand_query(query), plan)
     assert found.store is not None
-    table = plan.tables[found.store]
-    chosen = plan_table_access(table, found.condition)
-    assert access_text(table, chosen.lookup) == access
-    assert len(chosen.rest) == left
-    assert chosen.gates == ()
+    assert found.access is not None
+    assert access_text(plan.tables[found.store], found.access) == access
+    assert len(found.access.rest) == left
+    assert found.access.gates == ()
 
 
 def test_parts_that_do_not_read_the_row_are_tested_once(plan: Plan) -> None:
     found = plan_on_demand(parse_on_demand_query("from T on 1 > 2 and k == 1 and 'a' == 'b'"), plan)
-    chosen = plan_table_access(plan.tables["T"], found.condition)
-    assert (len(chosen.gates), len(chosen.rest), len(chosen.whole)) == (2, 0, 1)
+    chosen = found.access
+    assert chosen is not None
+    assert (len(chosen.gates), len(chosen.answered), len(chosen.rest), len(chosen.whole)) == (2, 1, 0, 1)

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from siddhi.planner.app import plan
-from siddhi.planner.plan.nodes import PartitionPlan, QueryPlan
-from siddhi.planner.rules.fuse_window_aggregate import Compaction, compaction
+from siddhi.planner.plan.nodes import FusedWindow, PartitionPlan, QueryPlan
 from siddhi.query_compiler import parse
 
 DEFINITIONS = """define stream S (k string, v int, l long, d double, o object);
@@ -13,11 +12,11 @@ define function f[python] return int { return data[0] };
 """
 
 
-def found(text: str) -> Compaction | None:
+def found(text: str) -> FusedWindow | None:
     (execution,) = plan(parse(f"{DEFINITIONS} {text}")).executions
     query = execution.queries[0] if isinstance(execution, PartitionPlan) else execution
     assert isinstance(query, QueryPlan)
-    return compaction(query)
+    return query.fused
 
 
 def over(window: str, select: str = "sum(v) as s", rest: str = "", output: str = "insert into O") -> str:
@@ -26,14 +25,14 @@ def over(window: str, select: str = "sum(v) as s", rest: str = "", output: str =
 
 @pytest.mark.parametrize("window", ["length(5)", "time(1 sec)", "externalTime(l, 100)"])
 def test_sliding_windows_keep_arguments(window: str) -> None:
-    assert found(over(window)) is Compaction.SLIDING
+    assert found(over(window)) is FusedWindow.SLIDING
 
 
 @pytest.mark.parametrize(
     "window", ["lengthBatch(5)", "timeBatch(1 sec)", "timeBatch(1 sec, 5)", "timeBatch(1 sec, false)"]
 )
 def test_batch_windows_keep_totals(window: str) -> None:
-    assert found(over(window)) is Compaction.TUMBLING
+    assert found(over(window)) is FusedWindow.TUMBLING
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,17 @@ from __future__ import annotations
 import pytest
 
 from siddhi.extension import Registry, builtin_registry
-from siddhi.planner.plan.nodes import QueryPlan
-from siddhi.planner.rules.route_by_equality import FEWEST_ASKING, asked_for, dispatched
+from siddhi.planner.plan.access import EqualityGuard
+from siddhi.planner.plan.nodes import PredicateIndex
+from siddhi.planner.rules.route_by_equality import FEWEST_GUARDS
 from siddhi.runtime.assembly.app import Assembly
-from tests.kit.planning import planned, query, single
+from tests.kit.planning import partition, planned, query, single
 
 STREAM = "define stream S (a string, n int, l long, b bool, d double, o object);"
 
 
-def asked(condition: str) -> object:
-    return asked_for(single(query(f"from S[{condition}] select a insert into Out;", definitions=STREAM)).before)
+def guard(condition: str) -> EqualityGuard | None:
+    return single(query(f"from S[{condition}] select a insert into Out;", definitions=STREAM)).guard
 
 
 @pytest.mark.parametrize(
@@ -34,28 +35,41 @@ def asked(condition: str) -> object:
         ("a is null", None),
     ],
 )
-def test_a_query_asks_for_a_value_where_its_filter_begins_with_an_equality(condition: str, expected: object) -> None:
-    assert asked(condition) == expected
+def test_a_filter_that_begins_with_an_equality_is_a_guard(
+    condition: str, expected: tuple[int, bool | int | str] | None
+) -> None:
+    assert guard(condition) == (None if expected is None else EqualityGuard(*expected))
 
 
-def test_a_query_without_a_filter_asks_for_nothing() -> None:
-    found = query("from S#window.length(5)[a == 'x'] select a insert into Out;", definitions=STREAM)
-    assert asked_for(single(found).before) is None
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from S#window.length(5)[a == 'x'] select a insert into Out;",
+        "from S select a insert into Out;",
+        "define window W (a string) length(5); from W[a == 'x'] select a insert into Out;",
+    ],
+)
+def test_only_the_first_filter_of_a_stream_is_a_guard(text: str) -> None:
+    assert single(query(text, definitions=STREAM)).guard is None
 
 
-@pytest.mark.parametrize(("queries", "expected"), [(7, {}), (8, {"S": ("a", 8)})])
-def test_events_are_looked_up_where_many_queries_ask(queries: int, expected: object) -> None:
+def test_a_query_in_a_partition_has_no_guard() -> None:
+    text = "partition with (a of S) begin from S[a == 'x'] select a insert into Out; end;"
+    (inner,) = partition(text, definitions=STREAM).queries
+    assert single(inner).guard is None
+
+
+@pytest.mark.parametrize(("queries", "expected"), [(7, {}), (8, {"S": PredicateIndex(0, 8)})])
+def test_streams_with_many_guards_have_a_predicate_index(queries: int, expected: object) -> None:
     text = STREAM + "".join(f"from S[a == '{i}'] select a insert into Out;" for i in range(queries))
-    executions = planned(
-        f"{text} from S[n == 1] select a insert into Out; from Out select a insert into Last;"
-    ).executions
-    assert dispatched(query for query in executions if isinstance(query, QueryPlan)) == expected
+    streams = planned(f"{text} from S[n == 1] select a insert into Out; from Out select a insert into Last;").streams
+    assert {id_: s.predicate_index for id_, s in streams.items() if s.predicate_index is not None} == expected
 
 
-@pytest.mark.parametrize("queries", [FEWEST_ASKING - 1, FEWEST_ASKING])
+@pytest.mark.parametrize("queries", [FEWEST_GUARDS - 1, FEWEST_GUARDS])
 def test_the_engine_looks_up_where_the_plan_says_so(queries: int) -> None:
     text = STREAM + "".join(f"from S[a == '{i}'] select a insert into Out;" for i in range(queries))
     found = planned(text)
-    plans = [query for query in found.executions if isinstance(query, QueryPlan)]
     junction = Assembly(found, {}, Registry(builtin_registry())).junctions["S"]
-    assert (junction.dispatches is not None) == ("S" in dispatched(plans)) == (queries == FEWEST_ASKING)
+    indexed = found.streams["S"].predicate_index is not None
+    assert (junction.dispatches is not None) == indexed == (queries == FEWEST_GUARDS)

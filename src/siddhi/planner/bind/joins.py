@@ -13,7 +13,6 @@ from siddhi.planner.plan.aggregations import AggregationReadPlan
 from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.planner.plan.nodes import JoinPlan, SingleInputPlan, SourceKind
 from siddhi.planner.problems import creation_error
-from siddhi.planner.rules.column_pruning import window_layout
 from siddhi.query_api.input import JoinInput, SingleInput, Trigger, WindowHandler
 
 if TYPE_CHECKING:
@@ -40,9 +39,8 @@ class JoinSide:
         """Whether nothing ever arrives on this side (tables, aggregations)."""
         return self.source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION)
 
-    def finished(self, readers: list[TypedExpression]) -> SingleInputPlan:
-        """The plan, once it is known what reads this side."""
-        width = len(self.scope.attributes)
+    def finished(self) -> SingleInputPlan:
+        """The plan of this side."""
         return SingleInputPlan(
             source=self.source.label,
             kind=self.source.kind,
@@ -51,7 +49,6 @@ class JoinSide:
             before=tuple(self.handlers.before),
             window=self.handlers.window,
             after=tuple(self.handlers.after),
-            window_layout=window_layout(self.handlers, self.scope.slot, width, readers),
             alias=self.node.alias,
         )
 
@@ -74,14 +71,11 @@ class JoinInputs:
         self._reading = reading
         self.scope: Scope = MultiScope((left.scope, right.scope))
 
-    def finished(self, readers: list[TypedExpression]) -> JoinPlan:
-        """The plan, once it is known what the selection reads."""
-        readers = readers if self._on is None else [*readers, self._on]
-        if self._reading is not None:
-            readers = [*readers, *self._reading.within, self._reading.per]
+    def finished(self) -> JoinPlan:
+        """The plan."""
         return JoinPlan(
-            left=self._left.finished(readers),
-            right=self._right.finished(readers),
+            left=self._left.finished(),
+            right=self._right.finished(),
             type=self._node.type,
             trigger=self._node.trigger,
             on=self._on,

@@ -12,7 +12,6 @@ from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, Sour
 from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.planner.plan.walk import walk
 from siddhi.planner.problems import close_to, creation_error
-from siddhi.planner.rules.column_pruning import selection_expressions
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.query import Partition, ValueKey
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
@@ -244,7 +243,7 @@ def _natives(plan: QueryPlan) -> list[str | None]:
     """The aggregators of a query by their built-in names; None for those of extensions."""
     return [
         node.aggregator.native
-        for expression in selection_expressions(plan.selector)
+        for expression in plan.selector.expressions()
         for node in walk(expression)
         if isinstance(node, Aggregate)
     ]

@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-from siddhi._frozen import frozen
 from siddhi.errors import OnDemandQueryCreationError, SiddhiAppError
-from siddhi.extension.registry import Registry, shared_registry
+from siddhi.extension.registry import Registry
 from siddhi.planner.bind.aggregations.reading import plan_reading
 from siddhi.planner.bind.catalog import Catalog
 from siddhi.planner.bind.outputs import plan_output, target_label
 from siddhi.planner.bind.resolver import Resolver
 from siddhi.planner.bind.scope import RowScope, SourceScope
 from siddhi.planner.bind.selection import output_attributes, plan_selector
-from siddhi.planner.plan.aggregations import AggregationReadPlan
-from siddhi.planner.plan.expressions import TABLE_SLOT, TypedExpression
-from siddhi.planner.plan.nodes import JoinPlan, OutputPlan, PartitionPlan, Plan, SelectorPlan, SourceKind
+from siddhi.planner.plan.expressions import TABLE_SLOT
+from siddhi.planner.plan.nodes import JoinPlan, PartitionPlan, Plan, SelectorPlan, SourceKind
+from siddhi.planner.plan.on_demand import OnDemandPlan
 from siddhi.planner.problems import creation_error, unknown_definition
-from siddhi.query_api.definition import Attribute
 from siddhi.query_api.on_demand import OnDemandQuery, StoreInput
 from siddhi.query_api.selection import InsertInto, OutputEventType, Selector, UpdateOrInsertInto, UpdateTable
 
-__all__ = ["OnDemandPlan", "plan_on_demand"]
+__all__ = ["bind_on_demand"]
 
 _BATCH_WINDOWS = frozenset({"batch", "externalTimeBatch", "lengthBatch", "timeBatch"})
 
 
-@frozen(kw_only=True)
-class OnDemandPlan:
-    """Either a find (``store`` and ``kind`` set, no ``output``) or a change of a table (``output`` set).
-
-    The condition of a find reads the row of a table in TABLE_SLOT, the event of a window or aggregation in slot 0, where the selection
-    reads what was found. The selection of a change makes the one event its output works with; ``has_event`` is False
-    where nothing is selected.
-    """
-
-    store: str | None = None
-    kind: SourceKind | None = None
-    attributes: tuple[Attribute, ...] = ()
-    condition: TypedExpression | None = None
-    reading: AggregationReadPlan | None = None
-    selector: SelectorPlan
-    output: OutputPlan | None = None
-    has_event: bool = True
-
-
-def plan_on_demand(
-    query: OnDemandQuery, plan: Plan, registry: Registry | None = None, *, source: str | None = None
-) -> OnDemandPlan:
-    """Plan an on-demand query against the tables and windows of a planned app.
+def bind_on_demand(query: OnDemandQuery, plan: Plan, registry: Registry, *, source: str | None = None) -> OnDemandPlan:
+    """Resolve names and types of an on-demand query against the tables and windows of a planned app.
 
     Args:
         source: the query's text, for error messages.
@@ -54,7 +31,7 @@ def plan_on_demand(
     Raises:
         OnDemandQueryCreationError: names or types do not fit, or the store cannot be asked.
     """
-    catalog = Catalog(shared_registry() if registry is None else registry, policy=plan.policy)
+    catalog = Catalog(registry, policy=plan.policy)
     catalog.streams = dict(plan.streams)
     catalog.tables = plan.tables
     catalog.windows = plan.windows

@@ -54,11 +54,14 @@ class Permissions:
 
     Args:
         policy: of the app.
+
+    Attributes:
+        allows_all: the policy is that of trusted text: it allows everything and limits nothing.
     """
 
     def __init__(self, policy: SandboxPolicy) -> None:
         self._policy = policy
-        self._all = policy == _TRUSTED
+        self.allows_all = policy == _TRUSTED
 
     def registry(self, registry: Registry) -> Registry:
         """The extensions that the app may use: of installed packages those alone that are named."""
@@ -99,7 +102,7 @@ class Permissions:
             elements: they are planned from.
             at: where the annotation stands.
         """
-        if self._all:
+        if self.allows_all:
             return
         written = {element.key.lower(): element for element in elements if element.key is not None}
         for option in options:
@@ -115,7 +118,7 @@ class Permissions:
         """Refuse a connector without the option that says where: it would choose a place by itself."""
         places = [option.name for option in metadata.options if option.place is not None]
         anywhere = ANY in (self._prefixes(metadata) or ()) and not isinstance(metadata, StoreMetadata)
-        if places and not self._all and not anywhere and not {option.name for option in options} & set(places):
+        if places and not self.allows_all and not anywhere and not {option.name for option in options} & set(places):
             what = f"{metadata.title} '{metadata.full_name}' without '{places[0]}'"
             raise _refused(what, at, None, f"write {places[0]} = '...'")
 
@@ -126,7 +129,7 @@ class Permissions:
 
     def beside_reference(self, name: str, meant: Mapping[str, str], own: Sequence[Element], at: Node) -> None:
         """Refuse elements of the text that replace what a reference says: its password is for its own place."""
-        if self._all:
+        if self.allows_all:
             return
         given = {key.lower() for key in meant}
         for element in own:

@@ -14,10 +14,8 @@ from siddhi.planner.bind.patterns.limit import query_limit
 from siddhi.planner.bind.rates import is_snapshot, output_event_type
 from siddhi.planner.bind.scope import Scope, SourceScope
 from siddhi.planner.bind.selection import output_attributes, plan_selector
-from siddhi.planner.plan.expressions import TypedExpression
-from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
+from siddhi.planner.plan.nodes import QueryPlan, SingleInputPlan, SourceKind
 from siddhi.planner.problems import creation_error
-from siddhi.planner.rules.column_pruning import selection_expressions, window_layout
 from siddhi.query_api.input import AnonymousInput, JoinInput, Pattern, Sequence, SingleInput
 from siddhi.query_api.query import Query
 from siddhi.query_api.selection import InsertInto, ReturnOutput
@@ -60,7 +58,7 @@ def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
     output = plan_output(catalog, query.output, output_attributes(selector.columns), event_type, query)
     plan = QueryPlan(
         name=name,
-        input=inputs.finished(selection_expressions(selector)),
+        input=inputs.finished(),
         selector=selector,
         rate=query.rate,
         output=output,
@@ -84,9 +82,8 @@ class SingleInputs:
         self._handlers: Handlers = plan_handlers(catalog, scope, node.handlers)
         self._attributes = tuple(scope.attributes)
 
-    def finished(self, readers: list[TypedExpression]) -> SingleInputPlan | JoinPlan:
-        """The plan, once it is known what reads the input."""
-        appended_behind = sum(len(getattr(handler, "appended", ())) for handler in self._handlers.after)
+    def finished(self) -> SingleInputPlan:
+        """The plan."""
         return SingleInputPlan(
             source=self.source.label,
             kind=self.source.kind,
@@ -95,7 +92,6 @@ class SingleInputs:
             before=tuple(self._handlers.before),
             window=self._handlers.window,
             after=tuple(self._handlers.after),
-            window_layout=window_layout(self._handlers, 0, len(self._attributes) - appended_behind, readers),
         )
 
 

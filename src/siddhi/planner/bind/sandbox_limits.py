@@ -43,6 +43,8 @@ def refuse_excess(permissions: Permissions, app: SiddhiApp, settings: AppSetting
     Raises:
         SiddhiAppCreationError: E340 a name or reporter that is not allowed; E341 a number above a limit.
     """
+    if permissions.allows_all:
+        return
     permissions.app_name(app.name, find_annotation(app.annotations, "name") or app)
     statistics = settings.statistics
     if statistics is not None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from siddhi.planner.explain.access import access_text, lookup_text
 from siddhi.planner.explain.aggregations import aggregation_lines
 from siddhi.planner.explain.inputs import input_lines, window_text
 from siddhi.planner.explain.patterns import pattern_labels
+from siddhi.planner.plan.access import TableAccess
 from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, TypedExpression
 from siddhi.planner.plan.limits import KeyLimitPlan, OnFull
 from siddhi.planner.plan.nodes import (
@@ -31,10 +33,6 @@ from siddhi.planner.plan.nodes import (
 from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.planner.plan.text import executor_text, expression_text
 from siddhi.planner.problems import schema_text
-from siddhi.planner.rules.choose_join_access import lookup_text
-from siddhi.planner.rules.choose_table_access import access_text, plan_table_access
-from siddhi.planner.rules.fuse_window_aggregate import compaction
-from siddhi.planner.rules.route_by_equality import dispatched
 from siddhi.query_api.selection import EventRate, OutputRate, SnapshotRate, TimeRate
 
 __all__ = ["explain"]
@@ -51,8 +49,7 @@ def explain(plan: Plan) -> str:
         lines.append(f"{_STEP}playback{heartbeat}{', exact timers' if beat.exact else ''}")
     if plan.statistics is not None:
         lines.append(f"{_STEP}statistics")
-    looked_up = dispatched(query for query in plan.executions if isinstance(query, QueryPlan))
-    lines += [_stream_line(stream, looked_up.get(stream.id)) for stream in plan.streams.values()]
+    lines += [_stream_line(stream) for stream in plan.streams.values()]
     lines += [_table_line(table) for table in plan.tables.values()]
     for window in plan.windows.values():
         lines.append(
@@ -66,9 +63,9 @@ def explain(plan: Plan) -> str:
     for execution in plan.executions:
         lines.append("")
         if isinstance(execution, QueryPlan):
-            lines += _query_lines(execution, plan)
+            lines += _query_lines(execution, plan.tables)
         else:
-            lines += _partition_lines(execution, plan)
+            lines += _partition_lines(execution, plan.tables)
     if plan.batches:
         lines.append("")
     for batch in plan.batches:
@@ -77,10 +74,11 @@ def explain(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _stream_line(stream: StreamPlan, looked_up: tuple[str, int] | None = None) -> str:
+def _stream_line(stream: StreamPlan) -> str:
     notes = [stream.origin.value]
-    if looked_up is not None:
-        notes.append(f"looks {looked_up[1]} queries up by {looked_up[0]}")
+    if stream.predicate_index is not None:
+        index = stream.predicate_index
+        notes.append(f"looks {index.queries} queries up by {stream.attributes[index.position].name}")
     if stream.on_error is not OnErrorAction.LOG:
         notes.append(f"on error {stream.on_error.value}")
     if stream.async_settings is not None:
@@ -113,7 +111,7 @@ def _trigger_line(trigger: TriggerPlan) -> str:
     return f"trigger {trigger.id} at {f'every {trigger.every_ms} ms' if trigger.every_ms is not None else when}"
 
 
-def _partition_lines(partition: PartitionPlan, plan: Plan) -> Iterator[str]:
+def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
     yield f"partition {partition.name}"
     for key in partition.keys:
         if isinstance(key, ValueKeyPlan):
@@ -128,15 +126,15 @@ def _partition_lines(partition: PartitionPlan, plan: Plan) -> Iterator[str]:
     for stream in partition.inner_streams:
         yield _STEP + _stream_line(stream)
     for query in partition.queries:
-        yield from (_STEP + line for line in _query_lines(query, plan, partitioned=True))
+        yield from (_STEP + line for line in _query_lines(query, tables))
 
 
-def _query_lines(query: QueryPlan, plan: Plan, *, partitioned: bool = False) -> Iterator[str]:
+def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[str]:
     yield f"query {query.name}" + (
         "" if query.synchronized is None else f" [synchronized {str(query.synchronized).lower()}]"
     )
     depth = 1
-    for line in _output_lines(query.output, plan.tables):
+    for line in _output_lines(query.output, tables):
         yield _STEP * depth + line
     depth += 1
     if query.rate is not None:
@@ -149,15 +147,16 @@ def _query_lines(query: QueryPlan, plan: Plan, *, partitioned: bool = False) -> 
     for line in _selector_lines(query.selector, labels):
         yield _STEP * depth + line
     depth += 1
-    for line in input_lines(query.input, labels, compaction(query)):
+    for line in input_lines(query.input, labels, query.fused):
         yield _STEP * depth + line
     if isinstance(query.input, JoinPlan):
         for slot, side in enumerate((query.input.left, query.input.right)):
-            if side.kind is SourceKind.TABLE:
-                access = _access_text(plan.tables[side.source], query.input.on, slot)
+            lookup = query.input.lookups[slot]
+            if isinstance(lookup, TableAccess):
+                access = access_text(tables[side.source], lookup)
                 yield f"{_STEP * (depth + 1)}finds rows of {labels[slot]} by {access}"
-            elif (lookup := lookup_text(query.input, slot, plan.windows, partitioned)) is not None:
-                yield f"{_STEP * (depth + 1)}finds events of {labels[slot]} by {lookup}"
+            elif query.input.triggers(1 - slot) and (side.kind is SourceKind.WINDOW or side.window is not None):
+                yield f"{_STEP * (depth + 1)}finds events of {labels[slot]} by {lookup_text(lookup)}"
 
 
 def _labels(query: QueryPlan) -> dict[int, str]:
@@ -186,13 +185,8 @@ def _output_lines(output: OutputPlan, tables: Mapping[str, TablePlan]) -> Iterat
         yield f"{_STEP}set {name} = {value}"
     if output.condition is not None:
         yield f"{_STEP}on {_described(output.condition, labels)}"
-        yield f"{_STEP}finds rows by {_access_text(tables[output.target], output.condition, TABLE_SLOT)}"
-
-
-def _access_text(table: TablePlan, condition: TypedExpression | None, row_slot: int) -> str:
-    if table.store is not None:
-        return f"asking store {table.store.store.full_name}"
-    return access_text(table, plan_table_access(table, condition, row_slot).lookup)
+    if output.access is not None:
+        yield f"{_STEP}finds rows by {access_text(tables[output.target], output.access)}"
 
 
 def _rate_text(rate: OutputRate) -> str:

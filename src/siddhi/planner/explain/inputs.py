@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from siddhi.planner.explain.aggregations import reading_text
 from siddhi.planner.explain.patterns import pattern_lines
-from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, JoinPlan, SingleInputPlan, WindowPlan
+from siddhi.planner.plan.nodes import FilterPlan, FusedWindow, HandlerPlan, JoinPlan, SingleInputPlan, WindowPlan
 from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.planner.plan.text import executor_text, expression_text
-from siddhi.planner.rules.fuse_window_aggregate import Compaction
 from siddhi.query_api.input import Trigger
 
 __all__ = ["input_lines", "window_text"]
@@ -18,11 +17,11 @@ _STEP = "  "
 
 
 def input_lines(
-    node: SingleInputPlan | JoinPlan | PatternPlan, labels: Mapping[int, str], compact: Compaction | None = None
+    node: SingleInputPlan | JoinPlan | PatternPlan, labels: Mapping[int, str], fused: FusedWindow | None = None
 ) -> Iterator[str]:
-    """The lines of an input, its outermost stage first. ``compact``: what its window keeps in place of events."""
+    """The lines of an input, its outermost stage first. ``fused``: what its window keeps in place of events."""
     if isinstance(node, SingleInputPlan):
-        yield from _single_lines(node, compact)
+        yield from _single_lines(node, fused)
     elif isinstance(node, JoinPlan):
         triggers = {Trigger.BOTH: "", Trigger.LEFT: ", left triggers", Trigger.RIGHT: ", right triggers"}
         yield f"{node.type.value}{triggers[node.trigger]}"
@@ -41,14 +40,14 @@ def window_text(window: WindowPlan) -> str:
     return f"{window.window.full_name}({', '.join(expression_text(argument, {}) for argument in window.arguments)})"
 
 
-def _single_lines(node: SingleInputPlan, compact: Compaction | None = None) -> Iterator[str]:
+def _single_lines(node: SingleInputPlan, fused: FusedWindow | None = None) -> Iterator[str]:
     depth = 0
     for handler in reversed(node.after):
         yield _STEP * depth + _handler_text(handler)
         depth += 1
     names = ", ".join(node.attributes[position].name for position in node.window_layout) or "nothing"
     if node.window is not None:
-        kept = names if compact is None else f"{compact.value} only, of {names}"
+        kept = names if fused is None else f"{fused.value} only, of {names}"
         yield f"{_STEP * depth}window {window_text(node.window)} keeps {kept}"
         depth += 1
     for handler in reversed(node.before):

@@ -14,6 +14,7 @@ from siddhi.types import AttributeType
 
 if TYPE_CHECKING:
     from siddhi.extension.metadata import AggregatorMetadata, FunctionMetadata
+    from siddhi.planner.plan.access import TableAccess
     from siddhi.query_api.definition import FunctionDefinition
 
 __all__ = [
@@ -162,7 +163,11 @@ class Aggregate(TypedExpression):
 
 @frozen
 class InTable(TypedExpression):
-    """``condition in table``: true iff a row matches; the row is TABLE_SLOT inside the condition."""
+    """``condition in table``: true iff a row matches; the row is TABLE_SLOT inside the condition.
+
+    ``access``: how such a row is found; None until the rule has chosen.
+    """
 
     table: str
     condition: TypedExpression
+    access: TableAccess | None = None

@@ -19,7 +19,6 @@ from siddhi.planner.plan.nodes import (
 from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.planner.plan.processors import processors_of
 from siddhi.planner.plan.walk import walk
-from siddhi.planner.rules.column_pruning import selection_expressions
 from siddhi.query_api.selection import EventRate
 
 __all__ = ["Unit", "aggregation_unit", "expressions_of", "sources_of", "unit_of"]
@@ -110,7 +109,7 @@ def sources_of(query: QueryPlan) -> tuple[SingleInputPlan, ...]:
 
 def expressions_of(query: QueryPlan) -> Iterator[TypedExpression]:
     """Every expression of a query but the arguments of windows and patterns' keys."""
-    yield from selection_expressions(query.selector)
+    yield from query.selector.expressions()
     for source in sources_of(query):
         for handler in (*source.before, *source.after):
             if isinstance(handler, FilterPlan):

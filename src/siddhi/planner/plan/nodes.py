@@ -11,7 +11,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from siddhi._frozen import field, frozen
+from siddhi._frozen import field, frozen, replace
+from siddhi.planner.plan.access import EqualityGuard, JoinLookup, TableAccess
 from siddhi.planner.plan.connectors import SinkPlan, SourcePlan, StorePlan
 from siddhi.planner.plan.expressions import Attr, TypedExpression
 from siddhi.planner.plan.limits import KeyLimitPlan, RowLimitPlan
@@ -72,9 +73,20 @@ class Playback:
     exact: bool = False
 
 
+@frozen
+class PredicateIndex:
+    """The queries of a stream by the value that their guard wants of one attribute; how many guards read it."""
+
+    position: int
+    queries: int
+
+
 @frozen(kw_only=True)
 class StreamPlan:
-    """A junction. Fault streams are called ``!S``; inner streams live in their partition."""
+    """A junction. Fault streams are called ``!S``; inner streams live in their partition.
+
+    ``predicate_index``: an event is given to the queries that this finds, and to those without such a guard; None: to all.
+    """
 
     id: str
     attributes: tuple[Attribute, ...]
@@ -83,6 +95,7 @@ class StreamPlan:
     async_settings: AsyncSettings | None = None
     sources: tuple[SourcePlan, ...] = ()
     sinks: tuple[SinkPlan, ...] = ()
+    predicate_index: PredicateIndex | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 
@@ -106,6 +119,18 @@ class TablePlan:
     limit: RowLimitPlan | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
+
+    def in_memory(self) -> TablePlan:
+        """The table that holds rows of this one in memory: itself, or the cache of its store."""
+        if self.store is None:
+            return self
+        indexes = tuple([positions[0] for positions in self.store_indexes if len(positions) == 1])
+        return replace(self, store=None, store_indexes=(), indexes=indexes if self.primary_key else ())
+
+    def pending(self) -> TablePlan:
+        """A table in memory of rows that are not added yet: several may have one key, by which they are found as before."""
+        table = self.in_memory()
+        return replace(table, primary_key=(), indexes=tuple({*table.primary_key, *table.indexes}))
 
 
 @frozen
@@ -167,8 +192,10 @@ HandlerPlan = FilterPlan | StreamFunctionPlan
 class SingleInputPlan:
     """One source with what stands before and behind its window.
 
-    ``attributes``: the source's, then the appended ones. ``window_layout``: positions kept by the window (or, without a
-    window, read by selection), ascending.
+    Attributes:
+        attributes: the source's, then the appended ones.
+        window_layout: positions kept by the window (or, without a window, read by selection), ascending.
+        guard: what an event needs to pass the first filter; None: the stream gives the query every event.
     """
 
     source: str
@@ -178,15 +205,21 @@ class SingleInputPlan:
     before: tuple[HandlerPlan, ...] = ()
     window: WindowPlan | None = None
     after: tuple[HandlerPlan, ...] = ()
-    window_layout: tuple[int, ...] = ()
     alias: str | None = None
+    window_layout: tuple[int, ...] = ()
+    guard: EqualityGuard | None = None
 
 
 @frozen(kw_only=True)
 class JoinPlan:
     """Slots 0 and 1 are left and right. The condition and the selection read both; handlers and window arguments of a
     side read their own source only, in slot 0. The matches of one event that leaves a window are one chunk for the
-    selection. ``reading``: which rows of the aggregation that is one of the sides."""
+    selection.
+
+    Attributes:
+        reading: which rows of the aggregation that is one of the sides.
+        lookups: how the other side finds rows or events of the left and of the right one; None: it looks at all of them.
+    """
 
     left: SingleInputPlan
     right: SingleInputPlan
@@ -194,6 +227,16 @@ class JoinPlan:
     trigger: Trigger
     on: TypedExpression | None
     reading: AggregationReadPlan | None = None
+    lookups: tuple[JoinLookup | None, JoinLookup | None] = (None, None)
+
+    def triggers(self, slot: int) -> bool:
+        """Whether what leaves the window of a side looks for matches."""
+        side, other = (self.left, self.right) if slot == 0 else (self.right, self.left)
+        if side.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
+            return False
+        if slot == 1 and side.kind is SourceKind.WINDOW and side.source == other.source:
+            return False  # a named window joined with itself is triggered by its left occurrence only
+        return self.trigger in (Trigger.BOTH, (Trigger.LEFT, Trigger.RIGHT)[slot])
 
 
 class SelectMode(Enum):
@@ -229,6 +272,15 @@ class SelectorPlan:
     mode: SelectMode = SelectMode.EACH
     has_aggregates: bool = False
 
+    def expressions(self) -> list[TypedExpression]:
+        """Every expression that may read input attributes."""
+        found: list[TypedExpression] = [column.expression for column in self.columns]
+        found += self.group_by
+        found += [order.key for order in self.order_by]
+        if self.having is not None:
+            found.append(self.having)
+        return found
+
 
 class Action(Enum):
     INSERT = "insert into"
@@ -248,7 +300,13 @@ class SetPlan:
 
 @frozen(kw_only=True)
 class OutputPlan:
-    """``condition`` and ``set`` read the output event (slot OUTPUT_SLOT) and the table row (TABLE_SLOT)."""
+    """``condition`` and ``set`` read the output event (slot OUTPUT_SLOT) and the table row (TABLE_SLOT).
+
+    Attributes:
+        access: how the rows of the condition are found; None without a condition.
+        pending_access: the same among the rows of a chunk that ``update or insert`` has not added yet, which have no
+            primary key; None for anything else.
+    """
 
     action: Action
     target: str
@@ -256,11 +314,26 @@ class OutputPlan:
     event_type: OutputEventType
     condition: TypedExpression | None = None
     set: tuple[SetPlan, ...] | None = None
+    access: TableAccess | None = None
+    pending_access: TableAccess | None = None
+
+
+class FusedWindow(Enum):
+    """What one operator for window and selection keeps in place of events."""
+
+    SLIDING = "arguments"
+    TUMBLING = "totals"
 
 
 @frozen(kw_only=True)
 class QueryPlan:
-    """``synchronized``: None as the engine needs, else what ``@synchronized`` says. ``limit``: of group-by keys and values."""
+    """A query.
+
+    Attributes:
+        limit: of group-by keys and values.
+        synchronized: None as the engine needs, else what ``@synchronized`` says.
+        fused: window and selection are one operator, which keeps this; None: the window keeps events.
+    """
 
     name: str
     input: SingleInputPlan | JoinPlan | PatternPlan
@@ -269,6 +342,7 @@ class QueryPlan:
     output: OutputPlan
     limit: KeyLimitPlan | None = None
     synchronized: bool | None = None
+    fused: FusedWindow | None = None
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = None
 

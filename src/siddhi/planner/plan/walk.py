@@ -57,16 +57,20 @@ def walk(expression: TypedExpression) -> Iterator[TypedExpression]:
 
 def substitute(expression: TypedExpression, by: Callable[[TypedExpression], TypedExpression | None]) -> TypedExpression:
     """The expression with parts of it replaced: those for which ``by`` gives something. Conditions of ``in`` stay."""
-    found = by(expression)
-    if found is not None:
-        return found
-    if isinstance(expression, (Arithmetic, Comparison, And, Or)):
-        return replace(expression, left=substitute(expression.left, by), right=substitute(expression.right, by))
-    if isinstance(expression, (Call, ScriptCall, Aggregate)):
-        return replace(expression, arguments=tuple([substitute(argument, by) for argument in expression.arguments]))
-    if isinstance(expression, (Widen, Not, IsNull)):
-        return replace(expression, operand=substitute(expression.operand, by))
-    return expression
+    # Chains of operators group to the left; they may be thousands long, so they are walked in a loop.
+    above: list[Arithmetic | Comparison | And | Or] = []
+    while (found := by(expression)) is None and isinstance(expression, (Arithmetic, Comparison, And, Or)):
+        above.append(expression)
+        expression = expression.left
+    if found is None:
+        found = expression
+        if isinstance(expression, (Call, ScriptCall, Aggregate)):
+            found = replace(expression, arguments=tuple([substitute(part, by) for part in expression.arguments]))
+        elif isinstance(expression, (Widen, Not, IsNull)):
+            found = replace(expression, operand=substitute(expression.operand, by))
+    for node in reversed(above):
+        found = replace(node, left=found, right=substitute(node.right, by))
+    return found
 
 
 def conjuncts(condition: TypedExpression | None) -> list[TypedExpression]:

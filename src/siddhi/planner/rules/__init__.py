@@ -1,1 +1,35 @@
-"""Physical choices, one per module. Each is made once, when an app is planned, and kept in the plan."""
+"""Physical choices, one rule per module: a function from plan to plan that fills in fields of the plan's nodes.
+
+The runtime and ``explain`` read these fields; nobody else makes such a choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from siddhi.planner.plan.nodes import Plan
+from siddhi.planner.rules.batch_safety import check_batches
+from siddhi.planner.rules.choose_join_access import choose_lookups
+from siddhi.planner.rules.choose_table_access import choose_accesses, choose_on_demand_access
+from siddhi.planner.rules.column_pruning import prune_columns
+from siddhi.planner.rules.fuse_window_aggregate import fuse_windows
+from siddhi.planner.rules.route_by_equality import route_events
+
+__all__ = ["RULES", "applied", "choose_on_demand_access"]
+
+RULES: tuple[Callable[[Plan], Plan], ...] = (
+    choose_accesses,  # first: it rewrites expressions, of which other rules keep parts
+    choose_lookups,
+    prune_columns,
+    fuse_windows,
+    route_events,
+    check_batches,
+)
+"""Each rule once, in the order in which they are applied."""
+
+
+def applied(plan: Plan) -> Plan:
+    """The plan with all choices made."""
+    for rule in RULES:
+        plan = rule(plan)
+    return plan

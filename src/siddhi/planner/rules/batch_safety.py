@@ -9,44 +9,44 @@ not meet what the batch reaches. A partition counts as one query: it takes rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from siddhi.planner.bind.catalog import Catalog
+from siddhi._frozen import replace
 from siddhi.planner.plan.graph import Unit, aggregation_unit, unit_of
-from siddhi.planner.plan.nodes import BatchPlan, PartitionPlan, QueryPlan
+from siddhi.planner.plan.nodes import BatchPlan, Plan
 
-__all__ = ["plan_batches"]
+__all__ = ["check_batches"]
 
 
-def plan_batches(
-    catalog: Catalog, executions: Sequence[QueryPlan | PartitionPlan], playback: bool
-) -> tuple[BatchPlan, ...]:
-    """One :class:`BatchPlan` per stream that rows can be sent to.
+def check_batches(plan: Plan) -> Plan:
+    """Fill in :attr:`Plan.batches`: one :class:`BatchPlan` per stream that rows can be sent to."""
+    return replace(plan, batches=_batches(plan))
 
-    Args:
-        playback: rows move the clock, so that timers may be due between two of them.
-    """
-    units = [aggregation_unit(aggregation) for aggregation in catalog.aggregations.values()]
-    units += [unit_of(execution) for execution in executions]
+
+def _batches(plan: Plan) -> tuple[BatchPlan, ...]:
+    # In playback, rows move the clock: timers may be due between two of them.
+    playback = plan.playback is not None
+    units = [aggregation_unit(aggregation) for aggregation in plan.aggregations.values()]
+    units += [unit_of(execution) for execution in plan.executions]
     readers: dict[str, list[Unit]] = {}
     for unit in units:
         for label in unit.reads:
             readers.setdefault(label, []).append(unit)
     timers: list[Unit] = []
     if playback:
-        timed_windows = [name for name, window in catalog.windows.items() if window.window.window.clock_driven]
+        timed_windows = [name for name, window in plan.windows.items() if window.window.window.clock_driven]
         timed_units = [unit for unit in units if unit.timed]
-        timers = _reach([*catalog.triggers, *timed_windows], readers, timed_units)
+        timers = _reach([*plan.triggers, *timed_windows], readers, timed_units)
     plans: list[BatchPlan] = []
     clean: set[str] = set()
-    for label in catalog.streams:
+    for label in plan.streams:
         if label.startswith(("!", "anonymous-")):
             continue
         reason = ""
         if label not in clean:
             reached = _reach([label], readers)
             reason = (
-                _leading_outside(catalog, label, reached)
+                _leading_outside(plan, label, reached)
                 or (_moving_clock(reached) if playback else "")
                 or _meeting(label, reached, timers)
             )
@@ -57,10 +57,10 @@ def plan_batches(
     return tuple(plans)
 
 
-def _leading_outside(catalog: Catalog, label: str, reached: list[Unit]) -> str:
+def _leading_outside(plan: Plan, label: str, reached: list[Unit]) -> str:
     """Where events leave the app: what takes them may send into any stream before the next row comes."""
     for name in dict.fromkeys([label, *(target for unit in reached for target in unit.writes)]):
-        if name in catalog.streams and catalog.streams[name].sinks:
+        if name in plan.streams and plan.streams[name].sinks:
             return f"stream '{name}' has a sink"
     return ""
 

@@ -1,21 +1,21 @@
-"""How a join looks the other side up: through a hash index where the condition asks for equality, through an ordered one where
-it asks for a range, else by looking through everything. Shared by the engine, which does it, and by explain, which says it."""
+"""How a join looks the other side up: in a table as :mod:`~siddhi.planner.rules.choose_table_access` says; in a window through
+a hash index where the condition asks for equality, through an ordered one where it asks for a range, else by looking at
+all events."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import reduce
 
-from siddhi._frozen import frozen
+from siddhi.planner.plan.access import JoinLookup, WindowEqualityLookup, WindowLookup, WindowRangeLookup
 from siddhi.planner.plan.expressions import And, Attr, Comparison, Const, TypedExpression, Widen
-from siddhi.planner.plan.nodes import JoinPlan, NamedWindowPlan, SourceKind, WindowPlan
+from siddhi.planner.plan.nodes import JoinPlan, Plan, QueryPlan, SourceKind, WindowPlan
+from siddhi.planner.plan.rewrite import map_queries, replaced
 from siddhi.planner.plan.walk import calls_python, conjuncts, has_aggregate
-from siddhi.planner.rules.choose_table_access import Bound, OrderTest, order_test
+from siddhi.planner.rules.choose_table_access import OrderTest, access_of, order_test
 from siddhi.query_api.expression import CompareOperator
-from siddhi.query_api.input import Trigger
 from siddhi.types import AttributeType
 
-__all__ = ["EqualityLookup", "RangeLookup", "attribute_of", "lookup_text", "plan_lookup", "triggers"]
+__all__ = ["choose_lookups"]
 
 _HOLD_WHAT_CAME_OUT = frozenset(
     {"batch", "externalTime", "externalTimeBatch", "length", "lengthBatch", "time", "timeBatch", "timeLength"}
@@ -25,31 +25,36 @@ _LENGTHS = {"length": 0, "lengthBatch": 0, "timeLength": 1}
 
 _MAX_PARTS = 8
 
-
 _FEW = 64
 """Events a window may hold for which an ordered index does not pay."""
 
 
-@frozen
-class EqualityLookup:
-    """``key`` of the searched event equals ``probe`` of the one that triggers, part by part, and ``rest`` holds."""
+def choose_lookups(plan: Plan) -> Plan:
+    """Fill in :attr:`JoinPlan.lookups`."""
 
-    key: tuple[TypedExpression, ...]
-    probe: tuple[TypedExpression, ...]
-    rest: TypedExpression | None
+    def chosen(query: QueryPlan, partitioned: bool) -> QueryPlan:
+        if not isinstance(query.input, JoinPlan):
+            return query
+        left, right = (_lookup(plan, query.input, slot, partitioned) for slot in (0, 1))
+        return replaced(query, input=replaced(query.input, lookups=(left, right)))
 
-
-@frozen
-class RangeLookup:
-    """``key``, a number of the searched event, lies within all bounds, which do not read that event."""
-
-    key: Attr
-    bounds: tuple[Bound, ...]
+    return map_queries(plan, chosen)
 
 
-def plan_lookup(
+def _lookup(plan: Plan, input_: JoinPlan, slot: int, partitioned: bool) -> JoinLookup | None:
+    side = (input_.left, input_.right)[slot]
+    if side.kind is SourceKind.TABLE:
+        return access_of(plan.tables[side.source], input_.on, slot)
+    if not input_.triggers(1 - slot):
+        return None
+    if side.kind is SourceKind.WINDOW:
+        return _window_lookup(input_.on, slot, plan.windows[side.source].window, False)
+    return _window_lookup(input_.on, slot, side.window, partitioned)
+
+
+def _window_lookup(
     on: TypedExpression | None, slot: int, window: WindowPlan | None, partitioned: bool
-) -> EqualityLookup | RangeLookup | None:
+) -> WindowLookup | None:
     """The index look-up a join condition allows; None: every event is looked at.
 
     Args:
@@ -65,7 +70,7 @@ def plan_lookup(
     return _range_lookup(on, slot) if equality is None and not partitioned and not _holds_few(window) else equality
 
 
-def _range_lookup(on: TypedExpression | None, slot: int) -> RangeLookup | None:
+def _range_lookup(on: TypedExpression | None, slot: int) -> WindowRangeLookup | None:
     """By the attribute with most bounds; the condition is tested as a whole on what is found."""
     by_position: dict[int, list[OrderTest]] = {}
     for part in conjuncts(on):
@@ -73,7 +78,7 @@ def _range_lookup(on: TypedExpression | None, slot: int) -> RangeLookup | None:
         if test is not None and not calls_python(test.value) and not has_aggregate(test.value):
             by_position.setdefault(test.attribute.position, []).append(test)
     tests = max(by_position.values(), key=len, default=[])
-    return RangeLookup(tests[0].attribute, tuple(test.bound for test in tests)) if tests else None
+    return WindowRangeLookup(tests[0].attribute, tuple(test.bound for test in tests)) if tests else None
 
 
 def _holds_few(window: WindowPlan | None) -> bool:
@@ -93,7 +98,7 @@ def _holds_what_came_out(window: WindowPlan | None) -> bool:
     return not (isinstance(length, Const) and int(length.value) <= 0)
 
 
-def _equality_lookup(on: TypedExpression | None, slot: int) -> EqualityLookup | None:
+def _equality_lookup(on: TypedExpression | None, slot: int) -> WindowEqualityLookup | None:
     if on is None:
         return None
     key: list[TypedExpression] = []
@@ -112,40 +117,7 @@ def _equality_lookup(on: TypedExpression | None, slot: int) -> EqualityLookup | 
     if not key:
         return None
     remaining = reduce(lambda left, right: And(AttributeType.BOOL, left, right), rest) if rest else None
-    return EqualityLookup(tuple(key), tuple(probe), remaining)
-
-
-def lookup_text(input_: JoinPlan, slot: int, windows: Mapping[str, NamedWindowPlan], partitioned: bool) -> str | None:
-    """``index symbol``, ``range of price`` or ``scan``: how a side is searched; None where it is not, or is not a window's content.
-
-    Args:
-        input_: the join.
-        slot: of the side.
-        windows: named windows by id.
-        partitioned: it stands in a partition.
-    """
-    side = (input_.left, input_.right)[slot]
-    if not triggers(input_, 1 - slot):
-        return None
-    window = windows[side.source].window if side.kind is SourceKind.WINDOW else side.window
-    if window is None:
-        return None
-    lookup = plan_lookup(input_.on, slot, window, partitioned and side.kind is not SourceKind.WINDOW)
-    if lookup is None:
-        return "scan"
-    if isinstance(lookup, RangeLookup):
-        return f"range of {lookup.key.name}"
-    return f"index {', '.join(attribute_of(part).name for part in lookup.key)}"
-
-
-def triggers(input_: JoinPlan, slot: int) -> bool:
-    """Whether what leaves a side's window looks for matches."""
-    side, other = (input_.left, input_.right) if slot == 0 else (input_.right, input_.left)
-    if side.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
-        return False
-    if slot == 1 and side.kind is SourceKind.WINDOW and side.source == other.source:
-        return False  # a named window joined with itself is triggered by its left occurrence only
-    return input_.trigger in (Trigger.BOTH, (Trigger.LEFT, Trigger.RIGHT)[slot])
+    return WindowEqualityLookup(tuple(key), tuple(probe), remaining)
 
 
 def _equality(condition: TypedExpression, slot: int) -> tuple[TypedExpression, TypedExpression] | None:
@@ -163,11 +135,3 @@ def _slot_of(expression: TypedExpression) -> int | None:
     while isinstance(expression, Widen):
         expression = expression.operand
     return expression.slot if isinstance(expression, Attr) else None
-
-
-def attribute_of(part: TypedExpression) -> Attr:
-    """The attribute behind a part of a key or probe, which may be widened."""
-    while isinstance(part, Widen):
-        part = part.operand
-    assert isinstance(part, Attr)
-    return part

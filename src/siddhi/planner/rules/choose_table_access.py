@@ -1,5 +1,4 @@
-"""How a condition over a table finds rows: by primary key, by index, by a range, or by looking at every row. Shared by
-the engine, which does it, and by explain, which says it.
+"""How a condition over a table finds rows: by primary key, by index, by a range, or by looking at every row.
 
 The condition is taken apart at its ``and``s. Parts that do not read the row are tested once; one part, or several that
 make up the primary key, choose the lookup; what is left is tested on every row found.
@@ -7,29 +6,29 @@ make up the primary key, choose the lookup; what is left is tested on every row 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
-from siddhi._frozen import frozen
+from siddhi._frozen import frozen, replace
+from siddhi.planner.plan.access import (
+    AnyLookup,
+    Bound,
+    IndexLookup,
+    KeyLookup,
+    RangeLookup,
+    SmallestLookup,
+    TableAccess,
+    TableLookup,
+)
 from siddhi.planner.plan.expressions import TABLE_SLOT, Attr, Comparison, InTable, Or, TypedExpression, Widen
-from siddhi.planner.plan.nodes import TablePlan
-from siddhi.planner.plan.walk import children, conjuncts, disjuncts
+from siddhi.planner.plan.nodes import Action, OutputPlan, Plan, TablePlan
+from siddhi.planner.plan.on_demand import OnDemandPlan
+from siddhi.planner.plan.rewrite import map_expressions, map_output, map_queries, map_selector, replaced
+from siddhi.planner.plan.walk import children, conjuncts, disjuncts, substitute, walk
 from siddhi.query_api.expression import CompareOperator
 from siddhi.types import AttributeType
 
-__all__ = [
-    "AnyLookup",
-    "Bound",
-    "IndexLookup",
-    "KeyLookup",
-    "OrderTest",
-    "RangeLookup",
-    "SmallestLookup",
-    "TableAccess",
-    "TableLookup",
-    "access_text",
-    "order_test",
-    "plan_table_access",
-]
+__all__ = ["OrderTest", "access_of", "choose_accesses", "choose_on_demand_access", "order_test"]
 
 _FLIPPED = {
     CompareOperator.LESS: CompareOperator.GREATER,
@@ -45,70 +44,6 @@ _EXACTLY_WIDER = {
     AttributeType.INT: (AttributeType.LONG, AttributeType.DOUBLE),
     AttributeType.FLOAT: (AttributeType.DOUBLE,),
 }
-
-
-@frozen
-class KeyLookup:
-    """The row whose primary key has these values, in the order of the key's attributes."""
-
-    values: tuple[TypedExpression, ...]
-
-
-@frozen
-class IndexLookup:
-    """The rows whose attribute has a value."""
-
-    position: int
-    value: TypedExpression
-
-
-@frozen
-class Bound:
-    value: TypedExpression
-    is_low: bool
-    inclusive: bool
-
-
-@frozen
-class RangeLookup:
-    """The rows whose attribute lies within all bounds. Where that is most of the table, every row is looked at."""
-
-    position: int
-    bounds: tuple[Bound, ...]
-
-
-@frozen
-class AnyLookup:
-    """What any of them finds."""
-
-    parts: tuple[TableLookup, ...]
-
-
-@frozen
-class SmallestLookup:
-    """Each of them finds enough: the one that finds least is taken, anew for every event."""
-
-    parts: tuple[IndexLookup, ...]
-
-
-TableLookup = KeyLookup | IndexLookup | RangeLookup | AnyLookup | SmallestLookup
-
-
-@frozen
-class TableAccess:
-    """A condition over a table, taken apart.
-
-    Attributes:
-        lookup: what finds candidates; None: every row is one.
-        gates: parts that do not read the row.
-        rest: parts tested on every candidate.
-        whole: all parts that read the row.
-    """
-
-    lookup: TableLookup | None
-    gates: tuple[TypedExpression, ...]
-    rest: tuple[TypedExpression, ...]
-    whole: tuple[TypedExpression, ...]
 
 
 @frozen
@@ -129,37 +64,80 @@ class OrderTest:
         return Bound(self.value, self.operator in _LOW, self.operator in _INCLUSIVE)
 
 
-def plan_table_access(table: TablePlan, condition: TypedExpression | None, row_slot: int = TABLE_SLOT) -> TableAccess:
-    """Choose how rows are found.
+def choose_accesses(plan: Plan) -> Plan:
+    """Fill in :attr:`InTable.access`, :attr:`OutputPlan.access` and :attr:`OutputPlan.pending_access`.
+
+    Joins with tables are left to the rule of joins.
+    """
+    if not plan.tables:
+        return plan
+    plan = map_expressions(plan, partial(_with_accesses, plan.tables))
+    return map_queries(plan, lambda query, _: replaced(query, output=_output_access(plan.tables, query.output)))
+
+
+def choose_on_demand_access(plan: OnDemandPlan, tables: Mapping[str, TablePlan]) -> OnDemandPlan:
+    """The same for an on-demand query, with :attr:`OnDemandPlan.access`.
+
+    Args:
+        tables: of the app.
+    """
+    change = partial(_with_accesses, tables)
+    table = None if plan.store is None else tables.get(plan.store)
+    condition = None if plan.condition is None else change(plan.condition)
+    return replaced(
+        plan,
+        condition=condition,
+        selector=map_selector(plan.selector, change),
+        output=None if plan.output is None else _output_access(tables, map_output(plan.output, change)),
+        access=None if table is None else access_of(table, condition),
+    )
+
+
+def _with_accesses(tables: Mapping[str, TablePlan], expression: TypedExpression) -> TypedExpression:
+    """The expression with the accesses of every ``in`` in it."""
+    if not any(isinstance(node, InTable) for node in walk(expression)):
+        return expression
+
+    def chosen(node: TypedExpression) -> TypedExpression | None:
+        if not isinstance(node, InTable):
+            return None
+        condition = _with_accesses(tables, node.condition)
+        return replace(node, condition=condition, access=access_of(tables[node.table], condition))
+
+    return substitute(expression, chosen)
+
+
+def _output_access(tables: Mapping[str, TablePlan], output: OutputPlan) -> OutputPlan:
+    if output.condition is None:
+        return output
+    table = tables[output.target]
+    pending = None
+    if output.action is Action.UPDATE_OR_INSERT and table.primary_key:
+        pending = access_of(table.pending(), output.condition)
+    return replaced(output, access=access_of(table, output.condition), pending_access=pending)
+
+
+def access_of(table: TablePlan, condition: TypedExpression | None, row_slot: int = TABLE_SLOT) -> TableAccess:
+    """Choose how rows in memory are found; those of a store, in its cache.
 
     Args:
         condition: None: every row matches.
         row_slot: the slot by which it calls the row.
     """
+    table = table.in_memory()
     gates: list[TypedExpression] = []
     parts: list[TypedExpression] = []
     for part in conjuncts(condition):
         (parts if _reads_row(part, row_slot) else gates).append(part)
     lookup, answered = _choose(table, parts, row_slot)
-    rest = tuple(part for part in parts if not any(part is other for other in answered))
-    return TableAccess(lookup, tuple(gates), rest, tuple(parts))
-
-
-def access_text(table: TablePlan, lookup: TableLookup | None) -> str:
-    """``primary key symbol``, ``index v``, ``range of v``, ``scan``."""
-    match lookup:
-        case None:
-            return "scan"
-        case KeyLookup():
-            return f"primary key {', '.join(table.attributes[position].name for position in table.primary_key)}"
-        case IndexLookup():
-            return f"index {table.attributes[lookup.position].name}"
-        case RangeLookup():
-            return f"range of {table.attributes[lookup.position].name}"
-        case AnyLookup():
-            return " or ".join(access_text(table, part) for part in lookup.parts)
-        case SmallestLookup():
-            return f"smallest of {', '.join(access_text(table, part) for part in lookup.parts)}"
+    is_answered = [any(part is other for other in answered) for part in parts]
+    return TableAccess(
+        lookup,
+        tuple(gates),
+        tuple(parts),
+        tuple([part for part, known in zip(parts, is_answered, strict=True) if known]),
+        tuple([part for part, known in zip(parts, is_answered, strict=True) if not known]),
+    )
 
 
 def _choose(

@@ -1,40 +1,54 @@
-"""Which attributes are still read behind a point: what a window keeps, what a selection needs."""
+"""Which attributes are still read behind a point: what a window keeps, what the events of a pattern keep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from siddhi.planner.bind.handlers import Handlers
-from siddhi.planner.plan.expressions import TypedExpression
-from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, SelectorPlan
-from siddhi.planner.plan.walk import read_positions
+from siddhi.planner.plan.expressions import Attr, TypedExpression
+from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, JoinPlan, Plan, QueryPlan, SingleInputPlan
+from siddhi.planner.plan.patterns import PatternPlan, SlotPlan
+from siddhi.planner.plan.rewrite import map_queries, replaced
+from siddhi.planner.plan.walk import read_positions, walk
 
-__all__ = ["selection_expressions", "window_layout"]
-
-
-def selection_expressions(selector: SelectorPlan) -> list[TypedExpression]:
-    """Every expression of a selection that may read input attributes."""
-    found: list[TypedExpression] = [column.expression for column in selector.columns]
-    found += selector.group_by
-    found += [order.key for order in selector.order_by]
-    if selector.having is not None:
-        found.append(selector.having)
-    return found
+__all__ = ["prune_columns"]
 
 
-def window_layout(handlers: Handlers, slot: int, width: int, readers: Iterable[TypedExpression]) -> tuple[int, ...]:
+def prune_columns(plan: Plan) -> Plan:
+    """Fill in :attr:`SingleInputPlan.window_layout` and :attr:`SlotPlan.kept`."""
+    return map_queries(plan, lambda query, _: replaced(query, input=_pruned(query)))
+
+
+def _pruned(query: QueryPlan) -> SingleInputPlan | JoinPlan | PatternPlan:
+    input_, readers = query.input, query.selector.expressions()
+    if isinstance(input_, SingleInputPlan):
+        return replaced(input_, window_layout=_window_layout(input_, 0, readers))
+    if isinstance(input_, PatternPlan):
+        slots = [replaced(slot, kept=_kept(input_.slots, number, readers)) for number, slot in enumerate(input_.slots)]
+        return replaced(input_, slots=tuple(slots))
+    if input_.on is not None:
+        readers.append(input_.on)
+    if input_.reading is not None:
+        readers += [*input_.reading.within, input_.reading.per]
+    return replaced(
+        input_,
+        left=replaced(input_.left, window_layout=_window_layout(input_.left, 0, readers)),
+        right=replaced(input_.right, window_layout=_window_layout(input_.right, 1, readers)),
+    )
+
+
+def _window_layout(source: SingleInputPlan, slot: int, readers: Iterable[TypedExpression]) -> tuple[int, ...]:
     """Positions a window keeps (without window: that the readers need), ascending.
 
     Args:
-        handlers: of the source; they see its events in slot 0.
+        source: its handlers see its events in slot 0.
         slot: of the source's events in the readers.
-        width: number of attributes of the source and the functions before the window.
         readers: expressions behind the handlers (selection, join condition).
     """
+    width = len(source.attributes) - sum(len(getattr(handler, "appended", ())) for handler in source.after)
     live = read_positions(readers, slot)
-    for handler in handlers.after:
+    for handler in source.after:
         live |= _read_by(handler, width)
-    window = handlers.window
+    window = source.window
     if window is not None:
         if window.window.reads_event:
             return tuple(range(width))
@@ -48,3 +62,20 @@ def _read_by(handler: HandlerPlan, width: int) -> set[int]:
     if handler.function.reads_event:
         return set(range(width))
     return read_positions(handler.arguments, 0)
+
+
+def _kept(slots: Sequence[SlotPlan], number: int, readers: Iterable[TypedExpression]) -> tuple[int, ...]:
+    """Positions that the events of a pattern's slot keep, ascending."""
+    kept = read_positions(readers, number)
+    for other, slot in enumerate(slots):
+        if other != number:
+            kept |= read_positions(slot.conditions, number)
+            continue
+        # A filter reads its own event before it is kept, but for those that a counting state has collected.
+        kept |= {
+            node.position
+            for condition in slot.conditions
+            for node in walk(condition)
+            if isinstance(node, Attr) and node.slot == number and node.index is not None
+        }
+    return tuple(sorted(kept))

@@ -7,15 +7,22 @@ take away later, or, for batches, adds up as events come. Nobody can tell the di
 
 from __future__ import annotations
 
-from enum import Enum
-
 from siddhi.planner.plan.expressions import Aggregate, Arithmetic, Attr, Call, Const, TypedExpression, Widen
-from siddhi.planner.plan.nodes import FilterPlan, QueryPlan, SelectMode, SingleInputPlan, SourceKind, WindowPlan
+from siddhi.planner.plan.nodes import (
+    FilterPlan,
+    FusedWindow,
+    Plan,
+    QueryPlan,
+    SelectMode,
+    SingleInputPlan,
+    SourceKind,
+    WindowPlan,
+)
+from siddhi.planner.plan.rewrite import map_queries, replaced
 from siddhi.planner.plan.walk import has_aggregate, walk
-from siddhi.planner.rules.column_pruning import selection_expressions
 from siddhi.query_api.selection import OutputEventType
 
-__all__ = ["Compaction", "compaction"]
+__all__ = ["fuse_windows"]
 
 _ADDED_UP = frozenset({"sum", "avg", "count"})
 _SLIDING = frozenset({"length", "time", "externalTime"})
@@ -23,15 +30,12 @@ _TUMBLING = frozenset({"lengthBatch", "timeBatch"})
 _MOST_AGGREGATORS = 32
 
 
-class Compaction(Enum):
-    """What is kept in place of events."""
-
-    SLIDING = "arguments"
-    TUMBLING = "totals"
+def fuse_windows(plan: Plan) -> Plan:
+    """Fill in :attr:`QueryPlan.fused`."""
+    return map_queries(plan, lambda query, _: replaced(query, fused=_fused(query)))
 
 
-def compaction(plan: QueryPlan) -> Compaction | None:
-    """What a query's window keeps in place of events; None where it keeps the events."""
+def _fused(plan: QueryPlan) -> FusedWindow | None:
     input_, selection = plan.input, plan.selector
     if (
         not isinstance(input_, SingleInputPlan)
@@ -47,10 +51,12 @@ def compaction(plan: QueryPlan) -> Compaction | None:
         return None
     native = input_.window.window.native
     if native in _SLIDING and _has_extent(input_.window):
-        return Compaction.SLIDING if all(_sees_every_event(column.expression) for column in selection.columns) else None
+        return (
+            FusedWindow.SLIDING if all(_sees_every_event(column.expression) for column in selection.columns) else None
+        )
     if native in _TUMBLING and selection.mode is not SelectMode.EACH and _has_extent(input_.window):
         shown = all(isinstance(column.expression, (Attr, Aggregate)) for column in selection.columns)
-        return Compaction.TUMBLING if shown and selection.having is None else None
+        return FusedWindow.TUMBLING if shown and selection.having is None else None
     return None
 
 
@@ -59,7 +65,7 @@ def _adds_up(plan: QueryPlan) -> bool:
     selection = plan.selector
     columns = [column.expression for column in selection.columns]
     found = [node for column in columns for node in walk(column) if isinstance(node, Aggregate)]
-    aside = [expression for expression in selection_expressions(selection) if expression not in columns]
+    aside = [expression for expression in selection.expressions() if expression not in columns]
     return (
         0 < len(found) <= _MOST_AGGREGATORS
         and not any(has_aggregate(expression) for expression in aside)

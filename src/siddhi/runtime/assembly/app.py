@@ -18,8 +18,8 @@ from siddhi._core.table.store import CachedAnswer, StoreAnswer
 from siddhi._frozen import replace
 from siddhi.extension.registry import Registry
 from siddhi.persistence.error_store import ErrorStore
-from siddhi.planner.bind.on_demand import OnDemandPlan, plan_on_demand
 from siddhi.planner.bind.sandbox_limits import limit_text
+from siddhi.planner.on_demand import plan_on_demand
 from siddhi.planner.plan.nodes import (
     Action,
     JoinPlan,
@@ -33,6 +33,7 @@ from siddhi.planner.plan.nodes import (
     StreamOrigin,
     StreamPlan,
 )
+from siddhi.planner.plan.on_demand import OnDemandPlan
 from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.query_api.definition import Attribute, StreamDefinition, TableDefinition
 from siddhi.query_api.span import Span

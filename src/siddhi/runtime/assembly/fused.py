@@ -11,25 +11,24 @@ from siddhi._core.query.output import OutputStage
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import Layout
 from siddhi.planner.plan.expressions import Attr, Const
-from siddhi.planner.plan.nodes import QueryPlan, SingleInputPlan
-from siddhi.planner.rules.fuse_window_aggregate import Compaction
+from siddhi.planner.plan.nodes import FusedWindow, QueryPlan, SingleInputPlan
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.selector import build_selector
 
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["build_compact"]
+__all__ = ["build_fused"]
 
 
-def build_compact(
-    plan: QueryPlan, form: Compaction, slots: Mapping[int, Cells], output: OutputStage, site: Site, layout: Layout
+def build_fused(
+    plan: QueryPlan, form: FusedWindow, slots: Mapping[int, Cells], output: OutputStage, site: Site, layout: Layout
 ) -> Selector:
     """Build what stands for the window and the selection of a query.
 
     Args:
         plan: the query.
-        form: what the planner lets it keep.
+        form: what it keeps in place of events.
         slots: cells of its input events, which are the stream's own.
         output: where chunks go.
         site: where the query stands.
@@ -43,7 +42,7 @@ def build_compact(
         for argument in window.arguments
         if isinstance(argument, Const) and isinstance(argument.value, int) and not isinstance(argument.value, bool)
     ]
-    if form is Compaction.TUMBLING:
+    if form is FusedWindow.TUMBLING:
         tumbling = build_selector(plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate)
         if not isinstance(tumbling, TumblingAggregate):
             raise TypeError("a rate-limited query keeps its events")

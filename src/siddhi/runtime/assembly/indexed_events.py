@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from siddhi._core.pattern.automaton import PatternView
 from siddhi._frozen import fields, replace
+from siddhi.planner.plan.access import TableAccess
 from siddhi.planner.plan.expressions import Attr, EventReference, IsNullEvent, TypedExpression
 from siddhi.planner.plan.nodes import SelectorPlan
 from siddhi.planner.plan.patterns import SlotPlan
@@ -51,7 +52,9 @@ class Picks:
         changed: dict[str, Any] = {}
         for field in fields(expression):
             value = getattr(expression, field.name)
-            if isinstance(value, TypedExpression):
+            if isinstance(value, TableAccess):
+                changed[field.name] = value.mapped(self.rewritten)
+            elif isinstance(value, TypedExpression):
                 changed[field.name] = self.rewritten(value)
             elif isinstance(value, tuple) and any(isinstance(item, TypedExpression) for item in value):
                 changed[field.name] = tuple(self.rewritten(item) for item in value)

@@ -22,6 +22,7 @@ from siddhi._core.window.base import Window
 from siddhi._core.window.batch import BatchWindow
 from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, RangeProbe, WindowScan
 from siddhi._frozen import frozen, replace
+from siddhi.planner.plan.access import JoinLookup, TableAccess, WindowEqualityLookup, WindowRangeLookup
 from siddhi.planner.plan.expressions import (
     OUTPUT_SLOT,
     And,
@@ -46,7 +47,6 @@ from siddhi.planner.plan.nodes import (
     SourceKind,
 )
 from siddhi.planner.plan.walk import calls_python, has_aggregate, walk
-from siddhi.planner.rules.choose_join_access import EqualityLookup, plan_lookup, triggers
 from siddhi.query_api.input import JoinType
 from siddhi.query_api.selection import OutputEventType, SnapshotRate
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters, own_pool
@@ -59,7 +59,6 @@ from siddhi.runtime.assembly.selector import (
     build_selector,
     has_side_effects,
     is_projection,
-    selection_expressions,
 )
 from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.unsupported import not_supported
@@ -77,11 +76,14 @@ class SharedContent(Protocol):
     def layout(self) -> Layout:
         """Of its records, one cell per attribute."""
 
-    def search(self, on: TypedExpression | None, slot: int, builder: ExpressionBuilder) -> Searchable:
+    def search(
+        self, on: TypedExpression | None, lookup: JoinLookup | None, slot: int, builder: ExpressionBuilder
+    ) -> Searchable:
         """A look-up in this content.
 
         Args:
             on: the condition; reads this content's event in ``slot`` and others in theirs. None: everything matches.
+            lookup: how it is found; None: by looking at everything.
             slot: see there.
             builder: knows the cells of all slots.
         """
@@ -102,6 +104,7 @@ class TableContent:
     def search(
         self,
         on: TypedExpression | None,
+        lookup: JoinLookup | None,
         slot: int,
         builder: ExpressionBuilder,
         readers: Sequence[TypedExpression] | None = None,
@@ -110,16 +113,19 @@ class TableContent:
 
         Args:
             on: the condition.
+            lookup: an access.
             slot: of the row.
             builder: knows the cells of all slots.
             readers: what reads the rows that are found; None: anything may.
         """
+        if not isinstance(lookup, TableAccess):
+            raise TypeError("a join looks up a table through an access")
         if readers is None:
-            return self.tables.searchable(self.id, on, builder, slot)
+            return self.tables.searchable(self.id, on, lookup, builder, slot)
         read = {
             node.position for reader in readers for node in walk(reader) if isinstance(node, Attr) and node.slot == slot
         }
-        return self.tables.searchable(self.id, on, builder, slot, tuple(sorted(read)))
+        return self.tables.searchable(self.id, on, lookup, builder, slot, tuple(sorted(read)))
 
 
 @frozen
@@ -206,8 +212,8 @@ def build_join_query(
         built.gate = build_gate(plan, selecting, site, marks=False)
         if _works_in_parts(plan) and isinstance(selector, JoinSelector):
             parts = selector
-    readers = selection_expressions(plan.selector)
-    searches = [_search(input_.on, side, builder, readers) if sides[1 - side.slot].triggers else None for side in sides]
+    readers = plan.selector.expressions()
+    searches = [_search(input_, side, builder, readers) if sides[1 - side.slot].triggers else None for side in sides]
     for side in sides:
         if not side.is_read:
             continue
@@ -311,7 +317,7 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
         source,
         slot,
         site,
-        triggers=triggers(input_, slot),
+        triggers=input_.triggers(slot),
         joins_expired=wants_expired or (takes_away and counts_expired),
         own_records=side_plan.window is not None or wants_expired,
     )
@@ -384,19 +390,19 @@ def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
 
 
 def _search(
-    on: TypedExpression | None, side: _Side, builder: ExpressionBuilder, readers: Sequence[TypedExpression]
+    input_: JoinPlan, side: _Side, builder: ExpressionBuilder, readers: Sequence[TypedExpression]
 ) -> Searchable:
     """How the other side looks this one up; ``readers`` read what it finds."""
+    on, lookup = input_.on, input_.lookups[side.slot]
     if isinstance(side.source.content, TableContent):
-        return side.source.content.search(on, side.slot, builder, None if side.plan.before else readers)
+        return side.source.content.search(on, lookup, side.slot, builder, None if side.plan.before else readers)
     if side.source.content is not None:
         # Filters of a named window decide about what arrives from it, not about what is found in it.
-        return side.source.content.search(on, side.slot, builder)
+        return side.source.content.search(on, lookup, side.slot, builder)
     if side.window is None:
         return NothingHeld(side.slot)
     tells = isinstance(side.window, BatchWindow)
-    lookup = plan_lookup(on, side.slot, side.plan.window, side.site.partitioned)
-    if isinstance(lookup, EqualityLookup):
+    if isinstance(lookup, WindowEqualityLookup):
         index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
         side.held = HeldEvents(side.window, tells)
         side.held.add_index(index)
@@ -404,7 +410,7 @@ def _search(
         return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest, python)
     condition, python = _condition(on, builder)
     scan = WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
-    if lookup is None or condition is None:
+    if not isinstance(lookup, WindowRangeLookup) or condition is None:
         return scan
     index = EventIndex((builder.build(lookup.key),), side.slot, False)
     side.held = HeldEvents(side.window, tells)
@@ -424,7 +430,7 @@ def _entry(plan: QueryPlan, input_: JoinPlan, side: _Side) -> QueryEntry | None:
     junction = side.source.junction
     if junction is None or side.chain.first is None or not side.is_read:
         return None
-    readers = selection_expressions(plan.selector)
+    readers = plan.selector.expressions()
     if input_.on is not None:
         readers.append(input_.on)
     if input_.reading is not None:

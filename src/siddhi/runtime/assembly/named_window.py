@@ -15,10 +15,10 @@ from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.window.batch import BatchWindow
 from siddhi._core.window.lookup import EventIndex, HeldEvents, IndexProbe, RangeProbe, WindowScan
 from siddhi._core.window.named import WindowPublisher
+from siddhi.planner.plan.access import JoinLookup, WindowEqualityLookup, WindowRangeLookup, attribute_of
 from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.planner.plan.nodes import NamedWindowPlan
 from siddhi.planner.plan.walk import calls_python
-from siddhi.planner.rules.choose_join_access import EqualityLookup, attribute_of, plan_lookup
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.types import layout_of
@@ -88,6 +88,7 @@ class BuiltNamedWindow:
     def search(
         self,
         on: TypedExpression | None,
+        lookup: JoinLookup | None,
         slot: int,
         builder: ExpressionBuilder,
         filters: Sequence[TypedExpression] = (),
@@ -96,6 +97,7 @@ class BuiltNamedWindow:
 
         Args:
             on: the condition, over the window's events in ``slot`` and others in theirs. None: every event matches.
+            lookup: how they are found; None: by looking at every event.
             slot: see there.
             builder: knows where the events of all slots are found; that of this one in a numbered event slot.
             filters: further conditions, over the window's event alone, which they read in slot 0.
@@ -110,18 +112,17 @@ class BuiltNamedWindow:
             raise TypeError("a window's event is read from an event slot")
         own = ExpressionBuilder({0: Cells(self.layout, source=place)}, builder.scripts, make_in=builder.make_in)
         conditions = list(own.build_all(filters))
-        lookup = plan_lookup(on, slot, self.plan.window, False)
-        rest = lookup.rest if isinstance(lookup, EqualityLookup) else on
+        rest = lookup.rest if isinstance(lookup, WindowEqualityLookup) else on
         if rest is not None:
             conditions.insert(0, builder.build(rest))
         condition = reduce(make_and, conditions) if conditions else None
         python = any(calls_python(part) for part in (rest, *filters) if part is not None)
-        if isinstance(lookup, EqualityLookup):
+        if isinstance(lookup, WindowEqualityLookup):
             held, index = self._index(lookup.key)
             return self._metered(IndexProbe(held, index, builder.build_all(lookup.probe), place, condition, python))
         tells = isinstance(self._window, BatchWindow)
         scan = WindowScan(self._window, place, condition, shared=True, tells=tells, calls_python=python)
-        if lookup is None or condition is None:
+        if not isinstance(lookup, WindowRangeLookup) or condition is None:
             return self._metered(scan)
         held, index = self._index((lookup.key,))
         bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)

@@ -12,7 +12,6 @@ from siddhi._core.runtime.operator import Processor
 from siddhi._core.table.query import CollectStage, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
 from siddhi._core.table.store import CachedAnswer, StoreAnswer
 from siddhi._frozen import replace
-from siddhi.planner.bind.on_demand import OnDemandPlan
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
 from siddhi.planner.plan.nodes import (
     Action,
@@ -25,6 +24,7 @@ from siddhi.planner.plan.nodes import (
     SingleInputPlan,
     SourceKind,
 )
+from siddhi.planner.plan.on_demand import OnDemandPlan
 from siddhi.query_api.definition import Attribute
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.expressions import Cells
@@ -32,6 +32,7 @@ from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.stores.selection import build_store_answer
 from siddhi.runtime.assembly.tables.output import build_table_output
+from siddhi.runtime.assembly.tables.tables import chosen
 from siddhi.runtime.assembly.types import layout_of
 
 __all__ = ["build_on_demand"]
@@ -79,7 +80,7 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
     assert plan.store is not None
     if plan.kind is SourceKind.TABLE:
         row = Cells(site.tables.layout(plan.store))
-        rows = site.tables.rows(plan.store, plan.condition, site.builder({TABLE_SLOT: row}))
+        rows = site.tables.rows(plan.store, plan.condition, chosen(plan.access), site.builder({TABLE_SLOT: row}))
         return rows, site.tables.pool(plan.store), row
     if plan.kind is SourceKind.AGGREGATION:
         assert plan.reading is not None
@@ -90,7 +91,7 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
     window = site.windows[plan.store]
     filters = () if plan.condition is None else (plan.condition,)
     builder = site.builder({0: Cells(window.layout, source=0)})
-    return window.search(None, 0, builder, filters), window.output.pool, Cells(window.layout)
+    return window.search(None, None, 0, builder, filters), window.output.pool, Cells(window.layout)
 
 
 def _build_selection(

@@ -15,8 +15,6 @@ from siddhi._core.stream.junction import StreamJunction
 from siddhi._frozen import field, frozen
 from siddhi.planner.plan.expressions import Attr
 from siddhi.planner.plan.nodes import FilterPlan, QueryPlan, SingleInputPlan, SourceKind
-from siddhi.planner.rules.fuse_window_aggregate import compaction
-from siddhi.planner.rules.route_by_equality import asked_for
 from siddhi.query_api.selection import OutputEventType
 from siddhi.runtime.assembly.chain import (
     Chain,
@@ -27,16 +25,11 @@ from siddhi.runtime.assembly.chain import (
     reads_time,
 )
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
-from siddhi.runtime.assembly.fused import build_compact
+from siddhi.runtime.assembly.fused import build_fused
 from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
 from siddhi.runtime.assembly.record_layout import Stage
-from siddhi.runtime.assembly.selector import (
-    build_projection,
-    build_selector,
-    is_projection,
-    selection_expressions,
-)
+from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
@@ -139,8 +132,8 @@ def build_single_query(
         aggregators, processors = add_handlers(handlers, input_.source_width, stage, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number}": step for number, step in enumerate(processors)}
-    compact = None if site.counts_records else compaction(plan)
-    if input_.window is not None and compact is None:
+    fused = None if site.counts_records else plan.fused
+    if input_.window is not None and fused is None:
         stage, window_copier = stage.kept(input_)
         if copier is None:
             copier = window_copier
@@ -173,10 +166,8 @@ def build_single_query(
         selector: Processor = build_projection(
             plan, {0: stage.cells}, output, site, None if stage.pool is not None else source.pool
         )
-    elif compact is not None:
-        built.stateful["selector"] = selector = build_compact(
-            plan, compact, {0: stage.cells}, output, site, source.layout
-        )
+    elif fused is not None:
+        built.stateful["selector"] = selector = build_fused(plan, fused, {0: stage.cells}, output, site, source.layout)
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
         remembers = takes_away and known_again and window_kind is not None and not window_kind.batch
@@ -189,9 +180,9 @@ def build_single_query(
     if not site.partitioned:
         built.make_state(0)
     reads = attributes_read(
-        input_, filters, selection_expressions(plan.selector), whole=stage.pool is not None and not input_.window
+        input_, filters, plan.selector.expressions(), whole=stage.pool is not None and not input_.window
     )
-    asks = asked_for(input_.before) if input_.kind is SourceKind.STREAM else None
+    asks = None if input_.guard is None else (input_.guard.position, input_.guard.value)
     entry = QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, asks)
     if built.gate is not None and not built.gate.holds:
         entry.set_gate(built.gate)
@@ -209,4 +200,4 @@ def _sees_expiry(plan: QueryPlan, input_: SingleInputPlan) -> bool:
     if any(not isinstance(handler, FilterPlan) for handler in input_.after):
         return True
     conditions = [handler.condition for handler in input_.after if isinstance(handler, FilterPlan)]
-    return any(reads_time(expression) for expression in [*selection_expressions(plan.selector), *conditions])
+    return any(reads_time(expression) for expression in [*plan.selector.expressions(), *conditions])

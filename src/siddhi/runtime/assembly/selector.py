@@ -16,7 +16,6 @@ from siddhi._core.record.event import EventPool
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, Aggregate
 from siddhi.planner.plan.nodes import QueryPlan, SelectMode, SelectorPlan
 from siddhi.planner.plan.walk import calls_python, has_aggregate, walk
-from siddhi.planner.rules.column_pruning import selection_expressions
 from siddhi.query_api.selection import Order, OutputEventType
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.ratelimit import build_limiter
@@ -24,7 +23,7 @@ from siddhi.runtime.assembly.ratelimit import build_limiter
 if TYPE_CHECKING:
     from siddhi.runtime.assembly.query import Site
 
-__all__ = ["build_projection", "build_selector", "has_side_effects", "is_projection", "selection_expressions"]
+__all__ = ["build_projection", "build_selector", "has_side_effects", "is_projection"]
 
 _MODES = {SelectMode.EACH: 0, SelectMode.LAST: 1, SelectMode.LAST_PER_GROUP: 2}
 
@@ -141,7 +140,7 @@ def _can_wait(plan: QueryPlan) -> bool:
         and not has_side_effects(selection)
         and all(
             node.aggregator.native in _LOOKED_AT
-            for expression in selection_expressions(selection)
+            for expression in selection.expressions()
             for node in walk(expression)
             if isinstance(node, Aggregate)
         )
@@ -174,4 +173,4 @@ def _group_by(
 
 def has_side_effects(selection: SelectorPlan) -> bool:
     """Whether the selection calls Python, so that it must be evaluated even if nobody listens."""
-    return any(calls_python(expression) for expression in selection_expressions(selection))
+    return any(calls_python(expression) for expression in selection.expressions())

@@ -8,7 +8,7 @@ import pytest
 
 from siddhi.errors import OnDemandQueryCreationError
 from siddhi.planner.app import plan
-from siddhi.planner.bind.on_demand import plan_on_demand
+from siddhi.planner.on_demand import plan_on_demand
 from siddhi.query_compiler import parse, parse_on_demand_query
 from tests.conftest import Golden
 

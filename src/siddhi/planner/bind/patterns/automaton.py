@@ -12,10 +12,9 @@ from siddhi.planner.bind.patterns.conditions import Conditions, split_conditions
 from siddhi.planner.bind.patterns.limit import PartialMatches
 from siddhi.planner.bind.patterns.scope import EventScope, FilterScope, PatternScope
 from siddhi.planner.bind.resolver import Resolver
-from siddhi.planner.plan.expressions import Attr, TypedExpression
+from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.planner.plan.nodes import SourceKind
 from siddhi.planner.plan.patterns import OverflowPolicy, PatternPlan, SlotPlan, StateKind, StatePlan
-from siddhi.planner.plan.walk import walk
 from siddhi.planner.problems import creation_error, unsupported
 from siddhi.query_api.input import (
     AbsentState,
@@ -181,15 +180,11 @@ class PatternInputs:
         """Set how many partial matches may live at a time."""
         self._limit = limit
 
-    def finished(self, readers: list[TypedExpression]) -> PatternPlan:
-        """The plan, once it is known what the selection reads."""
-        split = [self._split(number) for number in range(len(self._automaton.slots))]
+    def finished(self) -> PatternPlan:
+        """The plan."""
         slots = []
-        for number, (slot, conditions) in enumerate(zip(self._automaton.slots, split, strict=True)):
-            kept = _read_from(readers, number)
-            for other, decided in enumerate(split):
-                # A filter reads its own event before it is kept, but for those that a counting state has collected.
-                kept |= _read_from(decided.others, number, indexed_only=other == number)
+        for number, slot in enumerate(self._automaton.slots):
+            conditions = self._split(number)
             slots.append(
                 SlotPlan(
                     label=slot.scope.label or slot.source.label,
@@ -199,7 +194,6 @@ class PatternInputs:
                     alone=conditions.alone,
                     conditions=conditions.others,
                     keys=conditions.keys,
-                    kept=tuple(sorted(kept)),
                     counting=slot.scope.counting,
                     absent=slot.scope.absent,
                     for_ms=slot.for_ms,
@@ -240,13 +234,3 @@ def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:
     automaton.plan_stops()
     automaton.plan_filters()
     return PatternInputs(node, automaton)
-
-
-def _read_from(expressions: Iterable[TypedExpression], slot: int, *, indexed_only: bool = False) -> set[int]:
-    """Positions of the attributes of a slot that the expressions read."""
-    return {
-        node.position
-        for expression in expressions
-        for node in walk(expression)
-        if isinstance(node, Attr) and node.slot == slot and (node.index is not None or not indexed_only)
-    }

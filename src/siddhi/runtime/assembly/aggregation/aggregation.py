@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -24,6 +24,7 @@ from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
 from siddhi._core.table.table import Table
 from siddhi._frozen import frozen
+from siddhi.planner.plan.access import JoinLookup
 from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan, BaseKind, OutputKind
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, Attr, Comparison, Const, TypedExpression
 from siddhi.planner.plan.time import duration_named, kept_duration, time_range
@@ -272,11 +273,11 @@ class AggregationContent:
     def search(
         self,
         on: TypedExpression | None,
+        lookup: JoinLookup | None,
         slot: int,
         builder: ExpressionBuilder,
-        filters: Sequence[TypedExpression] = (),
     ) -> AggregationSearch:
-        """A question to the aggregation; it takes no filters."""
-        if filters:
-            raise TypeError("an aggregation has no filters in a join")
+        """A question to the aggregation, whose buckets are found by time alone."""
+        if lookup is not None:
+            raise TypeError("a join looks up an aggregation by time")
         return self.built.search(self.reading, on, slot, builder)

@@ -80,7 +80,7 @@ def build_store_output(
         return change
 
     condition, values, expressions = table.compile_change(plan.condition, sets, span)
-    before = table.changing(plan.condition, expressions)
+    before = table.changing(plan.access, expressions)
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
     name = _text(plan, table) if span is not None else ""  # texts of on-demand queries have no end
     if plan.action is Action.UPDATE_OR_INSERT:

@@ -6,9 +6,9 @@ from functools import reduce
 
 from siddhi._core.record.event import Layout
 from siddhi._core.table.store import StoreAnswer
-from siddhi.planner.bind.on_demand import OnDemandPlan
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Aggregate, And, Attr, Const, TypedExpression
 from siddhi.planner.plan.nodes import SelectorPlan
+from siddhi.planner.plan.on_demand import OnDemandPlan
 from siddhi.planner.plan.walk import substitute, walk
 from siddhi.query_api.selection import Order
 from siddhi.runtime.assembly.query import Site

@@ -16,14 +16,13 @@ from siddhi._core.table.output import TableStage
 from siddhi._core.table.search import Binding
 from siddhi._core.table.store import Parameters, StoreQuestion, StoreStage, event_of
 from siddhi._core.table.table import Table
-from siddhi._frozen import replace
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.io.options import Option, OptionHolder, Template
+from siddhi.planner.plan.access import KeyLookup, TableAccess
 from siddhi.planner.plan.connectors import CachePlan, StoreErrorAction, StorePlan
 from siddhi.planner.plan.expressions import TABLE_SLOT, And, Attr, TypedExpression
 from siddhi.planner.plan.nodes import Action, OutputPlan, TablePlan
 from siddhi.planner.plan.walk import conjuncts, has_aggregate, substitute, walk
-from siddhi.planner.rules.choose_table_access import KeyLookup, plan_table_access
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
 from siddhi.runtime.assembly.stores.changes import ChangesAtWork
@@ -160,7 +159,7 @@ class StoreTable:
             moves = len(self._plan.primary_key) > 1 and any(
                 set_.position in self._plan.primary_key for set_ in plan.set or ()
             )
-            by_key = self._key(plan.condition, TABLE_SLOT) is not None and plan.action is Action.UPDATE_OR_INSERT
+            by_key = _key(plan.access) is not None and plan.action is Action.UPDATE_OR_INSERT
             stage.reflect_in(self.cache, None if moves and not by_key else build(self.mirror))
         return stage
 
@@ -172,6 +171,7 @@ class StoreTable:
     def question(
         self,
         condition: TypedExpression | None,
+        access: TableAccess,
         builder: ExpressionBuilder,
         binding: Binding,
         row_slot: int = TABLE_SLOT,
@@ -181,6 +181,7 @@ class StoreTable:
 
         Args:
             condition: None: every row matches.
+            access: the same, taken apart.
             builder: sees the row in ``row_slot`` where the binding puts it, and everything else.
             binding: where the row is read from.
             row_slot: the slot by which the condition calls the row.
@@ -192,7 +193,7 @@ class StoreTable:
         """
         if condition is not None and has_aggregate(condition):
             raise not_supported("aggregates in conditions over tables are", self._plan.span)
-        key = self._key(condition, row_slot)
+        key = _key(access)
         if key is not None and self.cache is not None:
             values, asked, others = key
             compiled, expressions, rest = self._split(asked, row_slot)
@@ -238,17 +239,6 @@ class StoreTable:
 
         return find
 
-    def _key(
-        self, condition: TypedExpression | None, row_slot: int
-    ) -> tuple[tuple[TypedExpression, ...], TypedExpression, tuple[TypedExpression, ...]] | None:
-        """What a condition compares the whole primary key with, the part that does, and the others; else None."""
-        access = plan_table_access(self._plan, condition, row_slot)
-        if not isinstance(access.lookup, KeyLookup):
-            return None
-        asked = [part for part in access.whole if not any(part is other for other in access.rest)]
-        whole = reduce(lambda left, right: And(AttributeType.BOOL, left, right), asked)
-        return access.lookup.values, whole, (*access.gates, *access.rest)
-
     def _cached(
         self,
         key: tuple[TypedExpression, ...],
@@ -287,7 +277,7 @@ class StoreTable:
         )
 
     def changing(
-        self, condition: TypedExpression | None, expressions: StoreExpressions
+        self, access: TableAccess | None, expressions: StoreExpressions
     ) -> Callable[[list[dict[str, object]]], list[dict[str, object]]]:
         """What is called before a change with the values of its events, and gives those for the store: rows that the
         change may touch leave the cache."""
@@ -295,7 +285,7 @@ class StoreTable:
             return lambda bound: bound
         cache = self.cache.rows
         names = tuple(expressions.parameters)
-        key = self._key(condition, TABLE_SLOT)
+        key = _key(access)
         keys = None if key is None else KeyParameters(key[0], expressions)
 
         def forget(bound: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -336,9 +326,7 @@ class StoreTable:
     def _in_memory(self, pool_of: Callable[[Layout], EventPool]) -> Tables:
         from siddhi.runtime.assembly.tables.tables import Tables
 
-        indexes = tuple(positions[0] for positions in self._plan.store_indexes if len(positions) == 1)
-        keyed = indexes if self._plan.primary_key else ()
-        return Tables([replace(self._plan, store=None, store_indexes=(), indexes=keyed)], self._context, pool_of)
+        return Tables([self._plan.in_memory()], self._context, pool_of)
 
     @property
     def _name(self) -> str:
@@ -396,6 +384,16 @@ class StoreTable:
     def _tell(self, what: str, event: Event, why: str) -> None:
         error = ValueError(f"{what} table '{self._plan.id}' is dropped: {why}")
         self._context.handle(error, f"table '{self._plan.id}'", [event])
+
+
+def _key(
+    access: TableAccess | None,
+) -> tuple[tuple[TypedExpression, ...], TypedExpression, tuple[TypedExpression, ...]] | None:
+    """What a condition compares the whole primary key with, the part that does, and the others; else None."""
+    if access is None or not isinstance(access.lookup, KeyLookup):
+        return None
+    whole = reduce(lambda left, right: And(AttributeType.BOOL, left, right), access.answered)
+    return access.lookup.values, whole, (*access.gates, *access.rest)
 
 
 def _as_of_before(sets: dict[int, TypedExpression]) -> dict[int, TypedExpression]:

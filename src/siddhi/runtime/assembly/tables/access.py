@@ -7,15 +7,8 @@ from collections.abc import Callable
 from siddhi._core.expression.executor import Executor
 from siddhi._core.table.access import Access, KeyAccess, RangeAccess, SmallestAccess, UnionAccess, ValueAccess
 from siddhi._core.table.table import Table
+from siddhi.planner.plan.access import AnyLookup, IndexLookup, KeyLookup, RangeLookup, SmallestLookup, TableLookup
 from siddhi.planner.plan.expressions import TypedExpression
-from siddhi.planner.rules.choose_table_access import (
-    AnyLookup,
-    IndexLookup,
-    KeyLookup,
-    RangeLookup,
-    SmallestLookup,
-    TableLookup,
-)
 
 __all__ = ["build_access"]
 

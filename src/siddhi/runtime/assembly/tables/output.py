@@ -17,6 +17,7 @@ from siddhi._core.table.output import (
 )
 from siddhi._core.table.search import Binding
 from siddhi._core.table.table import Table
+from siddhi.planner.plan.access import TableAccess
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr, Call, TypedExpression
 from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan
 from siddhi.planner.plan.walk import has_aggregate, walk
@@ -24,7 +25,7 @@ from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
 from siddhi.runtime.assembly.stores.output import build_store_output, distinct_sets
-from siddhi.runtime.assembly.tables.tables import Tables
+from siddhi.runtime.assembly.tables.tables import Tables, chosen
 from siddhi.runtime.assembly.unsupported import not_supported
 
 __all__ = ["build_table_output"]
@@ -72,13 +73,14 @@ def _output(
             site,
             pool_of,
             span,
-            lambda tables: _build(plan, layout, site, tables, pool_of, span),
+            lambda tables: _build(plan, plan.access, layout, site, tables, pool_of, span),
         )
-    return _build(plan, layout, site, site.tables, pool_of, span)
+    return _build(plan, plan.access, layout, site, site.tables, pool_of, span)
 
 
 def _build(
     plan: OutputPlan,
+    access: TableAccess | None,
     layout: Layout,
     site: Site,
     tables: Tables,
@@ -94,7 +96,7 @@ def _build(
     binding = Binding.IN_FRAME if _reads_time(plan.condition) else Binding.AS_EVENT
     row = Cells(table.layout, source="event" if binding is Binding.AS_EVENT else "row")
     condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: row})
-    built = tables.search(plan.target, plan.condition, condition, binding)
+    built = tables.search(plan.target, chosen(access), condition, binding)
     pool = pool_of(layout)
     if plan.action is Action.DELETE:
         return TableDelete(context, pool, layout, built.search)
@@ -111,7 +113,7 @@ def _build(
     overwrites = by_own_key and _sets_everything(sets, table)
     pending: TableUpdateOrInsert | None = None
     if table.primary_key and not overwrites and not (by_own_key and _leaves_key(needed, table)):
-        made = _build(plan, layout, site, tables.pending(plan.target), pool_of, span)
+        made = _build(plan, plan.pending_access, layout, site, tables.pending(plan.target), pool_of, span)
         assert isinstance(made, TableUpdateOrInsert)
         pending = made
     return TableUpdateOrInsert(context, table.pool, layout, built.search, assignments, overwrites, pending)

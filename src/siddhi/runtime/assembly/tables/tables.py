@@ -12,11 +12,11 @@ from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.table.search import Binding, TableSearch, TableSearchable, make_in
 from siddhi._core.table.store import CachedQuestion, CachedSearchable, StoreSearchable, make_in_cached, make_in_store
 from siddhi._core.table.table import Table, TableState
-from siddhi._frozen import frozen, replace
+from siddhi._frozen import frozen
+from siddhi.planner.plan.access import KeyLookup, TableAccess
 from siddhi.planner.plan.expressions import TABLE_SLOT, InTable, TypedExpression
 from siddhi.planner.plan.nodes import TablePlan
 from siddhi.planner.plan.walk import has_aggregate
-from siddhi.planner.rules.choose_table_access import KeyLookup, plan_table_access
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.limits import key_limit
 from siddhi.runtime.assembly.stores.stores import StoreTable
@@ -24,7 +24,7 @@ from siddhi.runtime.assembly.tables.access import build_access
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.runtime.assembly.unsupported import not_supported
 
-__all__ = ["BuiltSearch", "Tables"]
+__all__ = ["BuiltSearch", "Tables", "chosen"]
 
 
 @frozen
@@ -88,10 +88,9 @@ class Tables:
 
     def pending(self, id_: str) -> Tables:
         """A table of the attributes of one kept in memory, empty and without its key: for rows that are not added yet."""
-        plan, table = self._plans[id_], self._tables[id_]
+        table = self._tables[id_]
         made = Tables((), self._context, lambda _: table.pool)
-        # Looked up by the same attributes as the rows that are there, but it is not a set of rows for that.
-        made._plans[id_] = replace(plan, primary_key=(), indexes=tuple({*plan.primary_key, *plan.indexes}))
+        made._plans[id_] = self._plans[id_].pending()
         made._tables[id_] = Table(self._context, id_, table.pool, table.layout, ())
         return made
 
@@ -111,14 +110,15 @@ class Tables:
         """The executor of ``condition in table``; the condition sees what the builder sees, and the row."""
         row = Cells(self.layout(node.table), source="row")
         inside = builder.with_slots({TABLE_SLOT: row})
+        access = chosen(node.access)
         if node.table in self.stores:
             store = self.stores[node.table]
-            question = store.question(node.condition, inside, Binding.IN_FRAME)
+            question = store.question(node.condition, access, inside, Binding.IN_FRAME)
             if store.cache is None:
                 return make_in_store(question, node.table)
-            memory = store.mirror.search(node.table, node.condition, inside, Binding.IN_FRAME).search
+            memory = store.mirror.search(node.table, access, inside, Binding.IN_FRAME).search
             return make_in_cached(CachedQuestion(store.cache, memory, question), node.table)
-        search = self.search(node.table, node.condition, inside, Binding.IN_FRAME).search
+        search = self.search(node.table, access, inside, Binding.IN_FRAME).search
         search.meter = self._context.meter("Tables", node.table, "contains")
         return make_in(search)
 
@@ -126,6 +126,7 @@ class Tables:
         self,
         table: str,
         condition: TypedExpression | None,
+        access: TableAccess,
         builder: ExpressionBuilder,
         slot: int,
         read: tuple[int, ...] | None = None,
@@ -135,39 +136,42 @@ class Tables:
         Args:
             table: its id.
             condition: of the join; None: every row matches.
+            access: how its rows are found.
             builder: of the join's expressions; it reads the row from the event slot.
             slot: the event slot of the row.
             read: positions of the attributes that are read of what is found; None: all.
         """
         if table in self.stores:
             store = self.stores[table]
-            asked = StoreSearchable(store.question(condition, builder, Binding.IN_SLOT, slot, read), slot)
+            asked = StoreSearchable(store.question(condition, access, builder, Binding.IN_SLOT, slot, read), slot)
             if store.cache is None:
                 return self._metered(asked, table)
-            mirror = store.mirror.searchable(table, condition, builder, slot)
+            mirror = store.mirror.searchable(table, condition, access, builder, slot)
             return self._metered(CachedSearchable(store.cache, mirror, asked), table)
-        built = self.search(table, condition, builder, Binding.IN_SLOT, slot)
+        built = self.search(table, access, builder, Binding.IN_SLOT, slot)
         return self._metered(TableSearchable(built.search, slot), table)
 
     def _metered(self, search: Searchable, table: str) -> Searchable:
         search.meter = self._context.meter("Tables", table, "find")
         return search
 
-    def rows(self, table: str, condition: TypedExpression | None, builder: ExpressionBuilder) -> Searchable:
+    def rows(
+        self, table: str, condition: TypedExpression | None, access: TableAccess, builder: ExpressionBuilder
+    ) -> Searchable:
         """A table as what an on-demand query asks: the builder reads the row as the event at hand."""
         if table in self.stores:
             store = self.stores[table]
-            asked = StoreSearchable(store.question(condition, builder, Binding.AS_EVENT), 0)
+            asked = StoreSearchable(store.question(condition, access, builder, Binding.AS_EVENT), 0)
             if store.cache is None:
                 return self._metered(asked, table)
-            mirror = store.mirror.rows(table, condition, builder)
+            mirror = store.mirror.rows(table, condition, access, builder)
             return self._metered(CachedSearchable(store.cache, mirror, asked), table)
-        return self._metered(TableSearchable(self.search(table, condition, builder, Binding.AS_EVENT).search, 0), table)
+        return self._metered(TableSearchable(self.search(table, access, builder, Binding.AS_EVENT).search, 0), table)
 
     def search(
         self,
         table: str,
-        condition: TypedExpression | None,
+        access: TableAccess,
         builder: ExpressionBuilder,
         binding: Binding,
         row_slot: int = TABLE_SLOT,
@@ -176,7 +180,7 @@ class Tables:
 
         Args:
             table: its id.
-            condition: None: every row matches.
+            access: the condition, taken apart.
             builder: sees the row in ``row_slot`` where the binding puts it, and everything else.
             binding: where the row is read from.
             row_slot: the slot by which the condition calls the row.
@@ -184,10 +188,9 @@ class Tables:
         Raises:
             SiddhiAppCreationError: the condition aggregates.
         """
-        if condition is not None and has_aggregate(condition):
-            raise not_supported("aggregates in conditions over tables are", self._plans[table].span)
         plan = self._plans[table]
-        access = plan_table_access(plan, condition, row_slot)
+        if any(has_aggregate(part) for part in (*access.gates, *access.whole)):
+            raise not_supported("aggregates in conditions over tables are", plan.span)
         lookup = access.lookup
         whole = _all_of(access.whole, builder)
         search = TableSearch(
@@ -203,6 +206,12 @@ class Tables:
         if isinstance(lookup, KeyLookup) and not access.rest:
             key = dict(zip(plan.primary_key, lookup.values, strict=True))
         return BuiltSearch(search, key)
+
+
+def chosen(access: TableAccess | None) -> TableAccess:
+    """The access that a rule of the planner has filled in."""
+    assert access is not None, "no rule has chosen how the rows of a table are found"
+    return access
 
 
 def _all_of(parts: tuple[TypedExpression, ...], builder: ExpressionBuilder) -> Executor | None:

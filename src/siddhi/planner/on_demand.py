@@ -1,0 +1,28 @@
+"""An on-demand query → its plan."""
+
+from __future__ import annotations
+
+from siddhi.extension.registry import Registry, shared_registry
+from siddhi.planner.bind.on_demand import bind_on_demand
+from siddhi.planner.plan.nodes import Plan
+from siddhi.planner.plan.on_demand import OnDemandPlan
+from siddhi.planner.rules import choose_on_demand_access
+from siddhi.query_api.on_demand import OnDemandQuery
+
+__all__ = ["plan_on_demand"]
+
+
+def plan_on_demand(
+    query: OnDemandQuery, plan: Plan, registry: Registry | None = None, *, source: str | None = None
+) -> OnDemandPlan:
+    """Plan an on-demand query against the tables and windows of a planned app.
+
+    Args:
+        registry: the extensions it may use; None: those of the process.
+        source: the query's text, for error messages.
+
+    Raises:
+        OnDemandQueryCreationError: names or types do not fit, or the store cannot be asked.
+    """
+    bound = bind_on_demand(query, plan, shared_registry() if registry is None else registry, source=source)
+    return choose_on_demand_access(bound, plan.tables)

@@ -1,0 +1,35 @@
+"""The plan of an on-demand query: a find in a table, named window or aggregation, or a change of a table."""
+
+from __future__ import annotations
+
+from siddhi._frozen import frozen
+from siddhi.planner.plan.access import TableAccess
+from siddhi.planner.plan.aggregations import AggregationReadPlan
+from siddhi.planner.plan.expressions import TypedExpression
+from siddhi.planner.plan.nodes import OutputPlan, SelectorPlan, SourceKind
+from siddhi.query_api.definition import Attribute
+
+__all__ = ["OnDemandPlan"]
+
+
+@frozen(kw_only=True)
+class OnDemandPlan:
+    """Either a find (``store`` and ``kind`` set, no ``output``) or a change of a table (``output`` set).
+
+    The condition of a find reads the row of a table in TABLE_SLOT, the event of a window or aggregation in slot 0, where the selection
+    reads what was found. The selection of a change makes the one event its output works with; ``has_event`` is False
+    where nothing is selected.
+
+    Attributes:
+        access: how a find in a table finds its rows; None of anything else.
+    """
+
+    store: str | None = None
+    kind: SourceKind | None = None
+    attributes: tuple[Attribute, ...] = ()
+    condition: TypedExpression | None = None
+    reading: AggregationReadPlan | None = None
+    selector: SelectorPlan
+    output: OutputPlan | None = None
+    has_event: bool = True
+    access: TableAccess | None = None
