@@ -10,17 +10,18 @@ with runtime:
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from siddhi._core.columnar.batch import EventBatch
-from siddhi._core.record.user_event import Event
-from siddhi._core.stream.input import InputHandler
 from siddhi._version import __version__
-from siddhi.errors import SiddhiError
-from siddhi.runtime.app import SiddhiAppRuntime
-from siddhi.runtime.manager import SiddhiManager
-from siddhi.sandbox import SandboxPolicy
-from siddhi.types import AttributeType
+
+TYPE_CHECKING = False  # as typing's, which takes longer to import than all that is here
+if TYPE_CHECKING:
+    from siddhi._core.columnar.batch import EventBatch
+    from siddhi._core.record.user_event import Event
+    from siddhi._core.stream.input import InputHandler
+    from siddhi.errors import SiddhiError
+    from siddhi.runtime.app import SiddhiAppRuntime
+    from siddhi.runtime.manager import SiddhiManager
+    from siddhi.sandbox import SandboxPolicy
+    from siddhi.types import AttributeType
 
 __all__ = [
     "AttributeType",
@@ -35,6 +36,38 @@ __all__ = [
     "get_include",
     "run",
 ]
+
+
+_MODULES = {
+    "AttributeType": "siddhi.types",
+    "Event": "siddhi._core.record.user_event",
+    "EventBatch": "siddhi._core.columnar.batch",
+    "InputHandler": "siddhi._core.stream.input",
+    "SandboxPolicy": "siddhi.sandbox",
+    "SiddhiAppRuntime": "siddhi.runtime.app",
+    "SiddhiError": "siddhi.errors",
+    "SiddhiManager": "siddhi.runtime.manager",
+}
+"""Where the public classes are, which are imported when they are first named."""
+
+_PACKAGES = frozenset(
+    ("config", "errors", "event", "extension", "io", "persistence", "query_api", "query_compiler", "stores", "types")
+)
+"""Public modules, which need no import of their own: ``siddhi.errors.SiddhiAppError``."""
+
+
+if not TYPE_CHECKING:  # a type checker reads the imports above, and calls every other name wrong
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name in _MODULES:
+            value = getattr(import_module(_MODULES[name]), name)
+            globals()[name] = value
+            return value
+        if name in _PACKAGES:
+            return import_module(f"siddhi.{name}")
+        raise AttributeError(f"module 'siddhi' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
@@ -55,6 +88,8 @@ def run(app: str) -> SiddhiAppRuntime:
         SiddhiAppError: the app was refused.
         TypeError: it is not a text; the text of a file is ``Path("app.siddhi").read_text(encoding="utf-8")``.
     """
+    from siddhi.runtime.manager import SiddhiManager
+
     runtime = SiddhiManager().create_siddhi_app_runtime(app)
     runtime.start()
     return runtime
@@ -62,5 +97,7 @@ def run(app: str) -> SiddhiAppRuntime:
 
 def get_include() -> str:
     """Folder of the C headers (``siddhi/event.h``, ``siddhi/arithmetic.h``) for extensions written in C or Cython."""
+    from pathlib import Path
+
     inside = Path(__file__).parent / "include"
     return str(inside if inside.is_dir() else Path(__file__).parents[2] / "include")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from siddhi.planner.bind.app_annotations import TIMER_RULES
-from siddhi.planner.plan.endless import endless_parts
-from siddhi.query_compiler.time_units import LONGEST_MS
 from siddhi.runtime.clock import LATEST_MS, Heartbeat
 
 if TYPE_CHECKING:
@@ -58,6 +55,9 @@ class AppClock:
         Raises:
             ValueError: only one of the two times is given, one is not a duration, or ``timers`` is neither.
         """
+        from siddhi.planner.bind.app_annotations import TIMER_RULES
+        from siddhi.query_compiler.time_units import LONGEST_MS
+
         if (idle_time is None) != (increment is None):
             raise ValueError("idle_time and increment go together")
         for name, value in (("idle_time", idle_time), ("increment", increment)):
@@ -101,6 +101,8 @@ class AppClock:
         Raises:
             ValueError: the app is not in playback, or it does not come to rest: the message names what goes on.
         """
+        from siddhi.planner.plan.endless import endless_parts
+
         self._require_playback()
         endless = endless_parts(self._assembly.plan)
         if endless:
