@@ -299,3 +299,40 @@ def test_a_limit_of_zero_lets_nothing_in(policy: SandboxPolicy, text: str, drops
         assert errors == [LimitExceededError] * len(ROWS)
         limited = [(state.limit, state.refused) for state in runtime.statistics.state.values()]
     assert limited.count((0, len(ROWS))) == 1
+
+
+@pytest.mark.parametrize("into", ["insert into T", "update or insert into T set T.v = v on T.k == k"])
+@pytest.mark.parametrize("key", ["", "@primaryKey('k') "])
+@pytest.mark.parametrize("chunk", [False, True])
+def test_of_a_chunk_only_the_rows_without_room_in_a_table_fail(into: str, key: str, chunk: bool) -> None:
+    table = f"@limit(rows = '2') {key}define table T (k string, v int);"
+    with running(f"{STREAM}{table} from S[v > 0] select k, v {into};") as runtime:
+        failed = collect(runtime, "!S")
+        events = [
+            Event(time, row) for time, row in enumerate([("n", 0), ("a", 1), ("b", 2), ("c", 3), ("n", 0), ("d", 4)])
+        ]
+        if chunk:
+            runtime.input_handler("S").send_events(events)
+        else:
+            for event in events:
+                runtime.input_handler("S").send(event)
+        rows = [event.data for event in runtime.query("from T select k, v")]
+    assert rows == [("a", 1), ("b", 2)]
+    assert [row[:-1] for row in failed] == [("c", 3), ("d", 4)]
+
+
+def test_a_callback_that_sends_amid_a_chunk_keeps_its_own_refusals() -> None:
+    table = "@limit(rows = '1') define table T (k string, v int);"
+    with running(f"{STREAM}{table} @info(name = 'q') from S select k, v insert into T;") as runtime:
+        failed, sent = collect(runtime, "!S"), []
+
+        def send_once(time: int, current: list[Event] | None, expired: list[Event] | None) -> None:
+            if not sent:
+                sent.append(True)
+                runtime.input_handler("S").send(("x", 0))
+
+        runtime.add_query_callback("q", send_once)
+        runtime.input_handler("S").send_events([Event(1, ("a", 1)), Event(1, ("b", 2))])
+        rows = [event.data for event in runtime.query("from T select k, v")]
+    assert rows == [("x", 0)]
+    assert [row[:-1] for row in failed] == [("a", 1), ("b", 2)]

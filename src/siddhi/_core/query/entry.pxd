@@ -43,7 +43,9 @@ cdef class QueryEntry(Receiver):
     cdef bint passes(self, EventC* event) except -1
     cdef int copy_one(self, EventC* event) except -1
     cdef int receive_many(self, EventC* event) except -1
+    cdef list insert_all(self, list passed)
     cdef FaultSink source          # the stream it reads
+    cdef OutputStage inserts       # where each event brings one row that a limit may refuse; else None
     cdef KeyGate gate              # of the selection, where rows come to it at once; else None
     cdef uint64_t read_mask
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1

@@ -236,6 +236,8 @@ cdef class QueryEntry(Receiver):
             self.selects = self.selects and executor.c.select is not NULL
         self.copier = copier
         self.next = next
+        if isinstance(next, Projection) and (<Projection> next).output.refuses_rows:
+            self.inserts = (<Projection> next).output
         if isinstance(next, Projection) and (<Projection> next).forwards:
             self.forward = (<Projection> next).output
         self.on_chunk = <receive_fn> entry_receive
@@ -337,13 +339,15 @@ cdef class QueryEntry(Receiver):
         cdef EventC* stage
         cdef EventC* refused
         cdef bint any_passed = False
-        cdef list failures = None
+        cdef list failures = None, passed = None if self.inserts is None else []
         if self.gate is not None:
             self.gate.collects = True
         try:
             while event is not NULL:
                 if self.passes(event):
                     any_passed = True
+                    if passed is not None:
+                        passed.append(<size_t> event)
                     if self.copier is None:
                         self.next.process(event)
                     else:
@@ -360,13 +364,29 @@ cdef class QueryEntry(Receiver):
         finally:
             if self.gate is not None:
                 self.gate.collects = False
-        if any_passed:
+        if passed is not None:
+            failures = self.insert_all(passed)
+        elif any_passed:
             self.next.finish()
         if failures is not None:
             for address, error in failures:
                 refused = <EventC*> <size_t> address
                 fault_alone(self.source, error, refused)
         return 0
+
+    cdef list insert_all(self, list passed):
+        """End a chunk of rows for a table; returns the addresses of the events whose rows it refused, with the errors."""
+        cdef OutputStage inserts = self.inserts
+        cdef Py_ssize_t expected = inserts.expected
+        cdef list before = inserts.refused, refused = []
+        inserts.expected = len(passed)
+        inserts.refused = refused
+        try:
+            self.next.finish()
+        finally:
+            inserts.expected = expected
+            inserts.refused = before
+        return [(passed[number], error) for number, error in refused]
 
 
 cdef class StageProcessor(Processor):

@@ -36,6 +36,9 @@ cdef class OutputStage:
     cdef public OperationMeter meter      # of the action, at work while `counting`; None: nobody measures
     cdef public long long events          # put out, while `counting`
     cdef bint plain                       # nothing but insert into the stream, at once
+    cdef bint refuses_rows                # a limit may refuse rows of a chunk, and take the others
+    cdef Py_ssize_t expected              # rows of a chunk of which `refused` takes those that were, as (number, error)
+    cdef list refused                     # None: the first error is raised
     cdef HeldOutputC* held                # where chunks wait, behind the rate limiter; NULL: they go out as they come
     cdef void choose(self) noexcept
     cdef bint is_silent(self, int epoch) except -1

@@ -186,6 +186,7 @@ cdef class TableStage(OutputStage):
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, Table table not None):
         super().__init__(app, pool, layout, None, False, True)
         self.table = table
+        self.refuses_rows = table.limit is not None
 
     cdef bint is_silent(self, int epoch) except -1:
         return not self.callbacks and self.limiter is None and not self.app.frame.playback
@@ -206,9 +207,23 @@ cdef class TableStage(OutputStage):
 
     cdef int act(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head
+        cdef Py_ssize_t i = 0
+        cdef list refused = None
+        if self.refused is not None:
+            while event is not NULL:
+                i += 1
+                event = event.next
+            if i == self.expected:     # else another chunk, which a callback has sent meanwhile
+                refused = self.refused
+            i, event = 0, chunk.head
+        self.table.failure = None
         while event is not NULL:
             self.app.frame.output = event
             self.act_one(event)
+            if refused is not None and self.table.failure is not None:
+                refused.append((i, self.table.failure))
+                self.table.failure = None
+            i += 1
             event = event.next
         return self.table.fail()
 
