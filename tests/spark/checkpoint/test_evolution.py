@@ -359,7 +359,7 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
         raise ExtensionNotFoundError("no function is called 'my:twice'")
 
     gone = Slot.from_json(json.loads(json.dumps(asdict(fitted(slots(COUNT, SUM), slots(COUNT)).slots[0]))))
-    for module in ("siddhi.spark.checkpoint.key_ranges", "siddhi.planner.distribution.compatibility"):
+    for module in ("siddhi.spark.checkpoint.key_ranges", "siddhi.planner.compatibility"):
         monkeypatch.setattr(f"{module}.stateful_parts", missing)
     fit = fitted([gone], slots(COUNT))
     assert (fit.refused, fit.changed, fit.slots) == ([], [], [gone])

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from siddhi._frozen import frozen, replace
-from siddhi.planner.distribution.key_expressions import range_key
 from siddhi.planner.distribution.keys import (
     ANYTHING,
     KEY_TYPES,
@@ -19,6 +18,7 @@ from siddhi.planner.distribution.keys import (
     Separation,
     combine,
     inseparable,
+    range_key,
     separated_by,
 )
 from siddhi.planner.distribution.queries import (

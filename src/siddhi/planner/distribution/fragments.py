@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from siddhi._frozen import frozen
-from siddhi.planner.bind.aggregations.zone import ZONE
+from siddhi.planner.plan.aggregations import ZONE
 from siddhi.planner.plan.elements import AppElement, app_elements, named_executions
 from siddhi.planner.plan.nodes import OnErrorAction, PartitionPlan, Plan, StreamPlan
 from siddhi.query_api.annotation import Annotation, Element, find_annotation

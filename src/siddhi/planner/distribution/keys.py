@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 
 from siddhi._frozen import frozen
 from siddhi.planner.plan.expressions import Attr
+from siddhi.planner.plan.nodes import RangeKeyPlan
+from siddhi.planner.plan.text import expression_text
 from siddhi.types import AttributeType
 
-__all__ = ["ANYTHING", "KeyExpression", "KeyPart", "Separation", "combine", "inseparable", "separated_by"]
+__all__ = ["ANYTHING", "KeyExpression", "KeyPart", "Separation", "combine", "inseparable", "range_key", "separated_by"]
 
 Located = tuple[str, str]
 """A stream and the name of one of its attributes."""
@@ -81,6 +83,12 @@ def separated_by(attributes: Iterable[Attr], locate: Callable[[Attr], Located | 
 def plain_part(places: Iterable[Located], type_: AttributeType) -> KeyPart:
     """A key that is a plain attribute in each of its streams."""
     return KeyPart(tuple((stream, KeyExpression(name, name)) for stream, name in dict(places).items()), type_)
+
+
+def range_key(key: RangeKeyPlan) -> KeyExpression:
+    """The labels of a partition by ranges as a key."""
+    labels = tuple((label, expression_text(condition, {})) for label, condition in key.ranges)
+    return KeyExpression(" or ".join(f"{condition} as '{label}'" for label, condition in labels), labels=labels)
 
 
 def combine(one: Separation, other: Separation) -> Separation:

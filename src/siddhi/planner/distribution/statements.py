@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from siddhi._frozen import Frozen, fields, replace
-from siddhi.planner.bind.aggregations.zone import ZONE
-from siddhi.planner.explain.aggregations import kept_lines, zone_lines
+from siddhi.planner.plan.aggregations import ZONE
 from siddhi.planner.plan.nodes import NamedWindowPlan, PartitionPlan, Plan, StreamPlan, TablePlan
+from siddhi.planner.plan.text import kept_lines, zone_lines
 from siddhi.query_api.annotation import Annotation, find_annotation
 from siddhi.query_api.definition import AggregationDefinition, FunctionDefinition, TableDefinition
 from siddhi.query_api.expression import Constant, FunctionCall

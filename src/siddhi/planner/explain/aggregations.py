@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from siddhi.planner.plan.aggregations import AggregationPlan, AggregationReadPlan, OutputKind
-from siddhi.planner.plan.text import expression_text
+from siddhi.planner.plan.text import expression_text, kept_lines
 from siddhi.planner.problems import schema_text
-from siddhi.query_api.definition import Duration
 
-__all__ = ["aggregation_lines", "kept_lines", "reading_text", "zone_lines"]
+__all__ = ["aggregation_lines", "reading_text"]
 
 _STEP = "  "
 
@@ -40,19 +39,6 @@ def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
             for duration, retention in zip(plan.durations, plan.purge.retention_ms, strict=True)
         )
         yield f"{_STEP}purge every {plan.purge.interval_ms} ms, keeps {kept}"
-
-
-def kept_lines(plan: AggregationPlan) -> Iterator[str]:
-    """``keeps AGG_SUM_price = sum price``, one per base value."""
-    for base in plan.base_values:
-        of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
-        yield f"keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
-
-
-def zone_lines(plan: AggregationPlan) -> Iterator[str]:
-    """``buckets begin in Asia/Colombo``; nothing where that is GMT, or the buckets begin together everywhere."""
-    if plan.zone not in ("GMT", "UTC") and not {*plan.durations} <= {Duration.SECONDS, Duration.MINUTES}:
-        yield f"buckets begin in {plan.zone}"
 
 
 def reading_text(plan: AggregationReadPlan, labels: Mapping[int, str]) -> str:

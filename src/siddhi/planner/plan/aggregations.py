@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from siddhi.query_api.span import Span
 
 __all__ = [
+    "ZONE",
     "AggregationPlan",
     "AggregationPurgePlan",
     "AggregationReadPlan",
@@ -27,6 +28,10 @@ __all__ = [
     "OutputKind",
     "OutputValue",
 ]
+
+
+ZONE = "aggTimeZone"
+"""Annotation of the app, and property of the system, that names the time zone in which buckets begin."""
 
 
 class BaseKind(Enum):

@@ -1,9 +1,11 @@
-"""Typed expressions as text: how they read, and which executor runs them (``greater double(var, const)``)."""
+"""Typed expressions as text: how they read, and which executor runs them (``greater double(var, const)``); and what of an
+aggregation its state depends on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from siddhi.planner.plan.aggregations import AggregationPlan
 from siddhi.planner.plan.expressions import (
     TABLE_SLOT,
     Aggregate,
@@ -24,10 +26,11 @@ from siddhi.planner.plan.expressions import (
     Widen,
 )
 from siddhi.planner.plan.walk import children
+from siddhi.query_api.definition import Duration
 from siddhi.query_api.expression import CompareOperator, EventIndex, MathOperator
 from siddhi.types import AttributeType
 
-__all__ = ["executor_text", "expression_text"]
+__all__ = ["executor_text", "expression_text", "kept_lines", "zone_lines"]
 
 _MATH_WORDS = {
     MathOperator.ADD: "add",
@@ -168,3 +171,16 @@ def _index(index: EventIndex | None) -> str:
     if not index.from_last:
         return f"[{index.offset}]"
     return "[last]" if index.offset == 0 else f"[last - {index.offset}]"
+
+
+def kept_lines(plan: AggregationPlan) -> Iterator[str]:
+    """``keeps AGG_SUM_price = sum price``, one per base value."""
+    for base in plan.base_values:
+        of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
+        yield f"keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
+
+
+def zone_lines(plan: AggregationPlan) -> Iterator[str]:
+    """``buckets begin in Asia/Colombo``; nothing where that is GMT, or the buckets begin together everywhere."""
+    if plan.zone not in ("GMT", "UTC") and not {*plan.durations} <= {Duration.SECONDS, Duration.MINUTES}:
+        yield f"buckets begin in {plan.zone}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from siddhi.planner.distribution.key_expressions import key_expression, range_conditions
+from siddhi.planner.key_expressions import key_expression, range_conditions
 from siddhi.planner.plan.expressions import TypedExpression
 from siddhi.planner.plan.nodes import Plan
 from siddhi.spark.catalyst.expressions import SPARK_TYPES, keeps

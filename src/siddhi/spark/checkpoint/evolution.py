@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from siddhi.errors import SiddhiAppError
-from siddhi.planner.distribution.compatibility import can_restore
+from siddhi.planner.compatibility import can_restore
 from siddhi.planner.distribution.fragments import Fragment
 from siddhi.spark.checkpoint.key_ranges import Slot, are_apart, kept_in
 from siddhi.spark.checkpoint.partition_changes import told_by_queries

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from siddhi.errors import SiddhiAppError
-from siddhi.planner.distribution.compatibility import stateful_parts
+from siddhi.planner.compatibility import stateful_parts
 from siddhi.planner.distribution.fragments import Fragment, fragment
 from siddhi.planner.plan.nodes import Plan
 from siddhi.spark.plan.fragments import Island

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi.planner.distribution.distribution import separability
 from siddhi.planner.distribution.fragments import Fragment
-from siddhi.planner.distribution.key_expressions import key_expression, range_conditions
+from siddhi.planner.key_expressions import key_expression, range_conditions
 from siddhi.planner.plan.elements import ElementKind
 from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan
 from siddhi.spark.catalyst.fragment_rows import shard_of, shards_of_labels

@@ -27,7 +27,7 @@ def told_by_queries(reasons: tuple[str, ...], old: Fragment, new: Fragment) -> t
     """Clauses of what does not fit, with those of partitions saying which queries changed.
 
     Args:
-        reasons: of :func:`siddhi.planner.distribution.compatibility.can_restore`.
+        reasons: of :func:`siddhi.planner.compatibility.can_restore`.
         old: the fragment there was.
         new: the one there is.
     """

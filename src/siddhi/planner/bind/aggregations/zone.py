@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from siddhi.planner.bind.annotations import only
+from siddhi.planner.plan.aggregations import ZONE
 from siddhi.planner.problems import creation_error
 from siddhi.query_api.annotation import Annotation
 from siddhi.query_api.span import Node
 
-__all__ = ["ZONE", "app_zone", "system_zone"]
+__all__ = ["app_zone", "system_zone"]
 
-ZONE = "aggTimeZone"
 _HINT = "such as 'Asia/Colombo'"
 
 

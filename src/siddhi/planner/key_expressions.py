@@ -1,20 +1,14 @@
-"""Keys of separability as typed expressions over the attributes of their stream."""
+"""Keys of a distribution as typed expressions over the attributes of their stream."""
 
 from __future__ import annotations
 
-from siddhi.planner.distribution.keys import KeyExpression
+from siddhi.planner.app import plan as make_plan
+from siddhi.planner.distribution.keys import range_key
 from siddhi.planner.plan.expressions import Attr, TypedExpression
 from siddhi.planner.plan.nodes import PartitionPlan, Plan, QueryPlan, RangeKeyPlan
-from siddhi.planner.plan.text import expression_text
 from siddhi.query_compiler import parse
 
-__all__ = ["key_expression", "range_conditions", "range_key"]
-
-
-def range_key(key: RangeKeyPlan) -> KeyExpression:
-    """The labels of a partition by ranges as a key."""
-    labels = tuple((label, expression_text(condition, {})) for label, condition in key.ranges)
-    return KeyExpression(" or ".join(f"{condition} as '{label}'" for label, condition in labels), labels=labels)
+__all__ = ["key_expression", "range_conditions"]
 
 
 def range_conditions(plan: Plan, stream: str, text: str) -> tuple[tuple[str, TypedExpression], ...]:
@@ -33,8 +27,6 @@ def range_conditions(plan: Plan, stream: str, text: str) -> tuple[tuple[str, Typ
 
 def key_expression(plan: Plan, stream: str, text: str) -> TypedExpression:
     """The expression ``text`` over a stream of the plan; attributes are those of the stream, in slot 0."""
-    from siddhi.planner.app import plan as make_plan
-
     attributes = plan.streams[stream].attributes
     for position, attribute in enumerate(attributes):
         if attribute.name == text:

@@ -6,7 +6,7 @@ import pytest
 
 from siddhi.errors import CannotRestoreStateError
 from siddhi.planner.app import plan
-from siddhi.planner.distribution.compatibility import can_restore
+from siddhi.planner.compatibility import can_restore
 from siddhi.planner.distribution.fragments import Fragment, fragment
 from siddhi.planner.plan.elements import app_elements
 from siddhi.query_compiler.parser import parse
