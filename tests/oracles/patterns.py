@@ -21,7 +21,7 @@ operand of a group   the group is complete, or this  pattern: nothing. Sequence:
 
 In front of each event a sequence forgets what waits in its steps, but for an `and` some operands of which wait and others
 do not. Then the first step may get a fresh partial match: with `every` each time; without it only where the second step has
-an absence and nothing waits there. A first step that is or has an absence follows rules of its own:
+an absence and no absence waits there. A first step that is or has an absence follows rules of its own:
 
 * `not A for t`: the time begins with the app and, in a pattern or under `every`, again with each A. Without `every` an A
   ends a sequence, and so does its second event of any kind before the time is over.
@@ -55,7 +55,11 @@ class Operand:
 
 @dataclass
 class Step:
-    """``kind``: event, count, absent, and, or. ``again``: the first step of the ``every`` group that ends here."""
+    """``kind``: event, count, absent, and, or. ``again``: the first step of the ``every`` group that ends here.
+
+    ``late``: the group begins the pattern and is nothing but counts that need no event. It begins again when a step behind
+    it takes an event or is certain of an absence.
+    """
 
     kind: str
     operands: list[Operand]
@@ -63,6 +67,7 @@ class Step:
     high: int = 1
     again: int | None = None
     group: int | None = None
+    late: bool = False
 
 
 @dataclass(eq=False)
@@ -78,6 +83,7 @@ class Match:
     rearmed: bool = False
     due: dict[tuple[int, int], int] = field(default_factory=dict)
     place: int = 0
+    late: int | None = None
 
 
 class Model:
@@ -103,12 +109,12 @@ class Model:
             is_sequence and not self.every and len(steps) > 1 and any(operand.absent for operand in steps[1].operands)
         )
         self.once = is_sequence and not self.every and not self.rearms
+        self.renews = is_sequence and self.every and steps[0].kind == "count" and steps[0].low == 0
+        self.renew = False
         self.deadline: int | None = None
         self.met_event = False
         self.now: int | None = None
         self.places = 0
-        # The slots in the order in which a count looks at them: it ends with the event of one of the next two.
-        self.order = [operand.slot for step in steps for operand in reversed(step.operands)]
 
     # --- lists
 
@@ -134,7 +140,7 @@ class Model:
             return
         if self.is_sequence and any(self.incoming[number]):
             if needs_nothing and match.slots[step.operands[0].slot] == []:
-                self.advance(number, match)
+                self.pass_unseen(number, match)
             if step.kind != "absent":
                 return
             self.incoming[number] = [[] for _ in step.operands]
@@ -146,7 +152,26 @@ class Model:
                 match.due[number, k] = since + operand.for_ms
                 self.arm(number, since + operand.for_ms)
         if needs_nothing:
-            self.advance(number, match)
+            self.pass_unseen(number, match)
+
+    def pass_unseen(self, number: int, match: Match) -> None:
+        """A count that needs no event is done with a partial match as it comes, and goes on with it."""
+        if self.steps[number].late:
+            self.add(number + 1, match)
+            match.late = number
+            return
+        self.advance(number, match)
+        if self.renews and number == 0:
+            self.incoming[0][0].append(self.fresh())  # another may begin with an event that goes to a later step
+
+    def begin_late(self, number: int, match: Match) -> None:
+        """The counts in front begin again, as a step has taken a partial match that passed them unseen."""
+        if match.late is not None and match.late < number:
+            again = self.steps[match.late].again
+            assert again is not None
+            match.late = None
+            match.rearmed = True
+            self.add_again(again, match)
 
     def add_again(self, number: int, match: Match) -> None:
         """Start a group again with what was found before it."""
@@ -163,6 +188,10 @@ class Model:
             self.out.append((match.time, tuple(list(held) if isinstance(held, list) else held for held in match.slots)))
         else:
             self.add(number + 1, match)
+        if any(operand.for_ms is not None for operand in step.operands):
+            self.begin_late(number, match)
+        if step.late:
+            return
         if step.again is not None and not (self.is_sequence and step.kind == "count"):
             self.add_again(step.again, match)
             match.rearmed |= step.again == 0
@@ -241,17 +270,24 @@ class Model:
             return
         waiting = [match for matches in self.pending[0] for match in matches]
         if self.keeps and waiting:
-            if self.steps[0].kind == "or" or all(self.pending[0]):
+            if self.steps[0].kind == "or":
                 self.pending[0] = [[waiting[0]] for _ in self.pending[0]]
-                waiting[0].time = -1
             return
         broken = self.steps[0].kind == "and" and any(match.broken for match in waiting)
-        if not self.forget(0) or any(self.incoming[0]):
-            return
-        if self.every or (self.rearms and not self.keeps and not self.pending[1][0]):
+        free = self.forget(0) and not any(self.incoming[0])
+        if free and (self.every or (self.rearms and not self.keeps and not self.is_next_waiting())):
             self.add(0, self.fresh())
             for match in self.incoming[0][0]:
                 match.broken = broken
+        if self.renew:
+            self.renew = False
+            self.add(0, self.fresh())
+
+    def is_next_waiting(self) -> bool:
+        """Whether a partial match waits in the second step with an absence."""
+        return any(
+            matches for operand, matches in zip(self.steps[1].operands, self.pending[1], strict=True) if operand.absent
+        )
 
     def forget(self, number: int) -> bool:
         """Let a step wait for nothing, unless a group has found some of its events."""
@@ -278,10 +314,12 @@ class Model:
             if operand.condition(value, []):
                 self.unwanted_first(time)
             return
+        if number == 1 and step.kind == "event" and self.pending[1][0]:
+            self.renew = self.renews
         for match in self.pending[number][k] + self.passed[number][k]:
             if match not in self.pending[number][k] + self.passed[number][k]:
                 continue
-            if step.kind == "count" and self.has_gone_on(match, operand.slot):
+            if step.kind == "count" and self.has_gone_on(match, number):
                 self.pending[number][k].remove(match)
                 continue
             others = [other.slot for other in step.operands if other is not operand]
@@ -298,10 +336,13 @@ class Model:
                 continue
             self.take(number, k, match, time, value)
 
-    def has_gone_on(self, match: Match, slot: int) -> bool:
-        """Whether a count collects no more."""
-        at = self.order.index(slot) + 1
-        return any(match.slots[after] not in (None, []) or after in match.gone for after in self.order[at : at + 2])
+    def has_gone_on(self, match: Match, number: int) -> bool:
+        """Whether a count collects no more: the next step has an event, or, of a single one, the last operand behind it."""
+        ends = [each.operands for each in self.steps[number + 1 : number + 3]]
+        slots = [operand.slot for operand in ends[0]] if ends else []
+        if len(slots) == 1 and len(ends) > 1:
+            slots.append(ends[1][-1].slot)
+        return any(match.slots[slot] not in (None, []) or slot in match.gone for slot in slots)
 
     def reject(self, number: int, k: int, match: Match) -> None:
         """An event of a sequence does not fit an operand."""
@@ -360,6 +401,7 @@ class Model:
             held.append(value)
         else:
             match.slots[slot] = value
+        self.begin_late(number, match)
         if number == 0 and (step.kind != "count" or not match.starts):
             match.starts.append(time)
         if step.kind == "count":
@@ -370,6 +412,8 @@ class Model:
         self.pending[number][k].remove(match)
         if step.kind == "and" and not self.is_complete(step, match):
             return
+        if number == 1 and step.kind in ("and", "or"):
+            self.renew = self.renews
         self.complete(number, match, time)
 
     def count(self, number: int, match: Match, size: int) -> None:
@@ -402,7 +446,6 @@ class Model:
             matches[:] = [other for other in matches if other is not match]
         match.time = time
         again = self.steps[number].again
-        at_once = 0 in match.certain and (self.steps[number].kind == "and" or match.certain == {0})
         if not match.broken:
             self.advance(number, match)
         elif again is not None:
@@ -410,8 +453,6 @@ class Model:
         if number == 0 and self.keeps:
             for copy in self.incoming[0][0]:
                 copy.due = self.run_on(match.due)
-                if at_once:
-                    copy.time = -1
 
     # --- time
 
@@ -539,9 +580,8 @@ class Model:
                 for_ms = step.operands[k].for_ms
                 assert for_ms is not None
                 match.due[0, k] = now + for_ms
-                if match.time == -1 or match.time + for_ms <= now:
-                    match.certain.add(k)
-                    self.pending[0][k].remove(match)
+                match.certain.add(k)
+                self.pending[0][k].remove(match)
             if match.certain & set(over) and (step.kind == "or" or self.is_complete(step, match)):
                 self.complete(0, match, now)
             elif not any(match in matches for matches in self.incoming[0] + self.pending[0]):

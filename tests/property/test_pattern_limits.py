@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import SiddhiManager
-from tests.property.test_patterns import Event, Written, events, written
+from tests.property.test_patterns import Event, Written, events_of, written
 
 PLENTY = 1_000_000
 
@@ -59,7 +59,7 @@ def test_a_refused_event_has_not_come(is_sequence: bool, data: st.DataObject) ->
     most = data.draw(st.integers(1, 3))
     limited, free = Limited(pattern, most), Limited(pattern, PLENTY)
     came: list[Event] = []
-    for stream, time, value in data.draw(events):
+    for stream, time, value in data.draw(events_of("AAABBT")):
         limited.send(("T", time, 0))
         free.send(("T", time, 0))
         before = free.pattern.begun

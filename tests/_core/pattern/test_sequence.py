@@ -7,7 +7,7 @@ import pytest
 
 from siddhi import SiddhiManager
 from siddhi.runtime.app import SiddhiAppRuntime
-from tests.kit.patterns import EVENT, written
+from tests.kit.patterns import EVENT, run, written
 
 KEYED = "".join(f"define stream {stream} (k string, x int);\n" for stream in "ABCDT")
 
@@ -67,6 +67,13 @@ LEADING_GROUP_WITH_TIMES = [
     ("every (not A for 1 sec and e1=B), e2=C", "T@1000 B1@1500 C1@2100 C2@2200 B2@2500 C3@2600 C4@3100", "1 2"),
     ("every (e1=B and not A for 1 sec), e2=C", "T@1000 B1@1500 A0@1600 C1@2700 B2@2800 C2@2900", "2"),
     ("(not A for 1 sec or not B for 1 sec), e1=C", "B0@1000 A0@1100 C1@2050 C2@4000", "1"),
+    # What one absence has done does not move the time of the other.
+    ("every (not A for 2 sec or not B for 1 sec), e1=C", "T@1000 B0@1300 C4@2300 C5@3000", "4@2300 5@3000"),
+    ("every (not B for 1 sec or not A for 2 sec), e1=C", "T@1000 B0@1300 C4@2300 C5@3000", "4@2300 5@3000"),
+    ("every (not A for 1 sec or not B for 1 sec), e1=C", "T@1000 A4@1700 C4@2700 C3@3000", "4@2700 3@3000"),
+    ("every (not B for 1 sec or not A for 1 sec), e1=C", "T@1000 A4@1700 C4@2700 C3@3000", "4@2700 3@3000"),
+    ("every (not A for 20 sec and e1=B), e2=C", "T@1000 B1@30000 C1@30001 B2@41001 C2@41002", "1 2"),
+    ("every (e1=B and not A for 20 sec), e2=C", "T@1000 B1@30000 C1@30001 B2@41001 C2@41002", "1 2"),
 ]
 
 SECOND_STEP_WITH_ABSENCE = [
@@ -80,6 +87,15 @@ SECOND_STEP_WITH_ABSENCE = [
     ("e1=A[x > 2], not B for 200 milliseconds or e2=C", "C1@1000 A5@1100 C2@1200 A6@1300 T@1600", "5,2@1200 6,-@1500"),
     ("e1=A[x > 2], not B for 200 milliseconds or not C for 100 milliseconds", "C1@1000 A5@1100 T@1600", "5@1200"),
     ("e1=A[x > 2], not B for 200 milliseconds, e2=C", "C1@1000 A5@1100 C2@1200 A6@1300 C3@1600", "6,3@1600"),
+    # An absence that an event was passed over for, or that is certain, waits no longer; the order of operands is nobody's.
+    ("e1=A[x > 2], not B[x > 2] and e2=C", "A5 B1 A6 C9", "5,9@1003 6,9@1003"),
+    ("e1=A[x > 2], e2=C and not B[x > 2]", "A5 B1 A6 C9", "5,9@1003 6,9@1003"),
+    ("e1=A[x > 2], (not B for 1 sec and e2=C)", "A5@1000 C1@1100 A6@1200 C2@1300 T@3000", "5,1@2000"),
+    ("e1=A[x > 2], (e2=C and not B for 1 sec)", "A5@1000 C1@1100 A6@1200 C2@1300 T@3000", "5,1@2000"),
+    ("e1=A[x > 2], (not B for 1 sec and e2=C)", "A5@1000 T@2100 A6@2200 C2@2300 T@5000", "5,2@2300 6,2@3200"),
+    ("e1=A[x > 2], (e2=C and not B for 1 sec)", "A5@1000 T@2100 A6@2200 C2@2300 T@5000", "5,2@2300 6,2@3200"),
+    ("e1=A[x > 2], (not B[x > 2] for 1 sec and not C for 1 sec)", "A5@1000 B1@1100 A6@1200 T@3000", "5@2000"),
+    ("e1=A[x > 2], (not C for 1 sec and not B[x > 2] for 1 sec)", "A5@1000 B1@1100 A6@1200 T@3000", "5@2000"),
     ("e1=A[x > 2], e2=C", "C1 A5 C2", ""),
     ("e1=A[x > 2], e2=C, not B for 200 milliseconds", "C1@1000 A5@1100 C2@1200 T@1600", ""),
 ]
@@ -112,22 +128,53 @@ GROUPS_BEHIND = [
     ("e1=A, (not B for 1 sec or not C for 1 sec), e2=D", "A5@1000 D1@2500", "5,1@2500"),
 ]
 
+ONE_EVENT = [
+    # A wait for a time bears one event that does not end it, and not two; so does an `or`. An `and` bears any number once
+    # one of its operands has its event or has passed one over.
+    ("every e1=A, not B[x > 2] for 1 sec", "A5@1000 B1@1200 T@3000", "5@2000"),
+    ("every e1=A, not B[x > 2] for 1 sec", "A5@1000 B1@1200 B1@1300 T@3000", ""),
+    ("every e1=A[x > 2], not B for 1 sec", "A5@1000 A0@1200 T@3000", "5@2000"),
+    ("every e1=A[x > 2], not B for 1 sec", "A5@1000 A0@1200 A0@1300 T@3000", ""),
+    ("every e1=A -> not B[x > 2] for 1 sec", "A5@1000 B1@1200 B1@1300 T@3000", "5@2000"),
+    ("every e1=A, (not B[x > 2] for 1 sec or e2=C)", "A5@1000 B1@1200 T@3000", "5,-@2000"),
+    ("every e1=A, (not B[x > 2] for 1 sec or e2=C)", "A5@1000 B1@1200 C2@1300 T@3000", ""),
+    ("every e1=A, (e2=C or not B[x > 2] for 1 sec)", "A5@1000 B1@1200 B1@1300 T@3000", ""),
+    ("every e1=A, (not B[x > 2] for 1 sec or not C[x > 2] for 1 sec)", "A5@1000 B1@1200 T@3000", "5@2000"),
+    ("every e1=A, (not B[x > 2] for 1 sec or not C[x > 2] for 1 sec)", "A5@1000 B1@1200 C1@1300 T@3000", ""),
+    ("every e1=A, (not B[x > 2] for 1 sec and not C[x > 2] for 1 sec)", "A5@1000 B1@1200 C1@1300 B1@1400 T@3000", "5"),
+    ("every e1=A, (e2=C and not B[x > 2] for 1 sec)", "A5@1000 B1@1200 B1@1250 C2@1300 B1@1400 T@3000", "5,2@2000"),
+]
+
+COUNT_OF_NONE = [
+    # What waits behind a count that needs no event waits from the first instant, or from the first event of its key.
+    ("e1=A<0:2> -> not C for 10 milliseconds", "A3@1007 T@1025", "[3]@1017"),
+    ("every e1=A<0:2> -> not C for 10 milliseconds", "A3@1007 T@1025", "[3]@1017"),
+    ("every e1=A?, not C for 10 milliseconds", "A3@1007 T@1025", "[3]@1017"),
+    ("e1=A*, not C for 10 milliseconds", "A3@1007 T@1025", "[3]@1017"),
+    ("every e1=A<0:2>, not C for 10 milliseconds within 30 milliseconds", "A3@1007 T@1025", "[3]@1017"),
+    ("every e1=A<0:2> -> not C for 10 milliseconds within 30 milliseconds", "A3@1007 T@1025", "[3]@1017"),
+    ("every e1=A<0:2>, (not A for 10 milliseconds or not A[x > 1] for 20 milliseconds)", "A3@1007 T@1025", "[3]@1017"),
+    ("every e1=A[x > 2]<0:1> -> not C for 1 sec", "A0@1700000000000 T@1700000001500", "[]@1700000001000"),
+    ("every e1=A<0:2>, e2=B<0:1>, not C for 10 milliseconds", "A3@1007 T@1025", "[3],[]@1017"),
+]
+
 CASES = (
     LEADING_ABSENCE + LEADING_GROUP_WITHOUT_TIME + LEADING_GROUP_WITH_TIMES + SECOND_STEP_WITH_ABSENCE + GROUPS_BEHIND
 )
+CASES += ONE_EVENT
 
 
 class Player:
     """One query, of which everything that comes out for one key is noted as ``values@time``."""
 
-    def __init__(self, pattern: str, *, partitioned: bool = False) -> None:
+    def __init__(self, pattern: str, *, partitioned: bool = False, key: str = "e1.k") -> None:
         references = [f"e{n}" for n in (1, 2) if f"e{n}=" in pattern]
         self.selected = ", ".join(f"{reference}.x as {reference}" for reference in references)
         query = f"from {pattern} select {self.selected} insert into O;"
         if partitioned:
             keys = ", ".join(f"k of {stream}" for stream in "ABCD")
             query = (
-                f"partition with ({keys}) begin from {pattern} select e1.k as k, {self.selected} insert into O; end;"
+                f"partition with ({keys}) begin from {pattern} select {key} as k, {self.selected} insert into O; end;"
             )
         self.app = f"@app:name('p') @app:playback {KEYED} {query}"
         self.partitioned = partitioned
@@ -200,3 +247,47 @@ def test_each_partition_key_has_steps_of_its_own(pattern: str, events: str, expe
     for at, event in enumerate(events.split()):
         keys.send(event, keys="ab" if at % 2 else "ca")
     assert keys.finish(expected) == expected.split()
+
+
+@pytest.mark.parametrize("at", [None, 0, 1])
+@pytest.mark.parametrize("partitioned", [False, True])
+@pytest.mark.parametrize(("pattern", "events", "expected"), COUNT_OF_NONE)
+def test_behind_a_count_of_none_time_runs_from_the_first_instant(
+    pattern: str, events: str, expected: str, partitioned: bool, at: int | None
+) -> None:
+    player = Player(pattern, partitioned=partitioned, key="'a'")
+    for number, event in enumerate(events.split()):
+        if number == at:
+            player.interrupt()
+        player.send(event)
+    assert player.finish(expected) == expected.split()
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "not B for 1 sec",
+        "(not B for 1 sec and not C for 1 sec)",
+        "(not B for 1 sec or not C for 1 sec)",
+        "(e2=B or not C for 1 sec)",
+    ],
+)
+def test_a_count_of_none_begins_again_when_only_time_has_passed(behind: str) -> None:
+    player = Player(f"every e1=A<0:2> -> {behind}")
+    for event in ("T@1000", "T@2500", "T@4200"):
+        player.send(event)
+    player.runtime.shutdown()
+    assert [row.split("@")[1] for row in player.rows] == ["2000", "3000", "4000"]
+
+
+@pytest.mark.parametrize("group", ["e2=B or e3=C", "e3=C or e2=B", "e2=B or e3=C or e4=D", "e4=D or e3=C or e2=B"])
+def test_a_count_ends_with_any_operand_of_the_group_behind_it(group: str) -> None:
+    rows = run(f"from e1=A<1:> -> ({group}) -> e5=D select e1.x as xs", "A1 B2 A3 D4")
+    assert rows == ["[1]@1003"]
+
+
+@pytest.mark.parametrize("group", ["e2=A or e3=C[x < 3]", "e3=C[x < 3] or e2=A"])
+def test_a_sequence_that_may_begin_with_no_event_begins_anew_behind_either_operand(group: str) -> None:
+    query = f"from every e1=A<0:>, ({group}), e4=A within 8 milliseconds select e1[0].x as x, e2.x as y, e4.x as z"
+    events = "C4@1007 A4@1014 A4@1015 B1@1018 A4@1019 B2@1020 A3@1023 A0@1026"
+    assert run(query, events) == ["-,4,4@1015", "4,4,4@1019", "4,4,3@1023", "4,3,0@1026"]

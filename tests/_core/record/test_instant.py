@@ -105,6 +105,7 @@ TIMED = {
     "delay": "from S#window.delay(1 sec) select v insert into O;",
     "session": "from S#window.session(1 sec) select t insert all events into O;",
     "absence": "from every e=S -> not S for 1 sec select e.v as v insert into O;",
+    "absence behind a count": "from every e=S[v < 0]<0:2> -> not S[v < 0] for 1 sec select 1 as v insert into O;",
     "within": "from every e=S -> f=S within 1 sec select e.v as v insert into O;",
     "cron": "from S#window.cron('0 0 0 ? * MON') select v insert into O;",
     "rate": "from S select v output last every 1 sec insert into O;",

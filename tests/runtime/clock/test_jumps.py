@@ -29,6 +29,8 @@ PERIODIC = {
     "cron": "define trigger T at '* * * * * ?'; from T select 1 as v insert into O;",
     "snapshot": "from S select v output snapshot every 1 sec insert into O;",
     "absence": "from every not S[v < 0] for 1 sec select 1 as v insert into O;",
+    "absence behind": "from e=S[v == 1] -> every not S[v < 0] for 1 sec select 1 as v insert into O;",
+    "absence behind a count": "from every e=S[v < 0]<0:2> -> not S[v < 1] for 1 sec select 1 as v insert into O;",
     "logical absence": "from every (not S[v < 0] for 1 sec or not S[v < 1] for 1 min) select 1 as v insert into O;",
 }
 A_MINUTE = {  # a tick each minute, of what also knows of a second

@@ -250,7 +250,8 @@ cdef class State:
     cdef int n_keyed               # operands that look for their partial matches by key
     cdef int min
     cdef int max                   # -1: no bound
-    cdef int stops[2]              # of a count: slots whose event ends it, -1: none
+    cdef int* stops                # [n_stops] of a count: slots whose event ends it
+    cdef int n_stops
     cdef int next                  # -1: it puts out
     cdef int again                 # -1: it ends no group
     cdef bint in_first_group       # what expires here lets the first state start again
@@ -261,8 +262,19 @@ cdef class State:
 
 cdef inline bint is_stopped(State state, PartialC* partial) noexcept:
     """Whether a partial match has gone on, so that a count collects no more."""
-    return (state.stops[0] >= 0 and partial.slots[state.stops[0]] is not NULL
-            or state.stops[1] >= 0 and partial.slots[state.stops[1]] is not NULL)
+    cdef int i
+    for i in range(state.n_stops):
+        if partial.slots[state.stops[i]] is not NULL:
+            return True
+    return False
+
+cdef inline bint is_stop(State state, int slot) noexcept:
+    """Whether an event in a slot ends a count."""
+    cdef int i
+    for i in range(state.n_stops):
+        if state.stops[i] == slot:
+            return True
+    return False
 
 cdef inline bint is_any_there(State state, int but, const PartialC* partial) noexcept:
     """Whether an operand other than one has its event."""
@@ -351,7 +363,7 @@ cdef inline bint goes_on(const PartialC* partial) noexcept:
 #      match on. As states further back see the event later, no event takes a partial match two states on.
 #
 # A partial match is shared by reference: where a counting state has its minimum, the match is also the next state's,
-# and grows until that one takes an event (`stops`: the two slots behind it). It is copied only where a group starts again.
+# and grows until that one takes an event, or the one behind it (`stops`). It is copied only where a group starts again.
 #
 # Cost: what expires is found at the old end of a list by start time; what a state's filter wants to be equal is found
 # by key (pattern_index); what the filter says of the event alone is decided once per event.
@@ -395,7 +407,7 @@ cdef class Pattern(Processor):
     cdef bint plain                # a pattern of single events, in which no group behind the first state starts again
     cdef bint forks                # a group behind the first state starts again
     cdef bint renews               # a sequence that may begin with no event begins anew behind its second state
-    cdef bint begins_by_clock      # a leading absence with a time: the first instant counts
+    cdef bint begins_by_clock      # an absence with a time waits before the first event: the first instant counts
     cdef bint partitioned
     cdef int64_t within            # -1: no limit
     cdef readonly KeyLimit limit   # of partial matches that have begun, over all partition keys; None: any number

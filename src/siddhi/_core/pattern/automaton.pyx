@@ -61,7 +61,6 @@ cdef class Pattern(Processor):
         self.is_sequence = is_sequence
         self.every = every
         self.within = within_ms
-        self.begins_by_clock = first.waits
         # Each event may begin a match: that one is made when it does, not before.
         self.implicit = first.kind == STREAM and first.again == 0 and (<Operand> first.operands[0]).n_conditions == 0
         self.forks = any([(<State> state).again > 0 for state in states])
@@ -85,6 +84,7 @@ cdef class Pattern(Processor):
         for i in range(self.n_states):
             self.state[i] = <void*> states[i]
         find_rounds(states)
+        self.begins_by_clock = waits_at_once(states)
         for i in range(self.n_streams):
             self.streams[i].n_inlets = len(streams[i])
             self.streams[i].inlets = <InletC*> PyMem_Malloc(max(1, self.streams[i].n_inlets) * sizeof(InletC))
@@ -396,7 +396,7 @@ cdef class Pattern(Processor):
             self.found.add(partial)
         else:
             self.add(run, state.next, partial)
-        if state.kind == ABSENT:
+        if state.waits:
             self.taken(run, number, partial, starts)
         if state.again >= 0 and not (self.is_sequence and state.kind == COUNT):
             self.add_again(run, state.again, partial, starts)

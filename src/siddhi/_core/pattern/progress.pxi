@@ -133,7 +133,7 @@ cdef int offer_group(Pattern pattern, RunC* run, State state, InletC* inlet, Eve
             pattern.fill(run, inlet.state, operand, entry.partial, event, kept)
             entry.open &= ~bit
             if state.kind == OR or is_complete(state, entry):
-                run.renew |= pattern.renews and inlet.state == 1 and inlet.operand == 0
+                run.renew |= pattern.renews and inlet.state == 1
                 if has_other_places(pattern, entry):
                     leave_other_places(pattern, entry)
                     following = found.next if operand.index is None else found.bucket_next
@@ -164,9 +164,7 @@ cdef int complete(Pattern pattern, RunC* run, State state, MatchEntryC* entry, i
     cdef PartialC* partial = entry.partial
     cdef bint broken = entry.broken
     cdef int64_t* due = NULL
-    cdef bint at_once = False
     if pattern.keeps and number == 0:
-        at_once = entry.met == 1 or state.kind == AND and entry.met & 1
         due = entry.due
         entry.due = NULL
     partial.refs += 1
@@ -180,7 +178,7 @@ cdef int complete(Pattern pattern, RunC* run, State state, MatchEntryC* entry, i
     finally:
         pattern.matches.drop(partial)
         if due is not NULL:
-            keep_times(pattern, run, due, at_once)
+            keep_times(pattern, run, due)
     return 0
 
 
@@ -327,13 +325,13 @@ cdef int wait_over(Pattern pattern, RunC* run, int number, int64_t when) except 
 #
 #   with `every`      each event finds a fresh partial match in the first state
 #   without           one alone, so that the first event that fits no state ends the sequence; but where the second state
-#                     has an absence, a fresh one comes while nothing waits there
+#                     has an absence, a fresh one comes while no absence waits there
 #   `not A for t, ..` without `every`: the time runs once; an A ends the sequence, and so does the second event of any
 #                     kind before the time is over
 #   `not A and B, ..` an A stays in mind from event to event until it has swallowed a B
 #   a group with      has one partial match that stays where it is: each absence is over its time after the last such
-#   times             event, or after it was over before. An event that must not come lets it begin anew, as does one that
-#                     the group is without for good; what is over by then waits for another time.
+#   times             event, or after it was over before, whatever the others do. An event that must not come lets it begin
+#                     anew, as does one that the group is without for good; what is over by then waits for another time.
 
 cdef int step(Pattern pattern, RunC* run) except -1:
     """A sequence goes one event on."""
@@ -359,7 +357,7 @@ cdef int begin(Pattern pattern, RunC* run, State first) except -1:
     cdef MatchEntryC* entry = run.pending[0].head
     cdef bint broken = first.kind == AND and entry is not NULL and entry.broken
     if (entry is NULL or forget(pattern, run, 0)) and not pattern.implicit and run.incoming[0].head is NULL and (
-            pattern.every or pattern.rearms and not is_next_waiting(run)):
+            pattern.every or pattern.rearms and not is_next_waiting(pattern, run)):
         pattern.add_fresh(run)
         if broken and run.incoming[0].head is not NULL:
             run.incoming[0].head.broken = True
@@ -369,12 +367,15 @@ cdef int begin(Pattern pattern, RunC* run, State first) except -1:
     return 0
 
 
-cdef bint is_next_waiting(RunC* run) noexcept:
-    """Whether a partial match waits in the second state, with its first operand."""
+cdef bint is_next_waiting(Pattern pattern, RunC* run) noexcept:
+    """Whether a partial match waits in the second state with an absence."""
+    cdef State second = <State> pattern.state[1]
     cdef MatchEntryC* entry = run.pending[1].head
+    cdef int k
     while entry is not NULL:
-        if entry.open & 1:
-            return True
+        for k in range(second.n_operands):
+            if (<Operand> second.operand[k]).absent and (entry.open >> k) & 1:
+                return True
         entry = entry.next
     return False
 
@@ -389,13 +390,12 @@ cdef int wait_on(Pattern pattern, RunC* run) noexcept:
 
 
 cdef int keep_waiting(Pattern pattern, RunC* run, State first) except -1:
-    """A leading group of which nothing is found begins anew with its second event, but for its times."""
+    """A leading group keeps its partial match and its times; an OR waits with all operands again."""
     cdef MatchEntryC* entry = run.pending[0].head
     if entry is NULL:
         return pattern.add_fresh(run) if pattern.every and run.incoming[0].head is NULL else 0
-    if first.kind == OR or entry.open == all_operands(first):
+    if first.kind == OR:
         entry.open = all_operands(first)
-        entry.partial.timestamp = NEW
     return 0
 
 
@@ -461,15 +461,13 @@ cdef int begin_anew(Pattern pattern, RunC* run, MatchEntryC* entry) except -1:
     return run_on(pattern, run, first, made)
 
 
-cdef int keep_times(Pattern pattern, RunC* run, int64_t* due, bint at_once) except -1:
+cdef int keep_times(Pattern pattern, RunC* run, int64_t* due) except -1:
     cdef MatchEntryC* entry = run.incoming[0].head
     if entry is NULL:
         PyMem_Free(due)
         return 0
     PyMem_Free(entry.due)
     entry.due = due
-    if at_once:
-        entry.partial.timestamp = NEW
     return run_on(pattern, run, <State> pattern.state[0], entry)
 
 
@@ -513,8 +511,6 @@ cdef int lead_over(Pattern pattern, RunC* run, int64_t when) except -1:
         # An OR begins anew with each of its times, an AND with all of them.
         entry.due[k] = next_tick_of(pattern.app, when, max(operand.for_ms, 1)) if first.kind == OR else (
             when + max(operand.for_ms, 1))
-        if entry.partial.timestamp != NEW and entry.partial.timestamp + operand.for_ms > when:
-            continue                               # it began too late for this time
         entry.met |= (<uint32_t> 1) << k
         entry.open &= ~((<uint32_t> 1) << k)
         met = True
@@ -667,7 +663,7 @@ cdef void stop_counting(Pattern pattern, RunC* run, int slot, PartialC* partial)
     cdef State state
     while entry is not NULL:
         state = <State> pattern.state[entry.state]
-        if state.kind == COUNT and not entry.broken and (state.stops[0] == slot or state.stops[1] == slot):
+        if state.kind == COUNT and not entry.broken and is_stop(state, slot):
             if entry.keyed:
                 (<Operand> state.operand[0]).index.remove(entry)
             stop_entry(run, entry)

@@ -142,7 +142,7 @@ cdef class State:
         low, high: events of a counting state; ``high`` -1 is unbounded.
         in_first_group: it is in an ``every`` group that begins the pattern.
         late_again: its group starts again when a later state takes the partial match.
-        stops: of a counting state, up to two slots whose event ends it.
+        stops: of a counting state, the slots whose event ends it.
     """
 
     def __init__(self, int kind, tuple operands not None, int following, int again=-1, int low=1, int high=1,
@@ -160,8 +160,12 @@ cdef class State:
         self.max = high
         self.in_first_group = in_first_group
         self.late_again = late_again
-        self.stops[0] = stops[0] if len(stops) > 0 else -1
-        self.stops[1] = stops[1] if len(stops) > 1 else -1
+        self.n_stops = len(stops)
+        self.stops = <int*> PyMem_Malloc(max(1, self.n_stops) * sizeof(int))
+        if self.stops is NULL:
+            raise MemoryError
+        for k in range(self.n_stops):
+            self.stops[k] = stops[k]
         self.first_slot = min(operand.slot for operand in operands)
         self.n_keyed = sum([(<Operand> operand).index is not None for operand in operands])
         self.waits = any(operand.for_ms >= 0 for operand in operands)
@@ -170,6 +174,7 @@ cdef class State:
             self.operand[k] = <void*> operands[k]
 
     def __dealloc__(self):
+        PyMem_Free(self.stops)
         PyMem_Free(self.operand)
 
 
@@ -209,10 +214,19 @@ cdef int find_rounds(tuple states) except -1:
             if timed is None and state.waits:
                 timed = state
             total = later(total, wait)
-            if i >= end and (not last.late_again or state.kind == ABSENT):
+            if i >= end and (not last.late_again or state.waits):
                 break
         else:
             timed = None           # no state lets the group start again
         if timed is not None:
             timed.round_ms = total
     return 0
+
+
+cdef bint waits_at_once(tuple states):
+    """Whether a time runs before the first event: a count that needs none lets a match pass unseen."""
+    cdef State state
+    for state in states:
+        if state.kind != COUNT or state.min > 0:
+            return state.waits
+    return False

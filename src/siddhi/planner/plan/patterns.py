@@ -85,8 +85,8 @@ class StatePlan:
     Attributes:
         slots: those it waits for, in the order in which one event is offered to them.
         min, max: events of a counting state; ``max`` -1 is unbounded.
-        stops: of a counting state, the slots whose event ends the count: the next two. Of a logical group the right-hand
-            operand is next, so that behind ``A+, B*`` the left-hand one of ``C or D`` ends no count of A.
+        stops: of a counting state, the slots whose event ends the count: all of the next state. Where that has one slot,
+            the last one of the state behind it, too: behind ``A+, B*`` the left-hand one of ``C or D`` ends no count of A.
         again: the first state of the ``every`` group that this state ends, or None.
         expiry: the first state of the ``every`` group it stands in, or None.
         late_again: nothing but empty counts lies between the start of the group and its end, so the group starts again

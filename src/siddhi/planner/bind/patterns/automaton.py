@@ -137,12 +137,11 @@ class _Automaton:
         return number
 
     def plan_stops(self) -> None:
-        """Find out which slots end a count: the next two, where a logical group is read from the right."""
-        order = [slot for state in self.states for slot in reversed(state.slots)]
+        """Find out which slots end a count: those of the next state; where it has one, the last of the state behind, too."""
         for index, state in enumerate(self.states):
             if state.kind is StateKind.COUNT:
-                at = order.index(state.slots[0]) + 1
-                self.states[index] = replace(state, stops=tuple(order[at : at + 2]))
+                near, far = ([each.slots for each in self.states[index + 1 : index + 3]] + [(), ()])[:2]
+                self.states[index] = replace(state, stops=near if len(near) > 1 else near + far[-1:])
 
     def plan_filters(self) -> None:
         """Resolve the filters of all slots; they see the slots of earlier states and of their own group."""
