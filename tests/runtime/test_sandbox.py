@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -217,6 +218,38 @@ def test_events_that_are_held_take_no_more_memory_than_allowed(query: str) -> No
         for number in range(3_000):
             runtime.input_handler("S").send(("a", number), timestamp=1_000 + number)
     assert taken == []
+
+
+@pytest.mark.parametrize("select", ["k, v", "k, count() as v", "k, sum(v) as v group by k"])
+@pytest.mark.parametrize("wanted", ["", "all events"])
+@pytest.mark.parametrize(
+    "window",
+    [
+        "timeBatch(1 sec)",
+        "timeBatch(1 sec, 0, true)",
+        "lengthBatch(4)",
+        "batch()",
+    ],
+)
+def test_a_batch_window_that_was_full_emits_again(window: str, select: str, wanted: str) -> None:
+    text = f"@app:playback define stream S (k string, v long, at long); from S#window.{window} select "
+    text += f"{select} insert {wanted} into O;"
+    with SiddhiManager(policy=SandboxPolicy(max_record_bytes=12_000)).create_siddhi_app_runtime(text) as runtime:
+        rows: list[object] = []
+        runtime.handle_exception_with(lambda error, *_: None)
+        runtime.add_callback("O", lambda events: rows.extend(event.data for event in events))
+        handler = runtime.input_handler("S")
+        for number in range(1_000):
+            with suppress(MemoryError):
+                handler.send((str(number), number, 1_000), timestamp=1_000)
+        for second in range(10, 60):
+            with suppress(MemoryError):
+                for number in range(4):
+                    handler.send(("a", number, 1_000 * second), timestamp=1_000 * second)
+            if second == 50:
+                rows.clear()
+        runtime.advance_clock(100_000)
+    assert len(rows) >= 5
 
 
 def test_memory_that_windows_give_back_is_there_again() -> None:

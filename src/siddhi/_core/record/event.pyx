@@ -115,7 +115,8 @@ cdef object _budget = ContextVar("siddhi record budget", default=None)
 cdef class RecordBudget:
     """How many bytes the pools of an app may take together for their records.
 
-    The pools that are made inside ``with budget:`` share it.
+    The pools that are made inside ``with budget:`` share it. The first slab of a pool is granted in any case, unless the
+    budget is 0: what a window holds could not be released where it had left no record for the output.
 
     Args:
         most: bytes.
@@ -138,9 +139,10 @@ cdef class RecordBudget:
         _budget.reset(self.token)
         self.token = None
 
-    cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes) except -1:
+    cdef Py_ssize_t take(self, Py_ssize_t records, Py_ssize_t record_bytes, bint is_first) except -1:
         """Take room for so many records, or for fewer."""
-        records = min(records, (self.most - self.taken) // record_bytes)
+        if not is_first or self.most == 0:
+            records = min(records, (self.most - self.taken) // record_bytes)
         if records < 1:
             raise MemoryError(self.told)
         self.taken += records * record_bytes
@@ -197,7 +199,7 @@ cdef class EventPool:
             raise MemoryError
         self.slabs = slabs
         if budget is not None:
-            records = budget.take(records, self.record_bytes)
+            records = budget.take(records, self.record_bytes, self.n_slabs == 0)
         memory = <char*> take_zeroed_slab(records * self.record_bytes)
         if memory is NULL:
             if budget is not None:

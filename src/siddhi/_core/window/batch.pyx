@@ -82,11 +82,18 @@ cdef class BatchWindow(Window):
         cdef EventC* event
         state.releasing = True
         try:
-            self.pass_batch(state)
-        finally:
-            self.end_release(state)
-        # Released behind finish(): the selection may look at the events until then.
-        self.next.finish()
+            try:
+                self.pass_batch(state)
+            finally:
+                self.end_release(state)
+            # Released behind finish(): the selection may look at the events until then.
+            self.next.finish()
+        except MemoryError:
+            # The batch is lost. Were it kept where nobody wants it later, no other one would find the memory either.
+            self.next.abort()
+            if not self.keeps_expired:
+                queue_clear(&state.previous, self.pool)
+            raise
         if not self.keeps_expired:
             while state.previous.size:
                 event = queue_pop(&state.previous)
