@@ -7,6 +7,7 @@ import functools
 import inspect
 import operator
 import signal
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -221,6 +222,123 @@ def test_ctrl_c_is_heard_in_a_large_batch_and_says_how_many_rows_were_taken() ->
             assert caught.value.__notes__ == [f"stream 'S' had taken the first {taken} of 100000 rows"]
         runtime.input_handler("S").send_batch({"v": list(range(taken, 100_000))})
         assert len(runtime.drain()["O"]) == 100_000 - taken
+
+
+QUERIES = {
+    "plain": "from S select v insert into O;",
+    "two": "from S select v insert into O; from S select v, count() as n insert into P;",
+    "count": "from S select v, count() as n insert into O;",
+    "filter": "from S[v % 3 != 1] select v insert into O; from S select v insert into P;",
+    "chain": "from S select v insert into A; from A#window.length(5) select v insert into O; from S select v insert into P;",
+    "window": "from S#window.lengthBatch(2) select v insert into O;",
+}
+FUNCTION = "from S select my:look(v) as v insert into O; from S select v insert into P;"
+FILTER = "from S[my:look(v) > -1] select v insert into O; from S select v insert into P;"
+ROWS = 1_000
+
+
+def taken_of(error: BaseException, rows: int) -> int:
+    (note,) = error.__notes__
+    before, after = "stream 'S' had taken the first ", f" of {rows} rows"
+    assert note.startswith(before)
+    assert note.endswith(after)
+    return int(note[len(before) : -len(after)])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+@pytest.mark.parametrize("how", ["live", "exact", "jump"])
+@pytest.mark.parametrize("query", QUERIES.values())
+@given(at=st.integers(0, ROWS - 1))
+def test_resuming_an_interrupted_batch_by_its_note_gives_each_row_once(query: str, how: str, at: int) -> None:
+    def columns(first: int) -> dict[str, Any]:
+        return {"v": list(range(first, ROWS)), "t": list(range(START + first, START + ROWS))}
+
+    app = "define stream S (v int, t long); " + query
+    times = {} if how == "live" else {"timestamp": "t"}
+    seen: list[int] = []
+    interrupts = [None]
+
+    def look(events: Any) -> None:
+        seen.extend(event.data[0] for event in events)
+        if seen[-1] >= at and interrupts:
+            interrupts.clear()
+            raise KeyboardInterrupt
+
+    with running(app if how == "live" else f"@app:playback(timers = '{how}') {app}") as runtime:
+        runtime.collect("S", "O")
+        handler = runtime.input_handler("S")
+        runtime.add_callback("O", look)
+        rest = 0
+        try:
+            handler.send_batch(columns(0), **times)
+        except KeyboardInterrupt as error:
+            rest = taken_of(error, ROWS)
+            assert seen[-1] >= at
+            assert rest >= at
+            assert len(runtime.drain()["S"]) == rest
+            handler.send_batch(columns(rest), **times)
+            assert len(runtime.drain()["S"]) == ROWS - rest
+    assert sorted(set(seen)) == seen
+    kept = [v for v in range(ROWS) if "% 3" not in query or v % 3 != 1]
+    assert seen == kept
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+@pytest.mark.parametrize("query", [FUNCTION, FILTER])
+@pytest.mark.parametrize("at", [0, 5, 127, 128, 500, ROWS - 1])
+def test_an_interrupted_function_leaves_the_other_rows_and_queries(query: str, at: int) -> None:
+    interrupts = [None]
+
+    def look(v: int) -> int:
+        if v == at and interrupts:
+            interrupts.clear()
+            raise KeyboardInterrupt
+        return v
+
+    manager = SiddhiManager()
+    declare = extension.function("my:look", args=(AttributeType.INT,), returns=AttributeType.LONG, registry=Registry())
+    manager.set_extension("my:look", declare(look))
+    with running(STREAM + query, manager=manager) as runtime:
+        runtime.collect("O", "P")
+        handler = runtime.input_handler("S")
+        with pytest.raises(KeyboardInterrupt) as caught:
+            handler.send_batch({"v": list(range(ROWS))})
+        rest = taken_of(caught.value, ROWS)
+        handler.send_batch({"v": list(range(rest, ROWS))})
+        drained = runtime.drain()
+        assert drained["P"]["v"].tolist() == list(range(ROWS))
+        assert drained["O"]["v"].tolist() == [v for v in range(ROWS) if v != at]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+def test_an_interrupted_batch_callback_has_a_note_of_all_rows() -> None:
+    def fail(batch: Any) -> None:
+        raise KeyboardInterrupt
+
+    with running(STREAM + "from S select v insert into O;") as runtime:
+        runtime.add_batch_callback("O", fail)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            runtime.input_handler("S").send_batch({"v": list(range(ROWS))})
+        assert taken_of(caught.value, ROWS) == ROWS
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have notes since Python 3.11")
+def test_the_note_is_that_of_the_outer_batch_where_a_callback_sends_another() -> None:
+    with running(STREAM + "from S select v insert into O;") as runtime:
+        handler = runtime.input_handler("S")
+        seen: list[int] = []
+
+        def send_again(events: Any) -> None:
+            seen.append(events[0].data[0])
+            if seen[-1] == 100:
+                handler.send_batch({"v": [1000, 1001, 1002]})
+                raise KeyboardInterrupt
+
+        runtime.add_callback("S", send_again)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            handler.send_batch({"v": list(range(300))})
+        assert seen == [*range(101), 1000, 1001, 1002]
+        assert taken_of(caught.value, 300) == 101
 
 
 def test_an_interrupt_of_what_a_timer_calls_leaves_the_other_timers_and_its_own_next_one() -> None:

@@ -282,6 +282,10 @@ cdef class QueryEntry(Receiver):
             while at < m:
                 try:
                     self.next.process_block(rows, m, &at)
+                except KeyboardInterrupt as interrupt:
+                    self.next.abort()
+                    self.app.put_off(interrupt)
+                    at += 1
                 except Exception as error:
                     self.next.abort()
                     if at == m:
@@ -308,6 +312,9 @@ cdef class QueryEntry(Receiver):
                     if self.passes(events[i]):
                         m += 1
                     i += 1
+            except KeyboardInterrupt as interrupt:
+                self.app.put_off(interrupt)
+                i += 1
             except Exception as error:
                 self.source.fault(error, events[i])
                 i += 1

@@ -63,6 +63,7 @@ cdef class AppContext:
     cdef FrontC front
     cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the event behind it
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
+    cdef object interrupt                  # a KeyboardInterrupt that is put off, see put_off()
     cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
     cdef list batch_callbacks              # those that have something to deliver then
     cdef int depth                         # sends that are inside one another now
@@ -91,6 +92,8 @@ cdef class AppContext:
     cdef int fire_by_step(self, int64_t now) except -1
     cdef int run(self, TimerC timer) except -1
     cdef int look_at_signals(self) except -1
+    cdef int put_off(self, object interrupt) except -1
+    cdef int raise_put_off(self) except -1
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1
     cdef int tell_left_out(self, int64_t since, object timer, int64_t first) except -1
     cdef int report(self, object origin, object events) except -1   # handle the exception that is set

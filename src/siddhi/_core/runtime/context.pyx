@@ -289,6 +289,21 @@ cdef class AppContext:
         self.n_fired += 1
         return 0 if self.n_fired & 63 else PyErr_CheckSignals()
 
+    cdef int put_off(self, object interrupt) except -1:
+        """Keep a KeyboardInterrupt that came out of a callback or function until all receivers have seen the same rows of
+        the batch at work."""
+        if not self.in_batch:
+            raise interrupt
+        if self.interrupt is None:
+            self.interrupt = interrupt
+        return 0
+
+    cdef int raise_put_off(self) except -1:
+        if self.interrupt is not None:
+            interrupt, self.interrupt = self.interrupt, None
+            raise interrupt
+        return 0
+
     cdef void take_turn(self, const TimerC* timer) noexcept:
         cdef FrontC* front = &self.front
         cdef unsigned long long rank = (<Timed> timer.target).rank
@@ -364,7 +379,7 @@ cdef class AppContext:
             self.handle(error, "timer", [])
         finally:
             self.frame.partition = partition
-        return 0
+        return self.raise_put_off()
 
     cdef int64_t leave_out(self, int64_t due, int64_t period) except? -1:
         """The ms between a tick and the first of the last `most_ticks` by the goal."""
@@ -386,6 +401,8 @@ cdef class AppContext:
     cdef int report(self, object origin, object events) except -1:
         try:
             leave()
+        except KeyboardInterrupt as interrupt:
+            self.put_off(interrupt)
         except Exception as error:
             if self.passes_on(error):
                 raise error

@@ -23,7 +23,7 @@ from siddhi._core.record.frame cimport MAX_BLOCK, FrameC, live_ms, system_ms
 from siddhi._core.record.instant cimport is_usual
 from siddhi._core.record.user_event cimport Event, read_timestamp, row_values
 from siddhi._core.runtime.context cimport AppContext, advance, put_frame_back, set_frame_aside
-from siddhi._core.runtime.lock cimport AppLock, lock_app, unlock_app
+from siddhi._core.runtime.lock cimport AppLock, is_nested, lock_app, unlock_app
 from siddhi._core.stream.junction cimport RowSource, StreamJunction, send
 from siddhi.errors import EventError, NotRunningError, shown
 
@@ -81,7 +81,6 @@ cdef class InputHandler(RowSource):
     cdef Py_ssize_t block_size
     cdef uint64_t unread
     cdef bint told_of_nan
-    cdef Py_ssize_t begun              # playback: at the earliest the one that is being sent
 
     def __init__(self, AppContext app not None, StreamJunction junction not None):
         self.bind(app, junction)
@@ -306,17 +305,7 @@ cdef class InputHandler(RowSource):
             NotRunningError: the app is not running.
         """
         cdef Columns columns
-        cdef EventC* block[MAX_BLOCK]
-        cdef EventC* fresh
-        cdef Py_ssize_t start = 0, made = 0, n, i
-        cdef bint inside, outermost = False
-        cdef FrameC frame
-        # A function of the app may send a batch into the stream whose batch called it: that one goes on behind it.
-        cdef Columns outer_columns
-        cdef RowSource outer_rows
-        cdef EventC** outer_block
-        cdef Py_ssize_t outer_first, outer_size
-        cdef uint64_t outer_unread
+        cdef Py_ssize_t taken = 0
         if not self.app.running:
             self.refuse_not_running()
         try:
@@ -330,10 +319,30 @@ cdef class InputHandler(RowSource):
                 self.look_at(columns.earliest)
             if not is_usual(self.junction.times, columns.latest):
                 self.look_at(columns.latest)
-        self.enter()
-        inside = self.app.lock.depth > 1 or self.app.lock.lent is not None
-        outer_rows, outer_columns, outer_unread = self.junction.rows, self.columns, self.unread
-        outer_block, outer_first, outer_size = self.block, self.first, self.block_size
+        try:
+            self.enter()
+            try:
+                self.send_columns(columns, &taken)
+            finally:
+                unlock_app(self.app.lock)
+        except KeyboardInterrupt as error:
+            if hasattr(error, "add_note"):
+                error.add_note(f"stream '{self.junction.id}' had taken the first {taken} of {columns.length} rows")
+            raise
+
+    cdef int send_columns(self, Columns columns, Py_ssize_t* taken) except -1:
+        """Send rows in blocks; taken[0]: how many have been sent, also where one fails. The app's lock is held."""
+        cdef EventC* block[MAX_BLOCK]
+        cdef EventC* fresh
+        cdef Py_ssize_t start = 0, made = 0, n, i
+        cdef bint inside = is_nested(self.app.lock), outermost = False
+        cdef FrameC frame
+        # A function of the app may send a batch into the stream whose batch called it: that one goes on behind it.
+        cdef Columns outer_columns = self.columns
+        cdef RowSource outer_rows = self.junction.rows
+        cdef EventC** outer_block = self.block
+        cdef Py_ssize_t outer_first = self.first, outer_size = self.block_size, outer_begun = self.junction.begun
+        cdef uint64_t outer_unread = self.unread
         if inside:
             frame = set_frame_aside(self.app)
         try:
@@ -353,12 +362,16 @@ cdef class InputHandler(RowSource):
                 made += 1
             while start < columns.length:
                 n = min(<Py_ssize_t> BLOCK, columns.length - start)
-                self.begun = 0
                 self.fill_block(columns, block, start, n)
                 self.columns, self.first, self.block, self.block_size = columns, start, block, n
                 self.junction.rows = self
                 PyErr_CheckSignals()
-                self.send_block(block, n)
+                self.junction.begun = 0
+                try:
+                    self.send_block(block, n)
+                finally:
+                    taken[0] = start + self.junction.begun
+                    self.app.raise_put_off()
                 for i in range(n):
                     if block[i].refs != 1 or not block[i].flags & BORROWED:
                         # Somebody keeps the record: the next row gets another one.
@@ -367,14 +380,10 @@ cdef class InputHandler(RowSource):
                         block[i] = fresh
                         block[i].flags = BORROWED
                 start += BLOCK
-        except KeyboardInterrupt as error:
-            if hasattr(error, "add_note"):
-                error.add_note(
-                    f"stream '{self.junction.id}' had taken the first {start + self.begun} of {columns.length} rows")
-            raise
         finally:
             self.junction.rows, self.columns, self.unread = outer_rows, outer_columns, outer_unread
             self.block, self.first, self.block_size = outer_block, outer_first, outer_size
+            self.junction.begun = outer_begun
             for i in range(made):
                 release(self.pool, block[i])
             try:
@@ -384,7 +393,7 @@ cdef class InputHandler(RowSource):
             finally:
                 if inside:
                     put_frame_back(self.app, &frame)
-                unlock_app(self.app.lock)
+        return 0
 
     cdef int tell_of_nan(self, data) except -1:
         """Warn, once, that a frame has NaN where its owner may mean null."""
@@ -403,21 +412,21 @@ cdef class InputHandler(RowSource):
         cdef EventChunk chunk
         if not self.app.frame.playback or self.columns.timestamps is NULL:
             return self.junction.send_block(block, n)
-        while i < n:
-            self.begun = i
+        while i < n and self.app.interrupt is None:
             advance(self.app, block[i].timestamp)
             if self.junction.block_mode:
                 # What follows in order of time, up to the next timer, may come before the clock has moved there.
                 end = self.end_of_run(block, i, n)
                 self.junction.send_block(block + i, end - i)
-                if block[end - 1].timestamp > self.app.frame.clock:
-                    self.app.frame.clock = block[end - 1].timestamp
-                i = end
+                i = self.junction.begun
+                if block[i - 1].timestamp > self.app.frame.clock:
+                    self.app.frame.clock = block[i - 1].timestamp
                 continue
             chunk.head = block[i]
             chunk.tail = block[i]
-            send(self.junction, &chunk)
             i += 1
+            self.junction.begun = i
+            send(self.junction, &chunk)
         return 0
 
     cdef inline Py_ssize_t end_of_run(self, EventC** block, Py_ssize_t i, Py_ssize_t n) noexcept:

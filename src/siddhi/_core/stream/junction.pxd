@@ -62,6 +62,7 @@ cdef class StreamJunction(FaultSink):
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
     cdef int rebuild(self) except -1
     cdef int retire(self, Receiver receiver) except -1
+    cdef Py_ssize_t begun                # rows of a batch into this stream that were sent, of the block at work
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint choose_blocks(self, int epoch) except -1
     cdef bint is_silent(self, int epoch) except -1

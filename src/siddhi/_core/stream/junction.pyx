@@ -192,16 +192,22 @@ cdef class StreamJunction:
             self.app.depth += 1
             try:
                 if self.n == 1:
-                    return (<Receiver> self.array[0].receiver).receive_block(events, n)
-                return self.send_shared_block(events, n)
+                    (<Receiver> self.array[0].receiver).receive_block(events, n)
+                else:
+                    self.send_shared_block(events, n)
+                self.begun += n
+                return 0
             finally:
                 self.app.depth -= 1
         while i < n:
             try:
                 while i < n:
+                    self.begun += 1        # before: a row that is interrupted is not to be sent again
                     chunk.head = events[i]
                     chunk.tail = events[i]
                     send(self, &chunk)
+                    if self.app.interrupt is not None and self.rows is not None:
+                        return 0
                     i += 1
             except RecursionError as error:
                 self.fault(error, events[i])
