@@ -65,7 +65,8 @@ class SandboxPolicy:
         max_events: events that one window, buffer, cache, counting state or output rate may be told to hold, and partial
             matches that a pattern may hold where it does not say a lower number.
         max_keys: keys that one ``group by`` or partition may hold, and distinct values of one group, where the text does not
-            say a lower number with ``@limit`` or ``@app:limits``. What a window ends by itself is left alone.
+            say a lower number with ``@limit`` or ``@app:limits``. What a window ends by itself is left alone, and so are
+            incremental aggregations.
         max_rows: rows that one table in memory may hold, likewise.
         max_duration_ms: time that one window, pattern, absence or output rate may be told to span, in ms.
         max_threads: workers of all ``@async`` streams together.

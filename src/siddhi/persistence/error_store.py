@@ -194,6 +194,7 @@ class InMemoryErrorStore(ErrorStore):
             counted in ``dropped``, and logged ever more rarely.
 
     Raises:
+        TypeError: ``max_entries`` is no int.
         ValueError: ``max_entries`` is below 1, or there is no such ``on_full``.
     """
 
@@ -205,6 +206,8 @@ class InMemoryErrorStore(ErrorStore):
         on_full: Literal["drop_oldest", "log"] = "drop_oldest",
     ) -> None:
         super().__init__(buffer_size=buffer_size)
+        if max_entries is not None and type(max_entries) is not int:
+            raise TypeError(f"max_entries must be an int or None, not {max_entries!r}")
         if max_entries is not None and max_entries < 1:
             raise ValueError(f"max_entries must be at least 1, not {max_entries}; None keeps any number")
         if on_full not in ("drop_oldest", "log"):

@@ -24,7 +24,8 @@ def limit_of(app: str) -> KeyLimitPlan | None:
 
 def test_a_query_has_the_limit_it_says() -> None:
     found = limit_of(f"{STREAM}@limit(keys = '10', ttl = '1 hour', on.full = 'drop_oldest') {GROUPED}")
-    assert found == KeyLimitPlan(keys=10, ttl_ms=3_600_000, on_full=OnFull.DROP_OLDEST)
+    drop = OnFull.DROP_OLDEST
+    assert found == KeyLimitPlan(keys=10, ttl_ms=3_600_000, on_full=drop, values_on_full=drop)
 
 
 def test_the_app_limits_queries_that_say_nothing() -> None:
@@ -34,7 +35,37 @@ def test_the_app_limits_queries_that_say_nothing() -> None:
 
 def test_a_query_overrides_the_app_element_by_element() -> None:
     app = f"@app:limits(keys = '10', ttl = '1 min', on.full = 'log') {STREAM}@limit(keys = '20') {GROUPED}"
-    assert limit_of(app) == KeyLimitPlan(keys=20, ttl_ms=60_000, on_full=OnFull.LOG)
+    assert limit_of(app) == KeyLimitPlan(keys=20, ttl_ms=60_000, on_full=OnFull.LOG, values_on_full=OnFull.LOG)
+
+
+def test_a_query_that_limits_values_leaves_the_keys_to_the_app() -> None:
+    app = f"""@app:limits(keys = '1', on.full = 'drop_oldest') {STREAM}@limit(values = '2', on.full = 'log')
+    from S select k, distinctCount(v) as n group by k insert into Out;"""
+    assert limit_of(app) == KeyLimitPlan(
+        keys=1,
+        values=2,
+        on_full=OnFull.DROP_OLDEST,
+        annotation="@app:limits",
+        values_on_full=OnFull.LOG,
+        values_annotation="@limit",
+    )
+    shown = explain(plan(parse(app)))
+    assert "hold at most 1 keys, then drop" in shown
+    assert "hold at most 2 distinct values per group, then" in shown
+
+
+def test_the_app_leaves_alone_what_ends_with_its_rows_and_could_not_be_limited() -> None:
+    app = f"""@app:limits(keys = '5') {STREAM}define window W (k string, v int) length(3); from S insert into W;
+    from W select k, sum(v) as total group by k insert into Out;"""
+    assert limit_of(app) is None
+
+
+def test_what_a_policy_cannot_limit_is_refused_with_the_way_out() -> None:
+    app = f"""{STREAM}define window W (k string, v int) length(3); from S insert into W;
+    from W select k, maxForever(v) as top group by k insert into Out;"""
+    with pytest.raises(SiddhiAppError, match=r"set no limit on keys: SandboxPolicy\(max_keys=None\)"):
+        plan(parse(app), policy=SandboxPolicy())
+    assert plan(parse(app), policy=SandboxPolicy(max_keys=None)).executions
 
 
 def test_the_app_limits_no_query_without_keyed_state() -> None:
@@ -129,7 +160,7 @@ def test_the_app_refuses_what_its_limit_cannot_hold() -> None:
         plan(
             parse(
                 "@app:limits(keys = '5') define stream S (k string, v int); define window W (k string, v int) length(3); "
-                "from S insert into W; @info(name = 'q') from W select k, count() as n group by k insert into Out;"
+                "from S insert into W; @info(name = 'q') from W select k, maxForever(v) as n group by k insert into Out;"
             )
         )
 

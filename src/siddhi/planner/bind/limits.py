@@ -68,29 +68,37 @@ def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
     own, place = KeyLimitPlan(), at
     if annotation is not None:
         place = annotation if annotation.span is not None else at
+        on_full = _on_full(annotation, at) if annotation.element("on.full") is not None else of_app.on_full
         own = KeyLimitPlan(
             keys=_number(annotation, "keys", catalog.permissions, at),
             values=_number(annotation, "values", catalog.permissions, at),
             ttl_ms=_duration(annotation, at),
-            on_full=_on_full(annotation, at) if annotation.element("on.full") is not None else of_app.on_full,
+            on_full=on_full,
+            values_on_full=on_full,
         )
         _check_kinds(plan, own, place)
-        _check_values(own.values, own.on_full, place)
+        _check_values(own.values, own.values_on_full, place)
     # What the query says in part, the app completes where it applies, and then the policy of the app.
     policy = catalog.permissions
     by_policy = AppLimits(keys=policy.max_keys, values=policy.max_keys, annotation="SandboxPolicy")
+    # A query that says on.full and neither keys nor values says it of the keys that others limit.
+    of_keys = own.on_full if own.keys is None and own.values is None and annotation is not None else of_app.on_full
     found = own
     for other in (of_app, by_policy):
-        found = _completed(found, _applicable(plan, other), other.on_full if annotation is None else own.on_full)
+        found = _completed(found, _applicable(plan, other), of_keys, other.on_full)
     if found.keys is None and found.values is None and found.ttl_ms is None:
         return plan
     if (found.keys is not None or found.values is not None) and not _knows_its_rows(plan):
+        said_by = found.annotation if found.keys is not None else found.values_annotation
+        hint = "insert the rows into a stream, and group by in a query over that stream"
+        if said_by == "SandboxPolicy":
+            hint += "; or have the host set no limit on keys: SandboxPolicy(max_keys=None)"
         raise creation_error(
             "E328",
-            f"{found.annotation} cannot limit query '{plan.name}': rows come back to its aggregates, and it could not tell "
+            f"{said_by} cannot limit query '{plan.name}': rows come back to its aggregates, and it could not tell "
             "which of them it refused",
             place,
-            "insert the rows into a stream, and group by in a query over that stream",
+            hint,
         )
     if found.keys is not None or found.ttl_ms is not None:
         _refuse_endless_pictures(plan, place)
@@ -250,29 +258,36 @@ def _natives(plan: QueryPlan) -> list[str | None]:
 
 
 def _applicable(plan: QueryPlan, of_app: AppLimits) -> KeyLimitPlan:
-    """Which limits of all queries concern one. A policy leaves alone what ends with the rows of a window."""
+    """Which limits of all queries concern one.
+
+    What ends with the rows of a window is left alone by a policy, and by the app where it could not be limited.
+    """
     grouped = bool(plan.selector.group_by)
     counting = any(native in _COUNTING_VALUES for native in _natives(plan))
     ends = _ends_by_itself(plan)
-    left_alone = ends and of_app.annotation == "SandboxPolicy"
+    left_alone = ends and (of_app.annotation == "SandboxPolicy" or not _knows_its_rows(plan))
     return KeyLimitPlan(
         keys=of_app.keys if grouped and not left_alone else None,
         values=of_app.values if counting and not left_alone else None,
         ttl_ms=of_app.ttl_ms if grouped and not ends else None,
         annotation=of_app.annotation,
+        values_annotation=of_app.annotation,
     )
 
 
-def _completed(own: KeyLimitPlan, other: KeyLimitPlan, on_full: OnFull) -> KeyLimitPlan:
-    """A limit with what another one says where it says nothing; messages name who says most of it."""
-    said = own.keys is not None or own.values is not None
-    return KeyLimitPlan(
-        keys=own.keys if own.keys is not None else other.keys,
-        values=own.values if own.values is not None else other.values,
-        ttl_ms=own.ttl_ms if own.ttl_ms is not None else other.ttl_ms,
-        on_full=own.on_full if said else on_full,
-        annotation=own.annotation if said else other.annotation,
-    )
+def _completed(own: KeyLimitPlan, other: KeyLimitPlan, on_full: OnFull, values_on_full: OnFull) -> KeyLimitPlan:
+    """A limit with what another one says where it says nothing."""
+    found = own
+    if own.keys is None and other.keys is not None:
+        found = replace(found, keys=other.keys, on_full=on_full, annotation=other.annotation)
+    if own.values is None and other.values is not None:
+        found = replace(
+            found, values=other.values, values_on_full=values_on_full, values_annotation=other.values_annotation
+        )
+    if own.ttl_ms is None and other.ttl_ms is not None:
+        said_by = other.annotation if found.keys is None else found.annotation
+        found = replace(found, ttl_ms=other.ttl_ms, annotation=said_by)
+    return found
 
 
 def _check_kinds(plan: QueryPlan, limit: KeyLimitPlan, at: Node) -> None:

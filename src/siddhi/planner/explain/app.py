@@ -199,10 +199,13 @@ def _rate_text(rate: OutputRate) -> str:
 
 
 def _limit_text(limit: KeyLimitPlan) -> str:
-    parts = [] if limit.keys is None else [f"{limit.keys} keys"]
+    keys, values = f"{limit.keys} keys", f"{limit.values} distinct values per group"
+    held = [] if limit.keys is None else [(keys, limit.on_full)]
     if limit.values is not None:
-        parts.append(f"{limit.values} distinct values per group")
-    text = f"hold at most {' and '.join(parts)}, then {_on_full_text(limit.on_full)}" if parts else ""
+        held.append((values, limit.values_on_full))
+    if len(held) > 1 and limit.on_full is limit.values_on_full:
+        held = [(f"{keys} and {values}", limit.on_full)]
+    text = "; ".join(f"hold at most {what}, then {_on_full_text(on_full)}" for what, on_full in held)
     if limit.ttl_ms is not None:
         text += f"{'; ' if text else ''}forget keys unused for {limit.ttl_ms} ms"
     return text

@@ -28,8 +28,10 @@ class KeyLimitPlan:
         keys: group-by keys of a query over all partition keys, or keys of a partition.
         values: distinct values of each ``distinctCount`` and ``unionSet``, per group.
         ttl_ms: a key unused for this long is forgotten.
-        on_full: what happens at ``keys`` or ``values``.
-        annotation: which annotation says so, as messages show it.
+        on_full: what happens at ``keys``.
+        annotation: which annotation says ``keys`` or ``ttl_ms``, as messages show it.
+        values_on_full: what happens at ``values``.
+        values_annotation: which annotation says ``values``.
     """
 
     keys: int | None = None
@@ -37,6 +39,8 @@ class KeyLimitPlan:
     ttl_ms: int | None = None
     on_full: OnFull = OnFull.ERROR
     annotation: str = "@limit"
+    values_on_full: OnFull = OnFull.ERROR
+    values_annotation: str = "@limit"
 
 
 @frozen(kw_only=True)

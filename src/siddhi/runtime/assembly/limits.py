@@ -9,6 +9,7 @@ from siddhi._core.aggregate.distinct import DistinctAggregator, UnionAggregator
 from siddhi._core.query.key_gate import KeyGate
 from siddhi._core.query.selector import Selector
 from siddhi._core.runtime.key_limit import KeyLimit
+from siddhi._frozen import replace
 from siddhi.planner.plan.expressions import Const
 from siddhi.planner.plan.limits import KeyLimitPlan, OnFull, RowLimitPlan
 from siddhi.planner.plan.nodes import JoinPlan, QueryPlan, SingleInputPlan, SourceKind
@@ -46,12 +47,13 @@ def build_gate(plan: QueryPlan, selector: Selector, site: Site, *, marks: bool) 
         return None
     where = f"query '{plan.name}'"
     counted = () if limit.values is None else tuple(filter(_holds_values, selector.aggregators))
+    of_values = replace(limit, on_full=limit.values_on_full, annotation=limit.values_annotation)
     return KeyGate(
         site.context,
         where,
         selector,
         key_limit(site.context.name, where, "group-by keys", "keys", limit, limit.keys, limit.ttl_ms),
-        key_limit(site.context.name, where, "distinct values", "values", limit, limit.values, None),
+        key_limit(site.context.name, where, "distinct values", "values", of_values, limit.values, None),
         counted,
         _returns(plan),
         marks,
