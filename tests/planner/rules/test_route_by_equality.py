@@ -4,7 +4,7 @@ import pytest
 
 from siddhi.extension import Registry, builtin_registry
 from siddhi.planner.plan.access import EqualityGuard
-from siddhi.planner.plan.nodes import PredicateIndex
+from siddhi.planner.plan.nodes import PredicateIndex, QueryPlan
 from siddhi.planner.rules.route_by_equality import FEWEST_GUARDS
 from siddhi.runtime.assembly.app import Assembly
 from tests.kit.planning import partition, planned, query, single
@@ -12,8 +12,9 @@ from tests.kit.planning import partition, planned, query, single
 STREAM = "define stream S (a string, n int, l long, b bool, d double, o object);"
 
 
-def guard(condition: str) -> EqualityGuard | None:
-    return single(query(f"from S[{condition}] select a insert into Out;", definitions=STREAM)).guard
+def last_guard(text: str) -> EqualityGuard | None:
+    """The guard of a query that stands so often that its stream may be looked up by it."""
+    return single(query(text * FEWEST_GUARDS, definitions=STREAM)).guard
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,8 @@ def guard(condition: str) -> EqualityGuard | None:
 def test_a_filter_that_begins_with_an_equality_is_a_guard(
     condition: str, expected: tuple[int, bool | int | str] | None
 ) -> None:
-    assert guard(condition) == (None if expected is None else EqualityGuard(*expected))
+    found = last_guard(f"from S[{condition}] select a insert into Out;")
+    assert found == (None if expected is None else EqualityGuard(*expected))
 
 
 @pytest.mark.parametrize(
@@ -46,17 +48,26 @@ def test_a_filter_that_begins_with_an_equality_is_a_guard(
     [
         "from S#window.length(5)[a == 'x'] select a insert into Out;",
         "from S select a insert into Out;",
-        "define window W (a string) length(5); from W[a == 'x'] select a insert into Out;",
+        "from W[a == 'x'] select a insert into Out;",
     ],
 )
 def test_only_the_first_filter_of_a_stream_is_a_guard(text: str) -> None:
-    assert single(query(text, definitions=STREAM)).guard is None
+    found = query(text * FEWEST_GUARDS, definitions=f"{STREAM} define window W (a string) length(5);")
+    assert single(found).guard is None
 
 
 def test_a_query_in_a_partition_has_no_guard() -> None:
-    text = "partition with (a of S) begin from S[a == 'x'] select a insert into Out; end;"
-    (inner,) = partition(text, definitions=STREAM).queries
-    assert single(inner).guard is None
+    inside = "from S[a == 'x'] select a insert into Out;" * FEWEST_GUARDS
+    found = partition(f"partition with (a of S) begin {inside} end;", definitions=STREAM)
+    assert [single(inner).guard for inner in found.queries] == [None] * FEWEST_GUARDS
+
+
+def test_only_queries_that_the_index_finds_have_a_guard() -> None:
+    text = "from S[a == 'x'] select a insert into Out; " * FEWEST_GUARDS
+    others = "from S[n == 1] select a insert into Out; from Other[a == 'x'] select a insert into Out;"
+    found = planned(f"{STREAM} define stream Other (a string); {text} {others}").executions
+    guards = [single(execution).guard for execution in found if isinstance(execution, QueryPlan)]
+    assert guards == [EqualityGuard(0, "x")] * FEWEST_GUARDS + [None, None]
 
 
 @pytest.mark.parametrize(("queries", "expected"), [(7, {}), (8, {"S": PredicateIndex(0, 8)})])

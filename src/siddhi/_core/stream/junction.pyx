@@ -11,9 +11,6 @@ from siddhi._core.runtime.context cimport SHALLOW, leave
 from siddhi._core.runtime.lock cimport is_nested, lock_app, unlock_app
 from siddhi._core.stream.routing cimport PlacesC
 
-cdef enum:
-    FEWEST_ASKING = 8      # below, asking each receiver costs less than a look-up; see planner/rules/route_by_equality.py
-
 
 cdef class RowSource:
     """Knows the rows of the batch at work."""
@@ -131,18 +128,13 @@ cdef class StreamJunction:
         return None if self.dispatch is None else self.layout.names[self.dispatch.position]
 
     cdef int arrange(self) except -1:
-        """Find out by which attribute events are dispatched: the one for which most receivers ask."""
+        """Make the lists of receivers by the value they ask for, where the plan lets some ask: all by one attribute."""
         cdef Receiver receiver
-        cdef dict asking
         if self.arranged:
             return 0
-        asking = {}
         asks = [receiver.asks for receiver in self.receivers]
-        for ask in asks:
-            if ask is not None:
-                asking[ask[0]] = asking.get(ask[0], 0) + 1
-        position = max(asking, key=asking.get, default=None)
-        if position is not None and asking[position] >= FEWEST_ASKING:
+        position = next((ask[0] for ask in asks if ask is not None), None)
+        if position is not None:
             self.dispatch = Dispatch(
                 self.layout, position, [ask[1] if ask is not None and ask[0] == position else None for ask in asks])
         self.arranged = True

@@ -195,7 +195,7 @@ class SingleInputPlan:
     Attributes:
         attributes: the source's, then the appended ones.
         window_layout: positions kept by the window (or, without a window, read by selection), ascending.
-        guard: what an event needs to pass the first filter; None: the stream gives the query every event.
+        guard: what the predicate index of the stream finds the query by; None: the query gets every event.
     """
 
     source: str

@@ -8,19 +8,19 @@ with an event that its first filter refuses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from siddhi.planner.plan.access import EqualityGuard
 from siddhi.planner.plan.expressions import And, Attr, Comparison, Const, TypedExpression
 from siddhi.planner.plan.nodes import (
     FilterPlan,
-    HandlerPlan,
+    JoinPlan,
     Plan,
     PredicateIndex,
     QueryPlan,
     SingleInputPlan,
     SourceKind,
 )
+from siddhi.planner.plan.patterns import PatternPlan
 from siddhi.planner.plan.rewrite import map_queries, replaced
 from siddhi.query_api.expression import CompareOperator
 from siddhi.types import AttributeType
@@ -34,35 +34,36 @@ _KEYS = (AttributeType.STRING, AttributeType.INT, AttributeType.LONG, AttributeT
 
 
 def route_events(plan: Plan) -> Plan:
-    """Fill in :attr:`SingleInputPlan.guard` of queries over streams, and :attr:`StreamPlan.predicate_index`.
+    """Fill in :attr:`StreamPlan.predicate_index`, and :attr:`SingleInputPlan.guard` of the queries that it finds.
 
     Queries in partitions have no guard: they take the events of a key, not those of the stream.
     """
     guards: dict[str, Counter[int]] = {}
-
-    def guarded(query: QueryPlan, partitioned: bool) -> QueryPlan:
-        input_ = query.input
-        if partitioned or not isinstance(input_, SingleInputPlan) or input_.kind is not SourceKind.STREAM:
-            return query
-        guard = _guard(input_.before)
-        if guard is None:
-            return query
-        guards.setdefault(input_.source, Counter())[guard.position] += 1
-        return replaced(query, input=replaced(input_, guard=guard))
-
-    plan = map_queries(plan, guarded)
+    for execution in plan.executions:
+        if isinstance(execution, QueryPlan) and (guard := _guard(execution.input)) is not None:
+            guards.setdefault(guard[0], Counter())[guard[1].position] += 1
     most = {stream: counter.most_common(1)[0] for stream, counter in guards.items()}
     indexes = {stream: PredicateIndex(*found) for stream, found in most.items() if found[1] >= FEWEST_GUARDS}
     if not indexes:
         return plan
+
+    def guarded(query: QueryPlan, partitioned: bool) -> QueryPlan:
+        found = None if partitioned else _guard(query.input)
+        if found is None or found[0] not in indexes or indexes[found[0]].position != found[1].position:
+            return query
+        return replaced(query, input=replaced(query.input, guard=found[1]))
+
     return replaced(
-        plan,
+        map_queries(plan, guarded),
         streams={id_: replaced(stream, predicate_index=indexes.get(id_)) for id_, stream in plan.streams.items()},
     )
 
 
-def _guard(handlers: Sequence[HandlerPlan]) -> EqualityGuard | None:
-    """What an event must have to pass the first of these handlers; None: unknown."""
+def _guard(input_: SingleInputPlan | JoinPlan | PatternPlan) -> tuple[str, EqualityGuard] | None:
+    """A stream and what its events must have to pass the first filter of a query; None: unknown."""
+    if not isinstance(input_, SingleInputPlan) or input_.kind is not SourceKind.STREAM:
+        return None
+    handlers = input_.before
     if not handlers or not isinstance(handlers[0], FilterPlan):
         return None
     condition: TypedExpression = handlers[0].condition
@@ -79,5 +80,5 @@ def _guard(handlers: Sequence[HandlerPlan]) -> EqualityGuard | None:
             and attribute.type in _KEYS
             and not isinstance(literal.value, float)
         ):
-            return EqualityGuard(attribute.position, literal.value)
+            return input_.source, EqualityGuard(attribute.position, literal.value)
     return None
