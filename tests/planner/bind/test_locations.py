@@ -117,3 +117,30 @@ def test_a_file_is_looked_for_in_the_folders(tmp_path: Path, monkeypatch: pytest
     for path in ("inside2/a.csv", "a.csv", "inside/../a.csv", "", "inside/a\0.csv", str(tmp_path)):
         assert not is_file_allowed(Place.FILE, path, folders, is_whole=True)
     assert not is_file_allowed(Place.FILE, "inside/", folders, is_whole=False)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "/etc/passwd",
+        "../../etc/passwd",
+        "C:\\x",
+        "URL:file:/etc/passwd",
+        "<URL:file:///etc/passwd>",
+        "local://etc/passwd",
+        "local:///etc/passwd",
+    ],
+)
+@pytest.mark.parametrize("folders", [(), (".",)])
+def test_a_url_that_may_be_a_file_is_one(value: str, folders: tuple[str, ...]) -> None:
+    assert not is_file_allowed(Place.URL, value, folders, is_whole=True)
+
+
+def test_a_host_and_port_are_no_file_and_a_path_without_scheme_is_in_a_folder(tmp_path: Path) -> None:
+    for hosts in ("broker", "localhost:9092", "a.example.com:9092,b.example.com:9092"):
+        assert is_file_allowed(Place.URL, hosts, (), is_whole=True)
+    assert is_file_allowed(Place.URL, str(tmp_path / "a.csv"), (str(tmp_path),), is_whole=True)
+
+
+def test_a_segment_with_parameters_is_resolved_as_without() -> None:
+    assert not is_allowed(Place.URL, "https://api.example.com/v1/..;/x", ("https://api.example.com/v1",), is_whole=True)

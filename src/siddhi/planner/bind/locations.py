@@ -25,6 +25,11 @@ _WEB = frozenset({"http", "https", "ws", "wss"})
 _PATH = r"[A-Za-z0-9._~/+=,:;!$'()*-]*"
 _REST = re.compile(rf"{_PATH}\Z")
 _WEB_REST = re.compile(rf"{_PATH}(\?[A-Za-z0-9._~/+=,:;!$'()*%&?-]*)?\Z")
+# What is no host without a scheme is a file.
+_HOST = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(:[0-9]+)?"
+_HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
+_FILES = ("file", "local", "local_file")
+_DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
 _IN_MEMORY = ("", "/", "/:memory:")
 
 
@@ -54,18 +59,23 @@ def is_file_allowed(kind: Place, value: str, folders: tuple[str, ...], *, is_who
     path = value
     if kind is Place.URL:
         scheme = _SCHEME.match(value)
-        if scheme is None:  # a host and port; what events bring may be a file
-            return is_whole and "://" not in value and not value.strip().lower().startswith("file:")
+        if scheme is None:
+            return is_whole and (_HOSTS.fullmatch(value) is not None or _is_path_inside(value, folders))
         name, rest = scheme[1].lower().partition("+")[0], value[scheme.end() :]
         if name == "sqlite" and rest in _IN_MEMORY and is_whole:
             return True
         # Without a host it is on this machine: sqlite:///trades.db, postgresql:///trades, file:///data/trades.csv.
-        if name not in ("sqlite", "file") and not rest.startswith("/") and rest:
+        if name not in ("sqlite", *_FILES) and not rest.startswith("/") and rest:
             return True
-        path = rest if name == "file" else rest[1:]
+        # Behind the third slash SQLAlchemy begins a relative path; what others take it for is an absolute one.
+        path = rest[1:] if name in _DATABASES else rest
         if not rest.startswith("/") or re.search(r"[?%#\\]|^file:", path):
             return False
-    if not is_whole or not path or "\0" in path:
+    return is_whole and _is_path_inside(path, folders, of_url=kind is Place.URL)
+
+
+def _is_path_inside(path: str, folders: tuple[str, ...], *, of_url: bool = True) -> bool:
+    if not path or "\0" in path or (of_url and ":" in os.path.splitdrive(path)[1]):
         return False
     real = os.path.realpath(path)
     return any(_is_inside(real, os.path.realpath(folder)) for folder in folders)
@@ -81,7 +91,8 @@ def _is_below(url: str, prefix: str) -> bool:
         return False
     if (_WEB_REST if is_web else _REST).match(rest) is None:
         return False
-    return not any(segment in (".", "..") for segment in rest.partition("?")[0].split("/"))
+    # Some servers cut the parameters of a segment off ("..;x") before they resolve it.
+    return not any(segment.partition(";")[0] in (".", "..") for segment in rest.partition("?")[0].split("/"))
 
 
 def _is_inside(path: str, folder: str) -> bool:
