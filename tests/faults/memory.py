@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -31,7 +32,7 @@ Act = Callable[[SiddhiAppRuntime], None]
 
 PATIENCE_S = 30.0
 CLEAN = 60
-"""After so many points in a row at which nothing failed there are no more."""
+"""After so many points in a row at which nothing failed, tried or between two tries, there are no more."""
 APPS = {
     "windows": """from S#window.length(3) select k, sum(v) as n, max(v) as m group by k insert all events into O;
         from S#window.time(1 sec) select k, count() as n insert into O2;
@@ -66,17 +67,21 @@ _CODES = {False: 0, True: 1, None: 2}
 
 
 def run(report: Report, every: int) -> None:
-    """Fail every ``every``-th allocation of each step of each app, and all of the engine's own."""
+    """Fail every ``every``-th allocation of each step of each app, more of the first ones, and all of the engine's own."""
     for name, text in APPS.items():
         tried = _Tried(f"@app:playback define stream S (k string, v long); {text}")
         for step, act in STEPS.items():
             tried.warm(act)
-            for kind, failing, stride in (("Python", _python, every), ("C", failing_memory, 1)):
-                nth, clean = 1, 0
-                while clean < CLEAN:
+            first = 1 + zlib.crc32(f"{name} {step}".encode()) % min(every, 4)  # not the same ones of all
+            for kind, failing, nth, widest in (("Python", _python, first, every), ("C", failing_memory, 1, 1)):
+                clean = unfailed = 0
+                while clean < CLEAN or unfailed < 2:
                     what = f"memory: {name}: {step}: allocation {nth} of {kind}"
                     failed = _forked(report, what, partial(tried.attempt, act, partial(failing, nth)))
-                    clean = 0 if failed else CLEAN if failed is None else clean + stride
+                    if failed is None:
+                        break
+                    stride = min(widest, 3 * nth)
+                    clean, unfailed = (0, 0) if failed else (clean + stride, unfailed + 1)
                     nth += stride
 
 

@@ -28,3 +28,48 @@ def test_what_fails_is_an_error_and_nothing_is_half_done(kind: str, every: int) 
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert ", 0 failures, " in done.stdout
+
+
+PLANTED = {
+    "ticks that are lost": ("clock", 60, "clock.APP = clock.APP.replace('every 1 hour', 'every 2 hour')", "0 ticks in"),
+    "ticks that fire twice": (
+        "clock",
+        60,
+        "clock.APP = clock.APP.replace('every 1 hour', 'every 30 min')",
+        "2 ticks in",
+    ),
+    "an allocation behind the first one, before the 500th": (
+        "memory",
+        499,
+        """
+import os
+def act(runtime):
+    for number in range(150):
+        try:
+            bytearray(number)
+        except MemoryError:
+            if number < 2:
+                raise
+            os._exit(9)
+memory.APPS = dict(list(memory.APPS.items())[:1])
+memory.STEPS = {"send": act}
+""",
+        "it ends with 9",
+    ),
+}
+
+
+@pytest.mark.skipif(unavailable() is not None, reason=unavailable() or "")
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(bug: str) -> None:
+    kind, every, plant, what = PLANTED[bug]
+    script = f"""
+import contextlib
+from tests.faults import {kind}
+from tests.faults.report import EnoughError, Report
+{plant}
+with contextlib.suppress(EnoughError):
+    {kind}.run(Report(), {every})
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert what in done.stdout, done.stdout + done.stderr

@@ -17,6 +17,7 @@ import pyarrow as pa
 from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import SiddhiError
 from tests.fuzz.arrow_producer import Producer
+from tests.fuzz.values import same
 
 __all__ = ["attempt"]
 
@@ -74,7 +75,7 @@ def _of_arrow(
                 data = data.combine_chunks().to_batches()[0]
             data = data.slice(chance.randrange(length + 1))
         columns = list(data.columns)
-    _send(runtime, data, [column.to_pylist() for column in columns], seen)
+    _send(runtime, kinds, data, [column.to_pylist() for column in columns], seen)
 
 
 def _column(chance: random.Random, kind: str, length: int) -> Any:
@@ -143,7 +144,7 @@ def _of_numpy(
 ) -> None:
     length = chance.choice(LENGTHS)
     columns = {f"k{place}": _array(chance, kind, length) for place, kind in enumerate(kinds)}
-    _send(runtime, columns, [np.asarray(column).tolist() for column in columns.values()], seen)
+    _send(runtime, kinds, columns, [np.asarray(column).tolist() for column in columns.values()], seen)
 
 
 def _array(chance: random.Random, kind: str, length: int) -> Any:
@@ -183,14 +184,20 @@ def _of_producer(
     ]
     fails = chance.random() < 0.2
     producer = Producer(chance, list(kinds), rows, fails=fails)
-    accepted = _send(runtime, producer, [[row[place] for row in rows] for place in range(len(kinds))], seen)
+    accepted = _send(runtime, kinds, producer, [[row[place] for row in rows] for place in range(len(kinds))], seen)
     assert accepted is not fails, "a failing stream is an error, a right one is none"
     if producer.released != producer.given:
         gc.collect()
     assert producer.released == producer.given, f"{producer.released} of {producer.given} structs were released"
 
 
-def _send(runtime: SiddhiAppRuntime, data: Any, expected: list[list[Any]], seen: list[tuple[Any, ...]]) -> bool:
+def _send(
+    runtime: SiddhiAppRuntime,
+    kinds: Sequence[str],
+    data: Any,
+    expected: list[list[Any]],
+    seen: list[tuple[Any, ...]],
+) -> bool:
     """Send a batch; whether it was accepted."""
     try:
         runtime.input_handler("S").send_batch(data)
@@ -200,17 +207,14 @@ def _send(runtime: SiddhiAppRuntime, data: Any, expected: list[list[Any]], seen:
     rows = list(zip(*expected))
     assert len(seen) == len(rows), f"{len(rows)} rows were sent, {len(seen)} came out"
     for sent, got in zip(rows, seen):
-        assert all(map(_alike, sent, got)), f"{sent!r} came out as {got!r}"
+        assert all(map(_alike, kinds, sent, got)), f"{sent!r} came out as {got!r}"
     return True
 
 
-def _alike(sent: Any, got: Any) -> bool:
+def _alike(kind: str, sent: Any, got: Any) -> bool:
     if isinstance(sent, bytes):
         sent = sent.decode()
-    if isinstance(sent, (dt.date, dt.datetime)):
-        return isinstance(got, int)
-    if isinstance(sent, float) and math.isnan(sent):
-        return got is None or math.isnan(got)
-    if sent is None or isinstance(sent, (str, bool)):
-        return type(got) is type(sent) and bool(got == sent)
-    return type(got) in (int, float) and bool(got == sent or np.float32(got) == np.float32(sent))
+    if isinstance(sent, dt.date):
+        date = sent if isinstance(sent, dt.datetime) else dt.datetime.combine(sent, dt.time())
+        sent = round(date.replace(tzinfo=dt.timezone.utc).timestamp() * 1000)
+    return same(kind, sent, got)
