@@ -4,7 +4,12 @@ import signal
 
 import pytest
 
+from siddhi import EventBatch
+from siddhi._core.stream.input import InputHandler
 from siddhi.cli.interrupt import Interrupt
+from tests.kit.interrupts import interrupt as interrupt_main
+from tests.kit.interrupts import on_batch
+from tests.kit.running import running
 
 
 def test_the_first_request_is_heard_at_the_next_check() -> None:
@@ -48,3 +53,39 @@ def test_the_handler_before_comes_back() -> None:
     with Interrupt().installed():
         assert signal.getsignal(signal.SIGINT) != before
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_request_that_the_engine_hears_while_time_catches_up_is_heard_at_once() -> None:
+    app = "@app:playback(timers = 'exact') define stream S (v int); define trigger T at every 1 sec; "
+
+    def send(handler: InputHandler, time: int) -> None:
+        handler.send((1,), timestamp=time)
+
+    with running(app + "from T select triggered_time as t insert into O;") as runtime:
+        handler = runtime.input_handler("S")
+        send(handler, 1_000)
+        runtime.add_batch_callback("O", on_batch(interrupt_main()))
+        with Interrupt(send).installed() as interrupt, pytest.raises(KeyboardInterrupt):
+            send(handler, 9_000_000)
+        assert not interrupt.asked
+        assert runtime.now < 200_000
+
+
+def test_a_request_inside_a_callback_waits_until_the_callback_is_done() -> None:
+    done = []
+
+    def send(handler: InputHandler) -> None:
+        handler.send((1,))
+
+    def ask(batch: EventBatch) -> None:
+        signal.raise_signal(signal.SIGINT)
+        done.append(len(batch))
+
+    with running("define stream S (v int);") as runtime:
+        runtime.add_batch_callback("S", ask)
+        with Interrupt(send).installed() as interrupt:
+            send(runtime.input_handler("S"))
+            assert done == [1]
+            with pytest.raises(KeyboardInterrupt):
+                interrupt.check()
+            interrupt.check()

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, FunctionType
+from typing import cast
 
 
 class Interrupt:
-    """While installed, the first Ctrl-C only asks; a second one, or one while input is awaited, raises at once."""
+    """While installed, the first Ctrl-C only asks; a second one, or one while input is awaited, raises at once.
 
-    def __init__(self) -> None:
+    So does one that the engine hears between two timers or two blocks of a batch, where nothing of it is half done: then
+    no Python runs above the function that called it.
+
+    Args:
+        callers: functions that call the engine and leave nothing half done.
+    """
+
+    def __init__(self, *callers: Callable[..., object]) -> None:
         self.asked = False
         self._waiting = False
+        self._callers = {cast(FunctionType, caller).__code__ for caller in callers}
 
     @contextmanager
     def installed(self) -> Iterator[Interrupt]:
@@ -43,11 +52,12 @@ class Interrupt:
             self._waiting = False
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if one was asked for."""
+        """Raise KeyboardInterrupt if one was asked for, once."""
         if self.asked:
+            self.asked = False
             raise KeyboardInterrupt
 
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature of a handler
-        if self.asked or self._waiting:
+        if self.asked or self._waiting or (frame is not None and frame.f_code in self._callers):
             raise KeyboardInterrupt
         self.asked = True

@@ -7,12 +7,12 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
 import click
 
-from siddhi import Event, SiddhiAppRuntime
+from siddhi import Event, EventBatch, SiddhiAppRuntime
 from siddhi.cli.failures import INTERRUPTED, BadInput, ProcessingFailed
 from siddhi.cli.inputs.merge import in_time_order, one_after_another
 from siddhi.cli.inputs.sender import Feed
@@ -51,8 +51,9 @@ class Session:
         self._question = question
         self._feeds = {source.stream: Feed(runtime.input_handler(source.stream)) for source in sources}
         self._errors: Counter[str] = Counter()
+        self._interrupt = Interrupt(Feed.send, SiddhiAppRuntime.advance_clock)
         for outlet in outlets:
-            runtime.add_batch_callback(outlet.stream, outlet.take)
+            runtime.add_batch_callback(outlet.stream, self._taker(outlet))
         runtime.handle_exception_with(self._note)
 
     def run(self) -> int:
@@ -87,7 +88,7 @@ class Session:
         runs = in_time_order(self._sources) if self._timed else one_after_another(self._sources)
         talks_to_terminal = any(outlet.is_standard for outlet in self._all_outlets()) and sys.stdout.isatty()
         bar = ProgressBar(self._sources, shown=not (self._quiet or talks_to_terminal))
-        with Interrupt().installed() as interrupt, closing(bar):
+        with self._interrupt.installed() as interrupt, closing(bar):
             self._runtime.start()
             while True:
                 with interrupt.waiting():
@@ -107,6 +108,15 @@ class Session:
                 self._runtime.advance_clock(self._until)
             if self._question is not None:
                 self._question.ask(self._runtime)
+
+    def _taker(self, outlet: Outlet) -> Callable[[EventBatch], None]:
+        """What gives batches to an outlet; a Ctrl-C that came meanwhile is heard behind them."""
+
+        def take(batch: EventBatch) -> None:
+            outlet.take(batch)
+            self._interrupt.check()
+
+        return take
 
     def _all_outlets(self) -> list[Outlet]:
         return [*self._outlets, *([] if self._question is None else [self._question.outlet])]

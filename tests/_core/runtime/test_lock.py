@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
+import functools
+import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -278,3 +282,31 @@ def test_the_lock_is_whole_after_a_deadlock() -> None:
         taken.append("again")
     join(lambda: taken.append("elsewhere") if lock.__enter__() and lock.__exit__() is None else None)
     assert (refused, taken) == ([True, True], ["again", "elsewhere"])
+
+
+def test_ctrl_c_is_heard_while_the_main_thread_waits() -> None:
+    lock = AppContext("A").lock
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            done.wait(10)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    # C throughout: no Python runs between the signal and the lock.
+    steps = [functools.partial(_thread.interrupt_main, signal.SIGINT), functools.partial(type(lock).__enter__, lock)]
+    waiting = map(functools.partial.__call__, steps)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            deque(waiting, maxlen=0)
+        assert not lock.is_mine
+    finally:
+        done.set()
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    with lock:
+        assert lock.is_mine

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import _thread
 import functools
 import inspect
-import operator
 import signal
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,6 +20,7 @@ from siddhi._core.record.frame import set_system_clock
 from siddhi.extension import Registry
 from siddhi.runtime.clock import TimerThread
 from siddhi.types import AttributeType
+from tests.kit.interrupts import interrupt, on_batch
 from tests.kit.running import running
 
 STREAM = "define stream S (v int);"
@@ -64,16 +63,6 @@ def ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
-
-
-def interrupt() -> Callable[[], int]:
-    """What has SIGINT come to the main thread, once, and is C throughout: no Python runs that could hear it at once."""
-    return functools.partial(operator.countOf, map(_thread.interrupt_main, [signal.SIGINT]), None)
-
-
-def on_batch(action: Callable[[], object]) -> Callable[[Any], object]:
-    """A batch callback that does something, and is C throughout."""
-    return defaultdict(action).__getitem__
 
 
 def app_of(timers: str, text: str) -> str:

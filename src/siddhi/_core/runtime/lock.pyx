@@ -18,6 +18,9 @@ from siddhi.errors import DeadlockError
 cdef extern from "pythread.h":
     int PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int intr) nogil
 
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() except -1
+
 cdef enum:
     ACQUIRED = 1                   # of PyLockStatus
     FIRST_LOOK_US = 50_000
@@ -82,6 +85,7 @@ cdef class AppLock:
                     status = PyThread_acquire_lock_timed(self.real, patience, 0)
                 if status == ACQUIRED:
                     break
+                PyErr_CheckSignals()           # what the owner does may take long, and Ctrl-C is the main thread's
                 refuse_deadlock(self, me)
                 patience = min(2 * patience, <long long> LAST_LOOK_US)
         finally:
