@@ -9,30 +9,12 @@ import pytest
 
 from siddhi import Event, SandboxPolicy, SiddhiAppRuntime, SiddhiManager
 from siddhi.errors import LimitExceededError
+from tests.kit.limits import ROWS, STREAM, run
 from tests.kit.running import collect, running
-
-STREAM = "@app:name('A') @app:playback @OnError(action = 'stream') define stream S (k string, v int);\n"
 
 
 def app(limit: str, window: str = "", select: str = "k, sum(v) as total", more: str = "group by k") -> str:
     return f"{STREAM}@info(name = 'q') @limit({limit}) from S{window} select {select} {more} insert into Out;"
-
-
-def run(text: str, rows: list[tuple[Any, ...]], *, chunk: bool = False) -> tuple[list[Any], list[Any]]:
-    """What comes out, and which keys failed; the rows come a millisecond apart."""
-    with running(text) as runtime:
-        out, failed = collect(runtime, "Out"), collect(runtime, "!S")
-        events = [Event(time, row) for time, row in enumerate(rows, 1)]
-        if chunk:
-            runtime.input_handler("S").send_events(events)
-        else:
-            for event in events:
-                runtime.input_handler("S").send(event)
-    assert all(isinstance(row[-1], LimitExceededError) for row in failed)
-    return out, [row[:-1] for row in failed]
-
-
-ROWS = [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 1), ("b", 1)]
 
 
 def test_a_row_of_a_key_too_many_fails_and_changes_nothing() -> None:

@@ -9,29 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from siddhi import Event
-from siddhi.errors import LimitExceededError
+from tests.kit.limits import ROWS, STREAM, run
 from tests.kit.running import collect, running
 
-STREAM = "@app:name('A') @app:playback @OnError(action = 'stream') define stream S (k string, v int);\n"
 INSIDE = "begin from S select k, sum(v) as total insert into Out; end;"
-ROWS = [("a", 1), ("b", 1), ("c", 1), ("a", 1), ("c", 1), ("b", 1)]
 
 
 def app(limit: str, inside: str = INSIDE, by: str = "k of S") -> str:
     return f"{STREAM}@info(name = 'P') @limit({limit}) partition with ({by}) {inside}"
-
-
-def run(text: str, rows: list[tuple[Any, ...]], *, chunk: bool = False) -> tuple[list[Any], list[Any]]:
-    with running(text) as runtime:
-        out, failed = collect(runtime, "Out"), collect(runtime, "!S")
-        events = [Event(time, row) for time, row in enumerate(rows, 1)]
-        if chunk:
-            runtime.input_handler("S").send_events(events)
-        else:
-            for event in events:
-                runtime.input_handler("S").send(event)
-    assert all(isinstance(row[-1], LimitExceededError) for row in failed)
-    return out, [row[:-1] for row in failed]
 
 
 @pytest.mark.parametrize("chunk", [False, True])
