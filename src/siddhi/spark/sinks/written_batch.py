@@ -33,7 +33,9 @@ def rows_written(spark: SparkSession, folder: str) -> int | None:
         said = json.loads(files.read_text(spark, mark))
     except ValueError:  # torn, where a file system copies it to its name bit by bit
         return None
-    return int(said["rows"]) if said["files"] == _files(spark, folder) else None
+    if not isinstance(said, dict) or type(said.get("rows")) is not int:  # another program's
+        return None
+    return int(said["rows"]) if said.get("files") == _files(spark, folder) else None
 
 
 def put(spark: SparkSession, fresh: str, goal: str, rows: int, *, is_own: bool) -> None:
