@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from siddhi import SiddhiManager, extension
 from siddhi._core.record.frame import set_system_clock
 from siddhi.extension import Registry
+from siddhi.planner.bind.cron import CronSchedule
 from siddhi.runtime.clock import TimerThread
 from siddhi.types import AttributeType
 from tests.kit.interrupts import interrupt, on_batch
@@ -350,6 +351,34 @@ def test_an_interrupt_of_what_a_timer_calls_leaves_the_other_timers_and_its_own_
         drained = runtime.drain()
         assert [int(time) - START for time in drained["O"].timestamps] == [1_000, 2_000, 3_000]
         assert [int(time) - START for time in drained["Gone"].timestamps] == [1_500, 1_600]
+
+
+@pytest.mark.parametrize("at", [1, 2, 5])
+def test_an_interrupt_of_a_cron_calendar_leaves_the_tick_due(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    text = "define trigger T at '0 * * * * ?'; from T select 1 as v insert into O;"
+    expected = output("exact", text, [START + 600_000])
+    next_after = CronSchedule.next_after
+    calls = 0
+
+    def interrupted(self: CronSchedule, time_ms: int) -> int | None:
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            raise KeyboardInterrupt
+        return next_after(self, time_ms)
+
+    monkeypatch.setattr(CronSchedule, "next_after", interrupted)
+    with running(app_of("exact", text)) as runtime:
+        runtime.collect("O")
+
+        def go() -> None:
+            runtime.advance_clock(START)
+            runtime.advance_clock(START + 600_000)
+
+        with pytest.raises(KeyboardInterrupt):
+            go()
+        go()
+        assert [int(time) for time in runtime.drain()["O"].timestamps] == expected
 
 
 def test_other_threads_are_not_interrupted() -> None:

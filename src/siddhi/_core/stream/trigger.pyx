@@ -57,11 +57,13 @@ cdef class Trigger(Processor):
     cdef int on_timer(self, int64_t when) except -1:
         if when != self.due:
             return 0
-        if when == FIRST_INSTANT:
-            return self.order(self.following(now_ms(&self.app.frame)))
-        # Ordered before what follows from this one: a failing reader must not stop the trigger.
-        self.order(self.following(when))
-        return self.fire()
+        try:
+            # Ordered before what follows from this one: a failing reader must not stop the trigger.
+            self.order(self.following(now_ms(&self.app.frame) if when == FIRST_INSTANT else when))
+        except KeyboardInterrupt:
+            self.order(when)           # it is still due
+            raise
+        return 0 if when == FIRST_INSTANT else self.fire()
 
     cdef int fire(self) except -1:
         cdef EventChunk chunk
