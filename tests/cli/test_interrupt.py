@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+from types import FunctionType
 
 import pytest
 
@@ -89,3 +90,21 @@ def test_a_request_inside_a_callback_waits_until_the_callback_is_done() -> None:
             with pytest.raises(KeyboardInterrupt):
                 interrupt.check()
             interrupt.check()
+
+
+def test_a_request_while_the_engine_asks_a_calendar_is_heard_at_once() -> None:
+    calendar = FunctionType(ask_now.__code__, {"__name__": "siddhi.planner.bind.cron", "signal": signal})
+
+    def send() -> None:
+        calendar()
+
+    with Interrupt(send).installed() as interrupt, pytest.raises(KeyboardInterrupt):
+        send()
+    assert not interrupt.asked
+    with Interrupt(send).installed() as interrupt:
+        ask_now()
+        assert interrupt.asked
+
+
+def ask_now() -> None:
+    signal.raise_signal(signal.SIGINT)

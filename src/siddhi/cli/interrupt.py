@@ -10,6 +10,9 @@ from types import FrameType, FunctionType
 from typing import cast
 
 
+_CALENDARS = ("siddhi.planner.bind.cron", "calendar")  # modules of which the engine asks the times of cron texts
+
+
 class Interrupt:
     """While installed, the first Ctrl-C only asks; a second one, or one while input is awaited, raises at once.
 
@@ -58,6 +61,8 @@ class Interrupt:
             raise KeyboardInterrupt
 
     def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature of a handler
+        while frame is not None and frame.f_globals.get("__name__") in _CALENDARS:
+            frame = frame.f_back
         if self.asked or self._waiting or (frame is not None and frame.f_code in self._callers):
             raise KeyboardInterrupt
         self.asked = True
