@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from types import FrameType, FunctionType
 from typing import cast
 
-
 _CALENDARS = ("siddhi.planner.bind.cron", "calendar")  # modules of which the engine asks the times of cron texts
 
 
