@@ -195,6 +195,13 @@ def test_nan_in_a_pandas_frame_is_said_once_per_stream(caplog: pytest.LogCapture
         assert "convert_dtypes()" in message
 
 
+def test_nan_in_a_sparse_column_is_said_as_well(caplog: pytest.LogCaptureFixture) -> None:
+    frame = plain_pandas([("x", 1, 1.0, math.nan, True)])
+    with SiddhiManager().create_siddhi_app_runtime(APP) as runtime:
+        runtime.input_handler("S").send_batch(frame.assign(f=pd.arrays.SparseArray([math.nan])))
+    assert "column 'f' of a pandas frame has NaN" in caplog.text
+
+
 def test_the_ways_to_say_null_in_a_pandas_frame(caplog: pytest.LogCaptureFixture) -> None:
     frame = pd.DataFrame({"d": [1.0, np.nan, 3.0]})
     app = "define stream S (d double); from S select avg(d) as a insert into Out;"

@@ -289,6 +289,7 @@ def test_missing_values_of_pandas_are_null() -> None:
         np.array([math.nan], object),
         pd.Series([math.nan]),
         pd.Series([math.nan], dtype=object),
+        pd.Series(pd.arrays.SparseArray([math.nan])),
         pl.Series([math.nan]),
         pa.array([math.nan]),
     ],
@@ -299,12 +300,19 @@ def test_nan_is_a_number_whoever_brings_it(column: Any, code: int) -> None:
     assert value != value
 
 
+@pytest.mark.parametrize("null", [pd.NA, np.ma.masked], ids=["NA", "masked"])
 @pytest.mark.parametrize("code", range(7))
-def test_na_of_pandas_is_null_in_a_list_and_in_a_row(code: int) -> None:
-    assert read([pd.NA, None], code) == [None, None]
+def test_na_of_pandas_and_masked_of_numpy_are_null_in_a_list_and_in_a_row(code: int, null: object) -> None:
+    assert read([null, None], code) == [None, None]
     builder = BatchBuilder(Layout(("a",), (code,)))
-    builder.append_row(0, (pd.NA,))
+    builder.append_row(0, (null,))
     assert list(builder.take_batch()) == [(None,)]
+
+
+def test_a_sparse_column_is_read_as_a_dense_one() -> None:
+    sparse = pd.arrays.SparseArray([0, 5, 0], fill_value=0)
+    assert read(pd.Series(sparse), LONG) == [0, 5, 0]
+    assert read(pd.Index(sparse), LONG) == [0, 5, 0]
 
 
 # -- timestamps -------------------------------------------------------------------------------------------------------

@@ -138,6 +138,8 @@ cdef list chunks_of_series(object series, str name, object numpy, object pandas)
     """A column of a data frame. NaN is a number, as everywhere; where no number is wanted, it means that one is missing."""
     cdef object values
     cdef ColumnChunk chunk
+    if is_a(series.dtype, pandas, "SparseDtype"):
+        series = pandas.Series(numpy.asarray(series.array))
     dtype = series.dtype
     if not isinstance(dtype, numpy.dtype):
         if getattr(dtype, "tz", None) is not None and not hasattr(dtype, "pyarrow_dtype"):
@@ -171,7 +173,8 @@ cdef str column_with_nan(object data, Layout layout):
         if layout.codes[i] == FLOAT or layout.codes[i] == DOUBLE:
             values = data[layout.names[i]]
             if is_a(values, pandas, "Series") and getattr(values.dtype, "kind", "") == "f" and (
-                    type(values.dtype).__module__.startswith("numpy") and values.hasnans):
+                    (type(values.dtype).__module__.startswith("numpy") or is_a(values.dtype, pandas, "SparseDtype"))
+                    and values.hasnans):
                 return layout.names[i]
     return None
 

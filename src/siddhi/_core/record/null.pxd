@@ -4,5 +4,9 @@ from cpython.object cimport Py_TYPE, PyTypeObject
 from libc.string cimport strcmp
 
 cdef inline bint is_null(object value) noexcept:
-    """Whether a value is None, or pandas' word for it: NA, known by the name of its type, since pandas may not be there."""
-    return value is None or strcmp((<PyTypeObject*> Py_TYPE(value)).tp_name, b"NAType") == 0
+    """Whether a value is None, pandas' NA or numpy's `masked`: known by the names of their types, as neither need be there."""
+    cdef const char* name
+    if value is None:
+        return True
+    name = (<PyTypeObject*> Py_TYPE(value)).tp_name
+    return (name[0] == c"N" and strcmp(name, b"NAType") == 0) or (name[0] == c"M" and strcmp(name, b"MaskedConstant") == 0)
