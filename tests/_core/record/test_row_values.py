@@ -168,3 +168,11 @@ def test_a_row_of_a_store_is_values_in_order(row):
             OnDemandQueryCreationError, match=f"the store gave a {type(row).__name__}, not a row of values"
         ):
             app.rows()
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_an_array_of_numpy_records_is_a_table_and_refused_as_a_row(size: int) -> None:
+    records = np.array([("IBM", 75.5, 100)] * size, dtype=[("symbol", object), ("price", "f8"), ("volume", "i8")])
+    assert row_values(records[0], NAMES) == ROW
+    with pytest.raises(EventError, match=f"an array of {size} records is not a row: send_batch"):
+        row_values(records, NAMES)

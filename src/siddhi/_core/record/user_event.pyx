@@ -174,7 +174,7 @@ cpdef tuple row_values(row, tuple names):
         names: attribute names, in order; None: they are not known, a row with names is refused.
 
     Raises:
-        EventError: the row is a text or has no values, no order, or other names.
+        EventError: the row is a text, a table, or has no values, no order, or other names.
     """
     if type(row) is tuple or type(row) is list:
         return tuple(row)
@@ -208,6 +208,8 @@ cdef list names_in(row):
     fields = getattr(row, "_fields", None) or getattr(row, "__fields__", None)     # named tuples, SQLAlchemy; Spark
     if fields is None:
         fields = getattr(getattr(row, "dtype", None), "names", None)               # records of numpy
+        if fields is not None and getattr(row, "shape", ()) != ():
+            raise EventError(f"an array of {row.size} records is not a row: send_batch takes a table, send one record of it")
     if fields is None and hasattr(row, "keys"):
         # Rows of sqlite3, pandas Series. A Series without an index of its own has numbers for names.
         fields = list(row.keys())
