@@ -53,7 +53,8 @@ class AppClock:
                 ``"exact"``.
 
         Raises:
-            ValueError: only one of the two times is given, one is not a duration, or ``timers`` is neither.
+            TypeError: one of the two times is not an int.
+            ValueError: only one of the two times is given, one is out of range, or ``timers`` is neither.
         """
         from siddhi.planner.bind.app_annotations import TIMER_RULES
         from siddhi.query_compiler.time_units import LONGEST_MS
@@ -61,6 +62,8 @@ class AppClock:
         if (idle_time is None) != (increment is None):
             raise ValueError("idle_time and increment go together")
         for name, value in (("idle_time", idle_time), ("increment", increment)):
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+                raise TypeError(f"{name} = {value!r}: it is a whole number of ms")
             if value is not None and not 0 <= value <= LONGEST_MS:
                 raise ValueError(f"{name} = {value} ms: it is a duration from 0 ms to {LONGEST_MS} ms")
         if timers is None:

@@ -76,6 +76,18 @@ def test_playback_can_be_switched_on_and_off():
             runtime.enable_playback(idle_time=100)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{"idle_time": 50, "increment": 1.5}, {"idle_time": "50", "increment": 5}, {"idle_time": True, "increment": 5}],
+)
+def test_playback_takes_whole_milliseconds(given):
+    with running(TIME) as runtime:
+        with pytest.raises(TypeError, match="it is a whole number of ms"):
+            runtime.enable_playback(**given)
+        with pytest.raises(ValueError, match="follows the system's clock"):
+            runtime.advance_clock(1)
+
+
 def test_timers_set_in_playback_fire_by_themselves_once_the_clock_is_the_system_s():
     with running(f"{STREAM} from S#window.time(10) select v insert expired events into Gone;") as runtime:
         gone = threading.Event()
