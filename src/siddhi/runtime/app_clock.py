@@ -43,6 +43,9 @@ class AppClock:
     ) -> None:
         """Let the timestamps of events drive the app's clock, or go back to the system's clock.
 
+        In an app that runs, what counts time from the start (triggers, output rates, a leading ``not X for t``) counts it
+        from the next event on, as if playback had been enabled before the start.
+
         Args:
             enabled: whether events drive the clock.
             idle_time: ms of system time without an event after which the clock moves on by itself; with ``increment``.
@@ -62,7 +65,7 @@ class AppClock:
         if (idle_time is None) != (increment is None):
             raise ValueError("idle_time and increment go together")
         for name, value in (("idle_time", idle_time), ("increment", increment)):
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            if value is not None and type(value) is not int:
                 raise TypeError(f"{name} = {value!r}: it is a whole number of ms")
             if value is not None and not 0 <= value <= LONGEST_MS:
                 raise ValueError(f"{name} = {value} ms: it is a duration from 0 ms to {LONGEST_MS} ms")
@@ -71,7 +74,11 @@ class AppClock:
             timers = "exact" if said is None or said.exact else "jump"
         if timers not in TIMER_RULES:
             raise ValueError(f"timers = {timers!r}: it is {' or '.join(map(repr, TIMER_RULES))}")
-        self._context.set_playback(enabled)
+        with self._context.lock:
+            begins = enabled and self._context.running and not self._context.playback
+            self._context.set_playback(enabled)
+            if begins:
+                self._assembly.await_first_instant()
         self._context.set_exact_timers(timers == "exact")
         self._stop_heartbeat()
         self._heartbeat_settings = (idle_time, increment) if enabled and idle_time and increment else None

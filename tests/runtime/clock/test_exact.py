@@ -205,3 +205,46 @@ def test_without_playback_time_is_not_the_users() -> None:
             runtime.advance_clock(5)
         with pytest.raises(ValueError, match="system's clock"):
             runtime.advance_to_end()
+
+
+COUNTS_FROM_START = {
+    "trigger": "define trigger T at every 1 sec; from T select 'a' as a insert into O;",
+    "cron trigger": "define trigger T at '*/2 * * * * ?'; from T select 'a' as a insert into O;",
+    "snapshot": "from S#window.length(2) select a output snapshot every 1 sec insert into O;",
+    "last": "from S select a output last every 1 sec insert into O;",
+    "all by group": "from S select a, sum(v) as s group by a output all every 2 sec insert into O;",
+    "every absence": "from every not S[v > 5] for 1 sec select 'a' as a insert into O;",
+    "absence in front": "from not S[v > 5] for 1 sec -> e=S select e.a insert into O;",
+    "optional absence": "from every e=S[v > 5]<0:1> -> not S[v > 7] for 1 sec select 'a' as a insert into O;",
+    "logical absence": "from not S[v > 5] for 1 sec and not S[v > 6] for 2 sec select 'a' as a insert into O;",
+    "time batch": "from S#window.timeBatch(1 sec) select a insert all events into O;",
+    "partition": "partition with (a of S) begin from S select a output snapshot every 1 sec insert into O; end;",
+    "at start": "define trigger T at 'start'; from T select 'a' as a insert into O;",
+}
+
+
+@pytest.mark.parametrize("timers", ["exact", "jump"])
+@pytest.mark.parametrize("query", COUNTS_FROM_START.values(), ids=COUNTS_FROM_START)
+def test_playback_that_begins_in_a_running_app_is_as_one_that_began_before(query: str, timers: str) -> None:
+    answers = []
+    for before in (True, False):
+        with SiddhiManager().create_siddhi_app_runtime(f"{STREAM} {query}") as runtime:
+            if before:
+                runtime.enable_playback(True, timers=timers)
+            runtime.start()
+            runtime.enable_playback(True, timers=timers)
+            runtime.collect("O")
+            send(runtime, (1_000, "A", 1), (1_500, "B", 2), (5_200, "A", 8), (9_000, "B", 3))
+            answers.append(drained(runtime))
+    assert answers[0] == answers[1]
+
+
+def test_playback_that_begins_late_keeps_what_patterns_hold() -> None:
+    with running(
+        f"{STREAM} from not S[v > 5] for 1 day or e=S[v == 1] -> f=S[v == 2] select f.a insert into O;"
+    ) as runtime:
+        runtime.collect("O")
+        runtime.input_handler("S").send(("A", 1))
+        runtime.enable_playback(True)
+        send(runtime, (9_000, "B", 2))
+        assert [row[1] for row in drained(runtime)] == ["B"]

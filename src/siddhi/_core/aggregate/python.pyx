@@ -170,7 +170,8 @@ cdef int evaluate(const ExecC* x, EventC* e, FrameC* f, void* out) except -1:
         # A float is not a whole number, though C would cut it to one.
         unbox(index_of(value) if self.type == INT or self.type == LONG else value, self.type, &cell)
     except (TypeError, OverflowError) as error:
-        raise TypeError(f"aggregator '{self.name}' gave {shown(value)}, which is not of type {_TYPE_NAMES[self.type]}") from error
+        raise TypeError(
+            f"aggregator '{self.name}' gave {shown(value)}, which is not of type {_TYPE_NAMES[self.type]}") from error
     self.result = value
     memcpy(out, &cell, 4 if self.type == INT or self.type == FLOAT else 8)
     return VALUE

@@ -69,6 +69,6 @@ cdef object evaluate_to_python(Executor x, EventC* e, FrameC* f)
 cdef enum:
     MOST_MAP_DEPTH = 16        # each call within another has an array on the stack
 
-cdef map_fn choose_operand(int type, bint is_constant) noexcept      # a constant or a variable; NULL where it is not a number
+cdef map_fn choose_operand(int type, bint is_constant) noexcept   # a constant or variable; NULL where it is not a number
 cdef map_fn choose_arithmetic(int operator, int type) noexcept       # + - * / % by their number
 cdef map_fn choose_widened(int source, int target) noexcept          # a number in a wider type

@@ -449,6 +449,7 @@ cdef class Pattern(Processor):
     cdef RunC* open_run(self) except NULL
     cdef void empty_run(self, RunC* run) noexcept
     cdef void close_run(self, RunC* run) noexcept
+    cdef bint holds_event(self, RunC* run) noexcept
     cdef int begin_anew(self, unsigned int partition) except -1
 
 # --- Which partial matches leave before they are complete. Those that have begun stand in the order of their first

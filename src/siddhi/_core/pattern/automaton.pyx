@@ -29,6 +29,15 @@ include "snapshot.pxi"
 include "entry.pxi"
 
 
+cdef bint has_event(const MatchListC* list) noexcept:
+    cdef const MatchEntryC* entry = list.head
+    while entry is not NULL:
+        if entry.partial.front >= 0:
+            return True
+        entry = entry.next
+    return False
+
+
 @cython.final
 @cython.no_gc_clear
 cdef class Pattern(Processor):
@@ -164,6 +173,21 @@ cdef class Pattern(Processor):
             self.app.schedule(self, 0, 0)
         else:
             self.begin(run, now_ms(self.frame))
+
+    def await_first_instant(self):
+        """Playback begins in an app that runs: an absence that waits since the start waits from the first event on."""
+        cdef RunC* run = self.runs[0]
+        if self.begins_by_clock and not self.holds_event(run):
+            self.empty_run(run)
+            self.start()
+
+    cdef bint holds_event(self, RunC* run) noexcept:
+        """Whether a partial match of a run has taken an event."""
+        cdef int i
+        for i in range(self.n_states):
+            if has_event(&run.incoming[i]) or has_event(&run.pending[i]):
+                return True
+        return False
 
     cdef RunC* open_run(self) except NULL:
         cdef RunC* run = <RunC*> PyMem_Calloc(1, sizeof(RunC))

@@ -70,6 +70,14 @@ cdef class Limiter(RateLimiter):
         finally:
             self.app.frame.partition = before
 
+    def await_first_instant(self):
+        """Playback begins in an app that runs: ticks start with the first event instead of the start."""
+        cdef LimiterState state
+        for state in self.states:
+            if state is not None:
+                state.due = NO_TICK
+        self.start()
+
     cdef int order_tick(self, LimiterState state) except -1:
         """Order the first tick of the partition slot at work."""
         if self.period == 0:

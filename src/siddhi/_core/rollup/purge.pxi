@@ -38,6 +38,11 @@ cdef class AggregationPurge(Processor):
         if self.due == NOT_ORDERED:
             self.order()
 
+    def await_first_instant(self):
+        """Playback begins in an app that runs: the interval counts by its clock."""
+        self.resting = False
+        self.order()
+
     cdef int order(self) except -1:
         self.due = now_ms(&self.app.frame) + self.interval
         return self.app.schedule(self, self.due, 0)

@@ -41,6 +41,10 @@ cdef class Trigger(Processor):
         if self.due == NOT_ORDERED:
             self.begin()
 
+    def await_first_instant(self):
+        """Playback begins in an app that runs: count from the first event instead of the start."""
+        self.begin()
+
     cdef int begin(self) except -1:
         if self.app.frame.playback and self.app.frame.clock == 0:
             return self.order(FIRST_INSTANT)
@@ -116,6 +120,9 @@ cdef class StartTrigger(Trigger):
         if not self.fired:
             self.fired = True
             self.fire()
+
+    def await_first_instant(self):
+        """It has fired, and does so once."""
 
     cdef int read(self, SnapshotReader reader) except -1:
         reader.get_i64()

@@ -214,12 +214,20 @@ class Assembly:
 
     def start(self) -> None:
         """Let time begin for whatever counts it from the start of the app; the app's lock is held."""
-        for start in self._site.starting:
-            start()
+        for element in self._site.starting:
+            element.start()
         for trigger in self.triggers.values():
             trigger.start()
         for stream in self.async_streams.values():
             stream.start()
+
+    def await_first_instant(self) -> None:
+        """Playback begins while the app runs: time begins with the next event for what counts it from the start."""
+        with self.context.lock:
+            for element in self._site.starting:
+                element.await_first_instant()
+            for trigger in self.triggers.values():
+                trigger.await_first_instant()
 
     def drain(self) -> None:
         """Take no more events into buffers from outside, and deliver what they hold."""

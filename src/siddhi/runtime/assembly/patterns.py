@@ -102,7 +102,7 @@ def build_pattern_query(
     built.stateful["pattern"] = pattern
     if not site.partitioned:
         built.make_state(0)
-        site.starting.append(pattern.start)
+        site.starting.append(pattern)
     entries = [
         (source, PatternEntry(pattern, number, source_of(source), _attributes_read(input_, source)))
         for number, source in enumerate(input_.sources)

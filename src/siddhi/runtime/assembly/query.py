@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from siddhi._core.aggregate.aggregator import AggregatorStates
 from siddhi._core.query.entry import QueryEntry, StageCopier, StageProcessor
@@ -42,6 +42,16 @@ _HOLD_THEIR_BATCH = frozenset({"batch", "lengthBatch", "timeBatch"})
 """Windows that give up the events they release only when the chunk has ended."""
 
 
+class CountsFromStart(Protocol):
+    """An operator whose time begins with the app."""
+
+    def start(self) -> None:
+        """The app starts."""
+
+    def await_first_instant(self) -> None:
+        """Playback begins while the app runs."""
+
+
 @frozen
 class Site:
     """Where a query is built.
@@ -53,7 +63,7 @@ class Site:
         windows: named windows of the app.
         partitioned: it stands inside a partition.
         aggregations: of the app.
-        starting: called in order when the app starts: whatever counts time from then on.
+        starting: what counts time from the start of the app, in the order in which it starts.
         counts_records: memory is limited by what records take, so a window keeps records, not arguments alone.
     """
 
@@ -63,7 +73,7 @@ class Site:
     windows: Mapping[str, BuiltNamedWindow]
     partitioned: bool = False
     aggregations: Mapping[str, BuiltAggregation] = field(default_factory=dict)
-    starting: list[Callable[[], None]] = field(default_factory=list)
+    starting: list[CountsFromStart] = field(default_factory=list)
     counts_records: bool = False
 
     def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:

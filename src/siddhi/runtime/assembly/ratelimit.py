@@ -79,7 +79,7 @@ def build_limiter(plan: QueryPlan, output: OutputStage, site: Site, ordering: Ch
         grouped = bool(plan.selector.group_by)
         limiter = _counting(rate, output, site, grouped)
     output.set_limiter(limiter)
-    site.starting.append(limiter.start)
+    site.starting.append(limiter)
     return BuiltLimiter(limiter, LimitedGroups if grouped and _groups_end(plan) else GroupBy, arranges)
 
 

@@ -157,7 +157,7 @@ class BuiltAggregation:
         if plan.purge is not None and any(retention is not None for retention in plan.purge.retention_ms):
             purge = AggregationPurge(self.core, plan.purge.interval_ms, plan.purge.retention_ms)
             self.stateful["purge"] = purge
-            site.starting.append(purge.start)
+            site.starting.append(purge)
         reads = attributes_read(plan.input, filters, self._readers(), whole=False)
         self.entry = QueryEntry(site.context, conditions, copier, chain.first or self.core, self.source, reads)
 
