@@ -1,4 +1,4 @@
-"""Text as numbers, by Java's grammar: parseInt, parseLong, Float.parseFloat, Double.parseDouble."""
+"""What Java does with text and numbers: parseInt to parseDouble, toString of numbers and objects, the order of a HashMap."""
 
 from cpython.mem cimport PyMem_Free
 from cpython.object cimport PyObject
@@ -16,8 +16,6 @@ cdef extern from "Python.h":
     double PyOS_string_to_double(const char* text, char** end, PyObject* overflow_exception) except? -1.0
     bint PyUnicode_IS_ASCII(object text)
     void* PyUnicode_DATA(object text)
-    Py_ssize_t PyUnicode_GET_LENGTH(object text)
-    uint32_t PyUnicode_READ_CHAR(object text, Py_ssize_t index)
     int Py_UNICODE_TODECIMAL(uint32_t character)
     str PyUnicode_FromStringAndSize(const char* text, Py_ssize_t size)
 
@@ -302,8 +300,6 @@ def exact_number(text):
 
 cdef extern from "Python.h":
     char* PyOS_double_to_string(double value, char format, int precision, int flags, int* type) except NULL
-    double PyOS_string_to_double(const char* text, char** end, PyObject* overflow_exception) except? -1.0
-    str PyUnicode_FromStringAndSize(const char* text, Py_ssize_t size)
 
 cdef enum:
     MAX_DIGITS = 17              # of a double; a float has up to 9
