@@ -136,12 +136,12 @@ def test_an_event_made_by_hand_takes_values_in_order_only(data):
         Event(1, data)
 
 
-@pytest.mark.parametrize("form", ["dict", "namedtuple"])
-def test_payloads_of_a_pass_through_source_go_by_name(form):
+@pytest.mark.parametrize("row", [*NAMED.values(), *PLAIN.values()], ids=[*NAMED, *PLAIN])
+def test_payloads_of_a_pass_through_source_are_read_as_rows(row):
     app = f"@source(type = 'inMemory', topic = 'rows', @map(type = 'passThrough')) {APP}"
     with SiddhiManager().create_siddhi_app_runtime(app) as runtime:
         rows = collect(runtime, "S")
-        InMemoryBroker.publish("rows", NAMED[form])
+        InMemoryBroker.publish("rows", row)
         assert rows == [ROW]
 
 

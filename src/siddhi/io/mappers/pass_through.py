@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from siddhi.errors import MappingFailedError
+from siddhi.errors import EventError, MappingFailedError
 from siddhi.event import Event, row_values
 from siddhi.io.connector import ConnectorContext
 from siddhi.io.options import OptionHolder
@@ -16,10 +16,7 @@ __all__ = ["PassThroughSinkMapper", "PassThroughSourceMapper"]
 
 
 class PassThroughSourceMapper(SourceMapper):
-    """Takes an event, a sequence of events (one chunk), or values in a row (one event, with the time of now).
-
-    Mappings and named tuples give values by attribute name.
-    """
+    """Takes an event, a list or tuple of events (one chunk), or a row (one event, with the time of now), read as ``send`` does."""
 
     supported_input_event_classes: ClassVar[tuple[type, ...]] = (Event, list, tuple, Mapping)
 
@@ -30,13 +27,14 @@ class PassThroughSourceMapper(SourceMapper):
     def map(self, payload: object, handler: InputEventHandler) -> None:
         if isinstance(payload, Event):
             handler.send_event(payload)
-        elif isinstance(payload, (list, tuple, Mapping)):
-            if payload and not isinstance(payload, Mapping) and all(isinstance(item, Event) for item in payload):
-                handler.send_events(payload)
-            else:
-                handler.send_event(Event(-1, row_values(payload, self._names)))
+        elif isinstance(payload, (list, tuple)) and payload and all(isinstance(item, Event) for item in payload):
+            handler.send_events(payload)
         else:
-            raise MappingFailedError(f"expected an event, a list of events or a list of values, not {payload!r}")
+            try:
+                row = row_values(payload, self._names)
+            except EventError as error:
+                raise MappingFailedError(f"expected an event, a list of events or a row: {error}") from error
+            handler.send_event(Event(-1, row))
 
 
 class PassThroughSinkMapper(SinkMapper):
