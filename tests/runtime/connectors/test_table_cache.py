@@ -319,8 +319,8 @@ def test_a_store_that_is_away_at_the_start_is_read_later():
         ("@cache(size = '9', cache.policy = 'MRU') | @primaryKey('s')", "use one of FIFO, LRU, LFU"),
         ("@cache(size = '9', policy = 'LRU') | @primaryKey('s')", "@cache has no element 'policy'"),
         ("@cache(size = '9', retention.perod = '1 sec') | @primaryKey('s')", "did you mean 'retention.period'"),
-        ("@cache(size = '9', retention.period = 'soon') | @primaryKey('s')", "no duration"),
-        ("@cache(size = '9', purge.interval = '-1') | @primaryKey('s')", "no duration"),
+        ("@cache(size = '9', retention.period = 'soon') | @primaryKey('s')", "not a duration"),
+        ("@cache(size = '9', purge.interval = '-1') | @primaryKey('s')", "not a duration"),
     ],
 )
 def test_wrong_caches_are_refused(annotations, message):
