@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
-from siddhi.cli.inputs.timestamps import epoch_ms
+from siddhi.cli.inputs.timestamps import epoch_ms, out_of_range
 from siddhi.cli.schema import IN_WORDS, TIMESTAMP_IN_WORDS, Chunk, InputSchema
 from siddhi.errors import did_you_mean
 
+_INTEGER = re.compile(r"-?[0-9]{1,30}")
 _SHOWN = 60
 _SHOWN_NAMES = 500
 
@@ -28,6 +30,8 @@ class Fault:
         """A value that is not of its column's type (or not a time)."""
         shown = value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "..."
         kind = schema.type_of(column)
+        if column == schema.timestamp and _INTEGER.fullmatch(value) and (wrong := out_of_range(int(value))) is not None:
+            return cls(wrong, column)
         readable_but_for_time = column == schema.timestamp and (kind is None or not value or kind == "string")
         expected = TIMESTAMP_IN_WORDS if readable_but_for_time or kind is None else IN_WORDS[kind]
         return cls(f"'{shown}' is not {expected}", column)

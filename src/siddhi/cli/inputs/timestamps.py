@@ -48,9 +48,16 @@ def epoch_ms(column: pa.Array) -> pa.Array:
 def _in_range(column: pa.Array) -> pa.Array:
     bounds = pc.min_max(column).as_py()
     for time in (bounds["min"], bounds["max"]):
-        if time is not None and not -_LATEST_MS <= time <= _LATEST_MS:
-            raise UnreadableTimestampError(f"{time} is out of range: times are ms since 1970, from -2^62 to 2^62")
+        if time is not None and (wrong := out_of_range(time)) is not None:
+            raise UnreadableTimestampError(wrong)
     return column.cast(pa.int64())
+
+
+def out_of_range(time: int) -> str | None:
+    """What is wrong with a number of ms as a time; None where it is one."""
+    if -_LATEST_MS <= time <= _LATEST_MS:
+        return None
+    return f"{time} is out of range: times are ms since 1970, from -2^62 to 2^62"
 
 
 def is_point_in_time(kind: pa.DataType) -> bool:
