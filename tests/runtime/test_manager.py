@@ -12,6 +12,7 @@ from siddhi import SiddhiManager
 from siddhi.errors import (
     NoPersistenceStoreError,
     NotRunningError,
+    PersistenceStoreError,
     SiddhiAppCreationError,
     SiddhiAppError,
     SiddhiAppValidationError,
@@ -216,6 +217,25 @@ def test_persist_and_restore_reach_every_app():
     manager.set_persistence_store(None)
     with pytest.raises(NoPersistenceStoreError):
         manager.restore_last_state()
+    manager.shutdown()
+
+
+def test_an_app_that_cannot_be_saved_does_not_keep_others_from_it(caplog):
+    class Full(InMemoryPersistenceStore):
+        def save(self, app_name, revision, snapshot, *, base=None):
+            if app_name != "B":
+                raise PersistenceStoreError(f"no room for {app_name}")
+            super().save(app_name, revision, snapshot, base=base)
+
+    manager = SiddhiManager()
+    manager.set_persistence_store(Full())
+    for name in "ABC":
+        manager.create_siddhi_app_runtime(APP.replace("'A'", f"'{name}'")).start()
+    with pytest.raises(PersistenceStoreError, match="no room for A"):
+        manager.persist()
+    assert manager.restore_last_state().keys() == {"A", "B", "C"}
+    assert manager.runtime("B").restore_last_revision() is not None
+    assert "app 'C' was not saved: " in caplog.text
     manager.shutdown()
 
 

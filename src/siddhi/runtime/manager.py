@@ -17,6 +17,7 @@ from siddhi.errors import (
     PersistenceStoreError,
     SiddhiAppCreationError,
     SiddhiAppError,
+    SiddhiError,
 )
 from siddhi.runtime.app import SiddhiAppRuntime
 from siddhi.runtime.state.names import refuse_names
@@ -232,8 +233,9 @@ class SiddhiManager:
     def persist(self) -> dict[str, str]:
         """Save the state of every running app; returns revisions by app name.
 
-        An app that has not been started has nothing to save that is newer than what was saved of it before. One app after
-        the other: those before one that fails are saved, those behind it are not.
+        An app that has not been started has nothing to save that is newer than what was saved of it before. One app that
+        fails does not keep the others from being saved: its error is raised when all have been tried, and those of
+        further apps are logged.
 
         Raises:
             NoPersistenceStoreError: there is no store.
@@ -241,7 +243,20 @@ class SiddhiManager:
             CannotSaveStateError: a callback or function of an app asks while its event is at work, or the state of an app
                 is not data.
         """
-        return {runtime.name: runtime.persist() for runtime in self.runtimes if runtime.is_running}
+        revisions: dict[str, str] = {}
+        first: SiddhiError | None = None
+        for runtime in self.runtimes:
+            if runtime.is_running:
+                try:
+                    revisions[runtime.name] = runtime.persist()
+                except SiddhiError as error:
+                    if first is None:
+                        first = error
+                    else:
+                        logger.error("app '%s' was not saved: %s", runtime.name, error)
+        if first is not None:
+            raise first
+        return revisions
 
     def restore_last_state(self) -> dict[str, str | None]:
         """Restore every app from its newest revision; returns revisions (None: there was none) by app name.
