@@ -129,4 +129,4 @@ class Connection:
         try:
             self._attempt()
         except Exception:
-            logger.exception("%s: an error while connecting, which is not tried again", self.label)
+            logger.exception("%s: an error while connecting, which ends the attempts at intervals", self.label)

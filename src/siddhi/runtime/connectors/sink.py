@@ -204,7 +204,7 @@ class SinkRuntime:
         try:
             self._connection.connect_with_retry()
         except Exception:
-            logger.exception("%s: an error while connecting, which is not tried again", self._label)
+            logger.exception("%s: an error while connecting, which ends the attempts at intervals", self._label)
 
     def _wait(self, error: Exception, payload: object, events: Sequence[Event]) -> Exception | None:
         """Try until it is published; else the error that ended it: of the event itself, or the last one before the app was shut

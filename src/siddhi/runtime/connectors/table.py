@@ -312,7 +312,7 @@ class StoreRuntime:
         try:
             self._connection.connect_with_retry()
         except Exception:
-            logger.exception("%s: an error while connecting, which is not tried again", self._label)
+            logger.exception("%s: an error while connecting, which ends the attempts at intervals", self._label)
 
     def until_done(self, call: Callable[[], _R]) -> _R:
         """Call until it succeeds or fails for another reason than the connection.
