@@ -194,7 +194,7 @@ class InMemoryErrorStore(ErrorStore):
             counted in ``dropped``, and logged ever more rarely.
 
     Raises:
-        TypeError: ``max_entries`` is no int.
+        TypeError: ``max_entries`` is not an int.
         ValueError: ``max_entries`` is below 1, or there is no such ``on_full``.
     """
 

@@ -220,7 +220,7 @@ def _read(file: Path) -> bytes:
     """
     mode = file.stat().st_mode
     if not stat.S_ISREG(mode):
-        raise DamagedSnapshotError(f"file '{file}' is {'a folder' if stat.S_ISDIR(mode) else 'no file'}")
+        raise DamagedSnapshotError(f"file '{file}' is {'a folder' if stat.S_ISDIR(mode) else 'not a file'}")
     try:
         return file.read_bytes()
     except OSError as error:

