@@ -167,7 +167,7 @@ FUNCTIONS: tuple[FunctionMetadata, ...] = (
         overloads=(Overload(), Overload((Parameter("event", OBJECT, event_only=True),))),
         returns=AttributeType.LONG,
         deterministic=False,
-        description="The timestamp of the event at hand, or of the one referred to, in milliseconds since 1970.",
+        description="The timestamp of the current event, or of the one referred to, in milliseconds since 1970.",
         example="from S select eventTimestamp() as at insert into O;",
     ),
     FunctionMetadata(

@@ -100,7 +100,7 @@ class SiddhiDebugger:
         self._break_points = set()
 
     def set_debugger_callback(self, callback: DebuggerCallback | None) -> None:
-        """Call ``callback(events, query, terminal, debugger)`` at every stop, with the chunk at work.
+        """Call ``callback(events, query, terminal, debugger)`` at every stop, with the current chunk.
 
         What it raises goes to the app's exception handler, and the thread waits as if it had returned.
 

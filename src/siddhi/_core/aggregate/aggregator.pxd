@@ -1,6 +1,6 @@
 # Attribute aggregators: executors with one C state per slot (a slot is a group of a partition key; FrameC.group).
 #
-# Evaluating one updates the state with the event at hand (adds it when FrameC.type is CURRENT, takes it away when it is
+# Evaluating one updates the state with the current event (adds it when FrameC.type is CURRENT, takes it away when it is
 # EXPIRED) and yields the new value. The selector owns the slots: it calls create before a slot is first evaluated,
 # reset on RESET, destroy when it drops the group. States are plain structs in one array, found by index.
 

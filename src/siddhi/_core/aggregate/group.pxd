@@ -14,7 +14,7 @@ from siddhi._core.runtime.operator cimport Processor
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
 cdef struct KeyCellC:
-    int slot                       # event slot (joins, patterns), or -1: the event at hand
+    int slot                       # event slot (joins, patterns), or -1: the current event
     int cell
     int word
     uint64_t bit
@@ -41,7 +41,7 @@ cdef class GroupBy:
     cdef KeyCellC* cells
     cdef int n_cells
     cdef bint partitioned          # the partition slot is part of the key
-    cdef bint simple               # one 8-byte cell of the event at hand
+    cdef bint simple               # one 8-byte cell of the current event
     cdef bint is_text              # simple, and a string
     cdef uint32_t recent[NEARBY]   # slots by address of the text seen last, as a hint
     cdef bint remembers            # slots are remembered in events
@@ -59,7 +59,7 @@ cdef class GroupBy:
     cdef uint32_t find(self, EventC* event, FrameC* frame) except? 0xfffffffe      # NO_SLOT: no such group
     cdef object key_of(self, EventC* event, FrameC* frame)                         # a tuple
     cdef int discard(self, uint32_t slot) except -1            # drop a group whatever it holds
-    cdef bint is_pinned(self, uint32_t slot) noexcept          # something of the chunk at hand names the slot
+    cdef bint is_pinned(self, uint32_t slot) noexcept          # something of the current chunk names the slot
     cdef int begin(self, uint32_t slot) except -1
     cdef uint32_t partition_of(self, uint32_t slot) noexcept
     cdef uint32_t first_of(self, uint32_t partition) noexcept

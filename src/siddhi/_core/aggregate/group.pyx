@@ -66,7 +66,7 @@ cdef class GroupBy:
     Args:
         layouts: the layout each key cell is read from.
         positions: the cell's position in it.
-        slots: the event slot it is read from (-1: the event at hand).
+        slots: the event slot it is read from (-1: the current event).
         aggregators: those with a state per group.
         partitioned: whether groups are per partition key.
         remembers: whether events come back as EXPIRED through the same query (sliding windows).

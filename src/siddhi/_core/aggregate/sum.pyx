@@ -49,7 +49,7 @@ cdef inline void take_real(DoubleSumC* state, FrameC* f, double value) noexcept:
         state.count -= 1
 
 
-# --- sum: of a cell of the event at hand, or of anything computed. `out` is typed by the argument; see the first line.
+# --- sum: of a cell of the current event, or of anything computed. `out` is typed by the argument; see the first line.
 # It is NULL where only the state matters: then nothing is computed from it.
 # A value that comes yields the total even where it only makes up for one that left before it came.
 

@@ -41,7 +41,7 @@ def evaluate(Executor executor not None, Layout layout not None, row, *, int64_t
     """Evaluate an expression.
 
     Args:
-        layout: of the event at hand.
+        layout: of the current event.
         row: its values; None is null.
         timestamp: its timestamp in ms.
         type: its EventType.

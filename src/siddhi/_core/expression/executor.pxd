@@ -43,7 +43,7 @@ cdef struct ExecC:
 
 cdef enum ExecutorKind:
     CONSTANT
-    VARIABLE                   # a cell of the event at hand
+    VARIABLE                   # a cell of the current event
     COMPUTED
 
 cdef class Executor:

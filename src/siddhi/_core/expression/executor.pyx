@@ -93,7 +93,7 @@ cdef int null_value(const ExecC* x, EventC* e, FrameC* f, void* out) noexcept:
     return NULL_VALUE
 
 
-# --- variables: cells of the event at hand, of the output event, of the table row, of an event slot
+# --- variables: cells of the current event, of the output event, of the table row, of an event slot
 
 cdef inline int read_8(const ExecC* x, EventC* e, int64_t* out) noexcept:
     if e is NULL or e.body[x.word] & x.bit:
@@ -188,7 +188,7 @@ def make_variable(Layout layout, int position, source=EVENT):
     Args:
         layout: of the event it is read from.
         position: cell position in that layout.
-        source: EVENT (the event at hand), OUTPUT, ROW, or the number of an event slot.
+        source: EVENT (the current event), OUTPUT, ROW, or the number of an event slot.
     """
     cdef int type = layout.codes[position]
     cdef Executor executor = new_executor(NULL, type, (), f"{TYPE_NAMES[type]} var")
@@ -223,7 +223,7 @@ cdef int timestamp_of_slot(const ExecC* x, EventC* e, FrameC* f, int64_t* out) n
 
 
 def make_event_timestamp(slot=None):
-    """Timestamp in ms of the event at hand, or of an event slot (null while it is empty)."""
+    """Timestamp in ms of the current event, or of an event slot (null while it is empty)."""
     cdef Executor executor
     if slot is None:
         return new_executor(<eval_fn> timestamp_of_event, LONG, (), "eventTimestamp()")

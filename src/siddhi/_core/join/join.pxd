@@ -1,5 +1,5 @@
 # The selection of a join. The matches of one event are a chunk of their own where it matters (last event, last per
-# group, order, limit), yet what all of them leave is put out together.
+# group, order, limit), yet what all of them leave is emitted together.
 
 from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.chunk cimport EventChunk

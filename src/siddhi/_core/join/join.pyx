@@ -46,7 +46,7 @@ cdef class JoinSelector(Selector):
         return out
 
     cdef int end_part(self) except -1:
-        """Reduce what came since the last part to what the query puts out of it."""
+        """Reduce what came since the last part to what the query emits of it."""
         cdef EventChunk part
         cdef Py_ssize_t i
         if self.mode == LAST:

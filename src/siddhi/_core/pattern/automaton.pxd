@@ -133,7 +133,7 @@ cdef class PatternView:
     cdef int n_picks
     cdef PickC* picks
     cdef EventC** events           # [n_slots + n_picks]
-    cdef bint uses_current         # the event at hand must be kept before it is known whether it is accepted
+    cdef bint uses_current         # the current event must be kept before it is known whether it is accepted
     cdef EventC** show(self, PartialC* partial, EventC* current) noexcept
 
 # --- The partial matches that wait in a state, by the values an equality of its filter asks for: a hash table whose chains
@@ -159,7 +159,7 @@ cdef struct BucketC:
     MatchEntryC* head                   # its bucket_prev is the last of the chain
 
 cdef class PatternIndex:
-    cdef tuple own                 # executors over the event at hand
+    cdef tuple own                 # executors over the current event
     cdef tuple earlier             # executors over the partial match, in the same order
     cdef const ExecC** own_fns
     cdef const ExecC** earlier_fns
@@ -237,7 +237,7 @@ cdef class Operand:                # one slot of a state
     cdef bint stops                # an event in this slot ends a count
     cdef bint found_fits           # a partial match that the index finds needs no look at the conditions
     cdef tuple executors
-    cdef const ExecC** alone       # conditions on the event at hand
+    cdef const ExecC** alone       # conditions on the current event
     cdef int n_alone
     cdef const ExecC** conditions  # conditions on the partial match, too
     cdef int n_conditions
@@ -252,7 +252,7 @@ cdef class State:
     cdef int max                   # -1: no bound
     cdef int* stops                # [n_stops] of a count: slots whose event ends it
     cdef int n_stops
-    cdef int next                  # -1: it puts out
+    cdef int next                  # -1: it emits
     cdef int again                 # -1: it ends no group
     cdef bint in_first_group       # what expires here lets the first state start again
     cdef bint late_again           # its group starts again when a later state takes the match
@@ -350,7 +350,7 @@ cdef inline bint goes_on(const PartialC* partial) noexcept:
 #   STREAM   one event                      COUNT    min to max events, of which the slot keeps a list
 #   ABSENT   no event for a time            AND, OR  events and absences, together or either
 #
-# and knows the `next` state (-1: it puts out) and, where it ends an `every` group, the state to start `again`. A
+# and knows the `next` state (-1: it emits) and, where it ends an `every` group, the state to start `again`. A
 # partial match waits in two lists of a state: `incoming` until the state's next event, then `pending`. An event of a
 # stream does
 #
@@ -420,7 +420,7 @@ cdef class Pattern(Processor):
     cdef unsigned int capacity
     cdef FrameC* frame
     cdef bint busy
-    cdef int64_t now               # ms; of the event or timer at work
+    cdef int64_t now               # ms; of the current event or timer
     cdef bint rearms               # a sequence without `every` that arms again while nothing waits in its second state
     cdef bint keeps                # a sequence whose leading group waits for a time: its partial match stays
 

@@ -13,7 +13,7 @@ cdef class PatternIndex:
     """Finds the partial matches of a state by key.
 
     Args:
-        own: executors over the event at hand; numbers, bools and strings.
+        own: executors over the current event; numbers, bools and strings.
         earlier: executors over the events of the partial match, of the same types in the same order.
         partitioned: whether partial matches of several partition keys come together here.
         plain: whether the executors do no more than read attributes.

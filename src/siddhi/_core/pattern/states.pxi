@@ -7,7 +7,7 @@ cdef class PatternView:
     Args:
         n_slots: slots of the pattern.
         picks: for each event named by index (slot, offset, from_last, counting); it is found in slot ``n_slots + i``.
-        own: the counting slot that the expressions decide about, else -1. There the event at hand follows those
+        own: the counting slot that the expressions decide about, else -1. There the current event follows those
             collected where it is named by number; ``last`` is the last one before it.
     """
 
@@ -85,8 +85,8 @@ cdef class Operand:
 
     Args:
         slot: its number.
-        alone: conditions over the event at hand.
-        conditions: conditions over the event at hand and the events found so far.
+        alone: conditions over the current event.
+        conditions: conditions over the current event and the events found so far.
         view: what these see.
         copier: makes the record that the slot keeps; None for an absence.
         index: finds partial matches by key, or None.
@@ -137,7 +137,7 @@ cdef class State:
     Args:
         kind: 0 stream, 1 count, 2 absence, 3 and, 4 or.
         operands: its slots, in the order in which one event is offered to them.
-        following: number of the next state, -1 where it puts out.
+        following: number of the next state, -1 where it emits.
         again: number of the state that starts again when this one is complete, -1.
         low, high: events of a counting state; ``high`` -1 is unbounded.
         in_first_group: it is in an ``every`` group that begins the pattern.

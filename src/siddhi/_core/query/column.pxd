@@ -11,8 +11,8 @@ from siddhi._core.record.event cimport EventC, Layout
 from siddhi._core.record.frame cimport NULL_VALUE, FrameC
 
 cdef enum OutputColumnKind:
-    COPY = 0                       # a plain number or bool of the event at hand
-    COPY_OBJECT = 1                # a plain string or object of the event at hand
+    COPY = 0                       # a plain number or bool of the current event
+    COPY_OBJECT = 1                # a plain string or object of the current event
     COMPUTE = 2
     COMPUTE_OBJECT = 3
     COMPUTE_BOOL = 4

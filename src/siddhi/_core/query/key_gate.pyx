@@ -106,7 +106,7 @@ cdef class KeyGate(GroupWatcher):
                 groups.drop(slot)
         while groups.keys.size >= self.keys.most:
             slot = self.keys.oldest
-            # What the chunk at hand has used comes last: where its row waits for the end of the chunk, all others do.
+            # What the current chunk has used comes last: where its row waits for the end of the chunk, all others do.
             if self.keys.on_full != DROP_OLDEST or slot == NO_SLOT or self.is_needed(slot):
                 return False
             groups.discard(slot)
@@ -114,7 +114,7 @@ cdef class KeyGate(GroupWatcher):
         return True
 
     cdef bint is_needed(self, uint32_t slot) noexcept:
-        """Whether a row of the chunk at hand is to be put out under a slot."""
+        """Whether a row of the current chunk is to be put out under a slot."""
         cdef Selector selector = self.selector
         if <Py_ssize_t> slot < selector.group_capacity and selector.last_of_group[slot] is not NULL:
             return True

@@ -79,7 +79,7 @@ cdef class Limiter(RateLimiter):
         self.start()
 
     cdef int order_tick(self, LimiterState state) except -1:
-        """Order the first tick of the partition slot at work."""
+        """Order the first tick of the current partition slot."""
         if self.period == 0:
             return 0
         if self.app.frame.playback and self.app.frame.clock == 0:
@@ -299,7 +299,7 @@ cdef class Limiter(RateLimiter):
         return 0
 
     cdef int pin(self, uint32_t slot) except -1:
-        """Keep a group until the chunk at work has been here."""
+        """Keep a group until the current chunk has been here."""
         if slot >= self.capacity:
             self.reserve(slot)
         if not self.cells[slot].pinned:
@@ -593,7 +593,7 @@ cdef class LastEveryEvents(Limiter):
     """With every N-th event the last one, or the last one of each group since then, by first appearance.
 
     Args:
-        events: N; nothing is put out with N < 1.
+        events: N; nothing is emitted with N < 1.
         grouped: by group.
     """
 

@@ -17,12 +17,12 @@ cdef struct SlowedC:           # the live clock, after the system's clock was se
     int64_t since              # ms of the monotonic clock when that was noticed; 0: the system's clock is in front
     int64_t start              # ms; what the app's clock showed then
 
-cdef struct FrameC:            # what expressions can see besides the event at hand; one per app
+cdef struct FrameC:            # what expressions can see besides the current event; one per app
     EventC** slots             # events of a join or pattern, by slot; entries may be NULL
     EventC* output             # the output event (having, order by, table conditions)
     EventC* row                # the table row (table conditions)
-    uint32_t partition         # slot of the partition key at work; 0 outside partitions
-    uint32_t group             # slot of the group at work: where aggregators find their state
+    uint32_t partition         # slot of the current partition key; 0 outside partitions
+    uint32_t group             # slot of the current group: where aggregators find their state
     int32_t type               # CURRENT or EXPIRED: whether aggregators add or take away
     bint playback
     int64_t clock              # ms; in playback the app's clock, else the latest time that it showed

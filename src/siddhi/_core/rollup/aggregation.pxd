@@ -88,7 +88,7 @@ cdef class Fold:
     cdef int merge(self, EventC* row, const EventC* newer) except -1
     cdef EventC* finish(self, EventC* row, int64_t bucket, FrameC* frame) except NULL
 
-# An incremental aggregation. One level per bucket length, finest first. Each level has the rows of its bucket at work
+# An incremental aggregation. One level per bucket length, finest first. Each level has the rows of its current bucket
 # (running) and a table of the rows of buckets that are over.
 #
 # The bucket at work is told by the app's clock. When it is over, each running row is handed on in one go: the next
@@ -121,7 +121,7 @@ cdef class Level:
     cdef readonly Table table          # None: they are kept elsewhere, in
     cdef readonly object store         # see runtime/assembly/aggregation/store.py
     cdef Rows running
-    cdef int64_t start                 # of the bucket at work; 0 == end before the first event
+    cdef int64_t start                 # of the current bucket; 0 == end before the first event
     cdef int64_t end
     cdef int64_t known_start           # the bucket looked up last
     cdef int64_t known_end

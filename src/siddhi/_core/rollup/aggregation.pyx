@@ -103,7 +103,7 @@ cdef class Level:
 
     @property
     def running_rows(self):
-        """Rows of the bucket at work."""
+        """Rows of the current bucket."""
         return self.running.keys.size
 
 

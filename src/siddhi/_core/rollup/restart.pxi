@@ -3,7 +3,7 @@
 # That is so from an event before the end of what is stored until that end is reached. The rule is one for all levels: a
 # row of this run takes the place of the stored one of its bucket and group; all others stand. In the finest level it is
 # made of the events; in coarser ones of the finer rows that are stored by then, those of this run and those that stand,
-# so that levels agree. So a level's running rows are here no more than the groups whose row of the bucket at work is to
+# so that levels agree. So a level's running rows are here no more than the groups whose row of the current bucket is to
 # be made anew, and what is stored counts. Buckets behind the end of what a level has stored (`until`) are left to the
 # end of the replay: then they are taken up as after any restart.
 #
@@ -65,7 +65,7 @@ cdef int settle(Aggregation self, list levels) except -1:
     """Make the coarser rows that are at work anew as far as the replay has come; what comes later makes them again.
 
     Args:
-        levels: rows, start and end of the bucket at work, by level.
+        levels: rows, start and end of the current bucket, by level.
     """
     cdef int i
     for i in range(1, len(levels)):
@@ -161,7 +161,7 @@ cdef int anew(Aggregation self, int at, Rows touched, Rows remade, Rows tail) ex
 
     Args:
         at: index of the level.
-        touched: filled with the groups whose stored rows of the bucket at work don't count.
+        touched: filled with the groups whose stored rows of the current bucket don't count.
         remade: filled with what counts instead.
         tail: filled with the rows behind the end of what the level has stored.
     """

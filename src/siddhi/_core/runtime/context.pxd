@@ -81,7 +81,7 @@ cdef class AppContext:
     cdef bint passes_on(self, object error) except -1       # it is not for this send to handle it
     cdef int surface(self) except -1
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
-    # Up to which time a step at the partition slot at work had its turn with timers, had it set any.
+    # Up to which time a step at the current partition slot had its turn with timers, had it set any.
     cdef int64_t had_turns(self, Timed step) noexcept
     cdef void take_turn(self, const TimerC* timer) noexcept
     cdef int fire(self, int64_t now, int64_t since) except -1
@@ -108,7 +108,7 @@ cdef inline int advance(AppContext app, int64_t timestamp) except -1:
     return 0
 
 cdef inline bint is_far(AppContext app, int64_t due, int64_t period) noexcept:
-    """Whether the move of the clock at work makes `most_ticks` of a timer due behind the one at `due`."""
+    """Whether the current move of the clock makes `most_ticks` of a timer due behind the one at `due`."""
     return due < app.front.goal and period > 0 and (
         <uint64_t> app.front.goal - <uint64_t> due) // <uint64_t> period >= <uint64_t> app.most_ticks
 
@@ -157,7 +157,7 @@ cdef inline int64_t passed_over(int64_t due, int64_t now, int64_t period) noexce
     return due if due > now or (now - due) // period <= TICKS_IN_A_ROW else now - (now - due) % period
 
 cdef inline int64_t next_tick(AppContext app, Timed step, int64_t due, int64_t period) noexcept:
-    """Where a step that rested goes on, for the partition slot at work: with the first tick, of those every period from
+    """Where a step that rested goes on, for the current partition slot: with the first tick, of those every period from
     `due` on, that it would not have had yet. What wakes it may follow from a timer of a step in front of it: then its
     own tick at this instant is still to come."""
     cdef int64_t had = app.had_turns(step)

@@ -291,7 +291,7 @@ cdef class AppContext:
 
     cdef int put_off(self, object interrupt) except -1:
         """Keep a KeyboardInterrupt that came out of a callback or function until all receivers have seen the same rows of
-        the batch at work."""
+        the current batch."""
         if not self.in_batch:
             raise interrupt
         if self.interrupt is None:

@@ -74,7 +74,7 @@ cdef class InputHandler(RowSource):
     cdef uint8_t* codes                # the layout's, at hand
     cdef int width
     cdef int words
-    # Of the block at work: its rows, from which one, into which records, and the attributes that were left out.
+    # Of the current block: its rows, from which one, into which records, and the attributes that were left out.
     cdef Columns columns
     cdef Py_ssize_t first
     cdef EventC** block

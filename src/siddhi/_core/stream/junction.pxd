@@ -53,7 +53,7 @@ cdef class StreamJunction(FaultSink):
     cdef long long changes               # of the receivers
     cdef int arrange(self) except -1
     cdef int send_special(self, EventChunk* chunk) except -1
-    cdef EventC** failed                 # events of the block at work that some receiver failed with; NULL: not kept
+    cdef EventC** failed                 # events of the current block that some receiver failed with; NULL: not kept
     cdef Py_ssize_t n_failed
     cdef int send_shared_block(self, EventC** events, Py_ssize_t n) except -1
     cdef Py_ssize_t without_failed(self, EventC** events, Py_ssize_t n, EventC** rest) noexcept
@@ -62,7 +62,7 @@ cdef class StreamJunction(FaultSink):
     cdef list retired                    # unsubscribed ones: a delivery may be on its way to them
     cdef int rebuild(self) except -1
     cdef int retire(self, Receiver receiver) except -1
-    cdef Py_ssize_t begun                # rows of a batch into this stream that were sent, of the block at work
+    cdef Py_ssize_t begun                # rows of a batch into this stream that were sent, of the current block
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1
     cdef bint choose_blocks(self, int epoch) except -1
     cdef bint is_silent(self, int epoch) except -1

@@ -13,7 +13,7 @@ from siddhi._core.stream.routing cimport PlacesC
 
 
 cdef class RowSource:
-    """Knows the rows of the batch at work."""
+    """Knows the rows of the current batch."""
 
     cdef int complete(self, EventC* event) except -1:
         return 0

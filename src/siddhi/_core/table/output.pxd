@@ -1,7 +1,7 @@
 # What queries do to tables: insert, delete, update, update or insert. The events of a chunk act one after another.
 #
-# While one acts, FrameC.output is the output event. Conditions read the row as the event at hand (TableSearch with
-# binding AS_EVENT); assignments read the output event as the event at hand and the row from FrameC.row, and each sees
+# While one acts, FrameC.output is the output event. Conditions read the row as the current event (TableSearch with
+# binding AS_EVENT); assignments read the output event as the current event and the row from FrameC.row, and each sees
 # what those before it assigned.
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t

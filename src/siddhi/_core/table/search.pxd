@@ -22,8 +22,8 @@ cdef Py_ssize_t part_distinct(Table table, uint32_t* at, Py_ssize_t* n, bint mer
 
 # --- A condition over a table, compiled for one place: what finds candidates, and what is left to test on each of them.
 cpdef enum Binding:                    # where the rest of the condition reads the row
-    AS_EVENT = 0                       # it is the event at hand (table outputs, on-demand queries)
-    IN_FRAME = 1                       # FrameC.row; the event at hand is the query's (in)
+    AS_EVENT = 0                       # it is the current event (table outputs, on-demand queries)
+    IN_FRAME = 1                       # FrameC.row; the current event is the query's (in)
     IN_SLOT = 2                        # an event slot (joins)
 
 cdef enum:
@@ -58,4 +58,4 @@ cdef class TableSearch:
 
 cdef class TableSearchable(Searchable):
     cdef readonly TableSearch search
-    cdef EventC* nobody                # the event at hand where there is none: no cells and no timestamp; of no pool
+    cdef EventC* nobody                # the current event where there is none: no cells and no timestamp; of no pool

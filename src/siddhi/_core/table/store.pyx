@@ -158,7 +158,7 @@ cdef class StoreSearchable(Searchable):
     """
 
     cdef readonly StoreQuestion question
-    cdef EventC* nobody                # the event at hand where there is none: no cells and no timestamp; of no pool
+    cdef EventC* nobody                # the current event where there is none: no cells and no timestamp; of no pool
 
     def __cinit__(self, StoreQuestion question not None, int slot):
         self.question = question

@@ -26,5 +26,5 @@ cdef class Window(Processor):
     cdef int64_t expiry_time(self) noexcept
 
 cdef inline void* state_of(Window window) noexcept:
-    """State of the partition at work; the partition made it when it met the key."""
+    """State of the current partition; the partition made it when it met the key."""
     return window.states[window.app.frame.partition]

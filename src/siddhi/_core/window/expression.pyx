@@ -1,6 +1,6 @@
 """``expression('...')`` and ``expressionBatch('...')``: windows that a condition over their own content bounds.
 
-The condition reads the event at hand, the oldest and the newest event held, and may aggregate over the content: it is
+The condition reads the current event, the oldest and the newest event held, and may aggregate over the content: it is
 evaluated once with each event that comes (CURRENT) and once with each that goes (EXPIRED), so its aggregators follow
 what is held at O(1) per event.
 """
@@ -37,7 +37,7 @@ cdef class HeldCondition:
 
     Args:
         app: the app's context.
-        executor: of the condition; reads the event at hand, and the ends in the slots FIRST and LAST.
+        executor: of the condition; reads the current event, and the ends in the slots FIRST and LAST.
         aggregators: those in it, in order of evaluation.
         text: what it was made from, where texts come with the events.
     """

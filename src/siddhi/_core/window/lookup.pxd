@@ -74,7 +74,7 @@ cdef class HeldEvents:
     cdef int refresh(self, FrameC* frame) except -1
     cdef bint tells                # the window wants to know when its content is looked at
     cdef bint shared               # a named window: one content for all partition keys
-    cdef int tell(self, FrameC* frame) except -1               # the content of the key at work is about to be searched
+    cdef int tell(self, FrameC* frame) except -1               # the content of the current key is about to be searched
     cdef int enter_rest(self, void* state, FrameC* frame) except -1
 
 cdef class IndexProbe(Searchable):

@@ -76,7 +76,7 @@ cdef class SessionWindow(Window):
     cdef int64_t gap
     cdef int64_t latency
     cdef int position
-    cdef uint64_t chunk            # number of the chunk at work
+    cdef uint64_t chunk            # number of the current chunk
 
     def __init__(self, AppContext app not None, EventPool pool not None, int64_t gap_ms, position,
                  int64_t latency_ms=0):

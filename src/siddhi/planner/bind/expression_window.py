@@ -1,6 +1,6 @@
 """The condition of an expression window: an expression written inside a text.
 
-It sees the event at hand (unqualified names), the oldest and newest event held (``first.x``, ``last.x``) and may use
+It sees the current event (unqualified names), the oldest and newest event held (``first.x``, ``last.x``) and may use
 aggregators over what the window holds.
 """
 

@@ -155,7 +155,7 @@ class ScriptCall(TypedExpression):
 
 @frozen
 class Aggregate(TypedExpression):
-    """An attribute aggregator: evaluating it updates its state with the event at hand and yields the new value."""
+    """An attribute aggregator: evaluating it updates its state with the current event and yields the new value."""
 
     aggregator: AggregatorMetadata
     arguments: tuple[TypedExpression, ...]

@@ -137,7 +137,7 @@ class TablePlan:
 class WindowPlan:
     """A window with its checked arguments: constants, or expressions where the parameter may be dynamic.
 
-    ``condition`` is that of an expression window given as a literal: it reads the event at hand in slot 0, the oldest
+    ``condition`` is that of an expression window given as a literal: it reads the current event in slot 0, the oldest
     and newest events held in FIRST_SLOT and LAST_SLOT. Where the text comes with the events instead, ``plan_condition``
     makes such a condition of it, or raises SiddhiAppError.
     """

@@ -43,7 +43,7 @@ class OverflowPolicy(Enum):
 
 @frozen
 class KeyPlan:
-    """``own == earlier``: one side reads the event at hand only, the other events of earlier states only."""
+    """``own == earlier``: one side reads the current event only, the other events of earlier states only."""
 
     own: TypedExpression
     earlier: TypedExpression
@@ -55,7 +55,7 @@ class SlotPlan:
 
     Attributes:
         label: the reference, else the stream's id.
-        alone: conditions that read the event at hand only; decided once per event.
+        alone: conditions that read the current event only; decided once per event.
         conditions: the others, decided per partial match; the equalities of ``keys`` are among them.
         keys: equalities by which partial matches are found without looking at the others.
         kept: positions of the attributes that are read later, ascending.

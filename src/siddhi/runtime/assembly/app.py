@@ -150,7 +150,7 @@ class Assembly:
             self.junctions[window.id] = built.output
             self.fillings.append((("Windows", window.id), built.input, built.entry))
         for aggregation in plan.aggregations.values():
-            # Subscribed first: queries that read an aggregation find the event at work in it.
+            # Subscribed first: queries that read an aggregation find the current event in it.
             built_aggregation = BuiltAggregation(aggregation, self.junctions[aggregation.input.source], self._site)
             self.aggregations[aggregation.id] = built_aggregation
             built_aggregation.source.subscribe(built_aggregation.entry)

@@ -55,7 +55,7 @@ class Cells:
     Attributes:
         layout: of the record.
         cell_of: cell by attribute position; None: the same number.
-        source: ``"event"`` (the event at hand), ``"output"``, ``"row"`` or the number of an event slot.
+        source: ``"event"`` (the current event), ``"output"``, ``"row"`` or the number of an event slot.
     """
 
     layout: Layout

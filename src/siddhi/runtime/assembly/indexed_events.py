@@ -85,5 +85,5 @@ class Picks:
 
     def _slot(self, slot: int, index: EventIndex) -> int:
         if slot == self._own and not self._slots[slot].counting and index.offset == 0 and not index.from_last:
-            return slot  # the event at hand
+            return slot  # the current event
         return self._numbers.setdefault((slot, index), len(self._slots) + len(self._numbers))

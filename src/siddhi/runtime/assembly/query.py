@@ -169,7 +169,7 @@ def build_single_query(
         aggregators, processors = add_handlers(input_.after, len(input_.window_layout), stage, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number} behind the window": step for number, step in enumerate(processors)}
-        known_again = known_again and not processors  # what they put out are events of their own
+        known_again = known_again and not processors  # what they emit are events of their own
     if in_filters:
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
     if is_projection(plan):

@@ -64,7 +64,7 @@ class WindowSite:
     width: int | None = None
 
     def expressions(self) -> ExpressionBuilder:
-        """Builds expressions over the event at hand and, for conditions, over the ends of what is held."""
+        """Builds expressions over the current event and, for conditions, over the ends of what is held."""
         return ExpressionBuilder(
             {
                 0: Cells(self.pool.layout, self.cell_of),

@@ -145,7 +145,7 @@ class Streaming:
     max_ahead: int | None = None
 
     def released(self, spark: SparkSession) -> DataFrame:
-        """What the stateful operator puts out: see :data:`siddhi.spark.workers.record_batch.RELEASED`."""
+        """What the stateful operator emits: see :data:`siddhi.spark.workers.record_batch.RELEASED`."""
         rows, layout = self._rows(spark)
         ordering = self.ordering
         programs = tuple(

@@ -44,7 +44,7 @@ class PatternScope(MultiScope):
 
 
 class FilterScope(SourceScope):
-    """What a filter sees: the event at hand by unqualified names, and the events of states that may have come before.
+    """What a filter sees: the current event by unqualified names, and the events of states that may have come before.
 
     Args:
         own: the slot the filter belongs to.
@@ -74,7 +74,7 @@ class FilterScope(SourceScope):
         return self._earlier.attribute(variable)
 
     def _unqualified(self, variable: Variable) -> Attr:
-        """An attribute that the event at hand does not have: that of the only earlier event that has it."""
+        """An attribute that the current event does not have: that of the only earlier event that has it."""
         holders = [source for source in self._earlier.sources if source.at(variable.name) is not None]
         if not holders:
             raise unknown_attribute(variable.name, self.what, self.names(), variable)

@@ -92,7 +92,7 @@ def _build(
     table = tables[plan.target]
     if plan.action is Action.INSERT:
         return TableInsert(context, table.pool, layout, table)
-    # The row as the event at hand is read fastest; where the time of the output event is asked for, that is at hand.
+    # The row as the current event is read fastest; where the time of the output event is asked for, that is at hand.
     binding = Binding.IN_FRAME if _reads_time(plan.condition) else Binding.AS_EVENT
     row = Cells(table.layout, source="event" if binding is Binding.AS_EVENT else "row")
     condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: row})

@@ -158,7 +158,7 @@ class Tables:
     def rows(
         self, table: str, condition: TypedExpression | None, access: TableAccess, builder: ExpressionBuilder
     ) -> Searchable:
-        """A table as what an on-demand query asks: the builder reads the row as the event at hand."""
+        """A table as what an on-demand query asks: the builder reads the row as the current event."""
         if table in self.stores:
             store = self.stores[table]
             asked = StoreSearchable(store.question(condition, access, builder, Binding.AS_EVENT), 0)
