@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from siddhi.query_compiler.tokens import shape_at
+from siddhi.query_compiler.tokens import token_at
 
 __all__ = ["apps", "mutated", "tokens_of"]
 
@@ -52,7 +52,7 @@ def tokens_of(text: str) -> tuple[tuple[str, str], ...]:
     """Shape and text of each token, the white space in front of it included."""
     found = []
     position = 0
-    while (token := shape_at(text, position))[0] != "end":
+    while (token := token_at(text, position))[0] != "end":
         shape, _, _, end = token
         found.append((shape, text[position:end]))
         position = end

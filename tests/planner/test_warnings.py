@@ -73,7 +73,7 @@ STREAM = "define stream S (v int);"
         ),
         (
             f"{STREAM} from S select v insert into O;\n/* {STREAM}",
-            "this comment is never closed: what follows is not part of the app (line 2): end it with */",
+            "unterminated comment: the rest of the text is not part of the app (line 2): close it with '*/'",
         ),
         (
             "@primaryKy('v') define table T (v int);",

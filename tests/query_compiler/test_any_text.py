@@ -11,7 +11,7 @@ from siddhi.query_compiler import parse, parse_expression, parse_on_demand_query
 from siddhi.query_compiler.build.expressions import MOST_CHAINED
 from siddhi.query_compiler.keywords import KEYWORDS
 from siddhi.query_compiler.tables import load
-from siddhi.query_compiler.tokens import shape_at
+from siddhi.query_compiler.tokens import token_at
 
 WORDS = (
     sorted(KEYWORDS)
@@ -30,7 +30,7 @@ partition with (a of S, a > 1 as 'x' or a < 0 as 'y' of S) begin from (from S re
 """
 TOKENS = []
 position = 0
-while (token := shape_at(APP, position))[0] != "end":
+while (token := token_at(APP, position))[0] != "end":
     TOKENS.append(token)
     position = token[3]
 

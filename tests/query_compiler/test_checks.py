@@ -50,7 +50,7 @@ def test_definitions_that_may_share_a_name(text, kept):
     ],
 )
 def test_definitions_that_may_not_share_a_name(text):
-    with pytest.raises(DuplicateDefinitionError, match="of this name is defined in line 1") as caught:
+    with pytest.raises(DuplicateDefinitionError, match="of this name is already defined in line 1") as caught:
         parse(text)
     assert caught.value.code == "E204"
     assert caught.value.column > 0
@@ -67,7 +67,7 @@ QUERY = "from S select a insert into O"
     ],
 )
 def test_names_of_queries_differ(text):
-    with pytest.raises(SiddhiAppValidationError, match=r"the (query|partition) name 'q' is already taken") as caught:
+    with pytest.raises(SiddhiAppValidationError, match=r"duplicate (query|partition) name 'q'") as caught:
         parse(f"{S}; {text}")
     assert caught.value.code == "E208"
 
@@ -86,13 +86,13 @@ def test_names_inside_partitions_are_no_names_of_the_app():
     ],
 )
 def test_annotations_that_may_stand_once(text):
-    with pytest.raises(DuplicateAnnotationError, match="is defined twice"):
+    with pytest.raises(DuplicateAnnotationError, match="duplicate annotation @"):
         parse(text)
 
 
 @pytest.mark.parametrize(("first", "known"), [(AGGREGATION, "an aggregation"), (TRIGGER, "a trigger")])
 def test_what_is_defined_already_has_its_article(first, known):
     with pytest.raises(
-        DuplicateDefinitionError, match=f"the table 'S' can't be defined: {known} of this name is defined"
+        DuplicateDefinitionError, match=f"the table 'S' can't be defined: {known} of this name is already defined"
     ):
         parse(f"{first}; define table S (a int)")

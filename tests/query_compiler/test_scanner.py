@@ -21,7 +21,7 @@ from siddhi.query_api import (
 )
 from siddhi.query_compiler import parse, parse_expression, parse_on_demand_query, parse_query, to_siddhiql
 from siddhi.query_compiler.keywords import KEYWORDS
-from siddhi.query_compiler.tokens import shape_at
+from siddhi.query_compiler.tokens import token_at
 from siddhi.types import AttributeType
 
 
@@ -120,7 +120,7 @@ def test_window_behind_a_hash_depends_on_the_dot():
 
 
 def test_a_statement_behind_insert_into_is_a_semicolon_forgotten():
-    with pytest.raises(SiddhiParserError, match="missing in front"):
+    with pytest.raises(SiddhiParserError, match="missing before"):
         parse("define stream S (a int); from S insert into O from O select a insert into P;")
 
 
@@ -159,12 +159,12 @@ def test_quoted_names_are_stripped_and_never_keywords():
     ],
 )
 def test_the_longest_token_wins(text, shape):
-    assert shape_at(text + " rest", 0)[:2] == (shape, text)
+    assert token_at(text + " rest", 0)[:2] == (shape, text)
 
 
 @pytest.mark.parametrize(("text", "first"), [("5sec", "5"), ("5min", "5"), ("5days", "5d"), ("1.", "1"), ("5l", "5l")])
 def test_numbers_end_where_they_must(text, first):
-    assert shape_at(text, 0)[1] == first
+    assert token_at(text, 0)[1] == first
 
 
 def test_white_space_and_comments_stand_between_any_two_tokens():
@@ -191,7 +191,7 @@ STREAM = "define stream S (v int);"
     ],
 )
 def test_a_comment_that_is_never_closed_is_an_error_with_its_place(compile_text, text, line, column):
-    with pytest.raises(SiddhiParserError, match="this comment is never closed") as caught:
+    with pytest.raises(SiddhiParserError, match=r"this '/[*]' is never closed") as caught:
         compile_text(text)
     assert (caught.value.code, caught.value.line, caught.value.column) == ("E101", line, column)
 

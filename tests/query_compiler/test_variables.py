@@ -34,7 +34,7 @@ def test_other_dollars_stay(text):
 def test_a_missing_variable_is_an_error_with_its_place(monkeypatch):
     monkeypatch.delenv("NO_SUCH", raising=False)
     text = "@app:name('Stocks')\ndefine stream S (v int);\nfrom S[v > ${NO_SUCH}] select v insert into O"
-    with pytest.raises(SiddhiParserError, match=r"No system or environmental variable found for '\$\{NO_SUCH\}'") as e:
+    with pytest.raises(SiddhiParserError, match=r"no value for the variable '\$\{NO_SUCH\}'") as e:
         parse(text)
     assert (e.value.line, e.value.column, e.value.app, e.value.code) == (3, 11, "Stocks", "E115")
 

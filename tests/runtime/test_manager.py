@@ -111,7 +111,7 @@ def test_of_two_apps_of_a_name_one_runs_at_a_time():
     ],
 )
 def test_what_is_no_text_is_refused_with_a_hint(take, app, hint):
-    with pytest.raises(TypeError, match=rf"SiddhiQL is text, a str, not {type(app).__name__}.*{hint}"):
+    with pytest.raises(TypeError, match=rf"expected SiddhiQL text as a str, got {type(app).__name__}.*{hint}"):
         take(app)
 
 

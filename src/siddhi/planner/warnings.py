@@ -111,7 +111,9 @@ def advice(app: SiddhiApp) -> list[AppWarning]:
     if app.open_comment is not None:
         found.append(
             AppWarning(
-                "this comment is never closed: what follows is not part of the app", app.open_comment, "end it with */"
+                "unterminated comment: the rest of the text is not part of the app",
+                app.open_comment,
+                "close it with '*/'",
             )
         )
     return found

@@ -1,4 +1,4 @@
-"""Names of an app that must differ."""
+"""Check that the names of an app are unique."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ KINDS = {
 
 
 def check_names(app: SiddhiApp) -> SiddhiApp:
-    """Refuse definitions and queries that share a name; a stream or table defined twice in the same way stays once.
+    """Reject duplicate names; keep one of two identical definitions of a stream or table.
 
     Raises:
-        DuplicateDefinitionError: two different definitions of one id (functions have ids of their own).
-        DuplicateAnnotationError: an app annotation or ``@info`` that occurs twice.
-        SiddhiAppValidationError: two queries or partitions carry the same ``@info(name='...')``.
+        DuplicateDefinitionError: two different definitions share an id (functions have a separate namespace).
+        DuplicateAnnotationError: an app annotation or ``@info`` occurs twice.
+        SiddhiAppValidationError: two queries or partitions have the same ``@info(name='...')``.
     """
     definitions = _unique_definitions(app)
     _check_execution_names(app)
@@ -53,16 +53,14 @@ def _unique_definitions(app: SiddhiApp) -> list[AnyDefinition]:
     kept: list[AnyDefinition] = []
     by_id: dict[tuple[bool, str], list[AnyDefinition]] = {}
     for definition in app.definitions:
-        # Functions have ids of their own; all the others share one space.
+        # Functions have a namespace of their own; all other definitions share one.
         earlier = by_id.setdefault((isinstance(definition, FunctionDefinition), definition.id), [])
         for other in earlier:
             if not _agree(other, definition):
                 kind, known = KINDS[type(definition).__name__], KINDS[type(other).__name__]
-                place = f" in line {other.span.line}" if other.span else ""
+                where = f" in line {other.span.line}" if other.span else ""
                 article = "an" if known[0] in "aeiou" else "a"
-                message = (
-                    f"the {kind} '{definition.id}' can't be defined: {article} {known} of this name is defined{place}"
-                )
+                message = f"the {kind} '{definition.id}' can't be defined: {article} {known} of this name is already defined{where}"
                 raise _at(definition, app, DuplicateDefinitionError(message))
         if not any(type(other) is type(definition) for other in earlier):
             kept.append(definition)
@@ -71,7 +69,7 @@ def _unique_definitions(app: SiddhiApp) -> list[AnyDefinition]:
 
 
 def _agree(first: AnyDefinition, second: AnyDefinition) -> bool:
-    """Whether two definitions of one id may stand beside each other."""
+    """Return whether two definitions may share an id."""
     if type(first) is type(second):
         return isinstance(first, (StreamDefinition, TableDefinition)) and first == second
     by_kind = {type(first): first, type(second): second}
@@ -93,8 +91,8 @@ def _check_execution_names(app: SiddhiApp) -> None:
         if info is None or name is None:
             continue
         if name in seen:
-            what = "partition" if isinstance(execution, Partition) else "query"
-            error = SiddhiAppValidationError(f"the {what} name '{name}' is already taken", code="E208")
+            kind = "partition" if isinstance(execution, Partition) else "query"
+            error = SiddhiAppValidationError(f"duplicate {kind} name '{name}'", code="E208")
             raise _at(info, app, error)
         seen[name] = execution
 
@@ -104,7 +102,7 @@ def _check_once(app: SiddhiApp, annotations: tuple[Annotation, ...], prefix: str
     for annotation in annotations:
         name = annotation.name.lower()
         if name in seen:
-            raise _at(annotation, app, DuplicateAnnotationError(f"@{prefix}{annotation.name} is defined twice"))
+            raise _at(annotation, app, DuplicateAnnotationError(f"duplicate annotation @{prefix}{annotation.name}"))
         seen.add(name)
 
 

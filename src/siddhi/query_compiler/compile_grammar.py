@@ -1,6 +1,6 @@
-"""Compiles ``siddhiql.lark`` into parse tables (see ``tables``); the one module that needs lark.
+"""Compile ``siddhiql.lark`` into parse tables (see ``tables``). Only this module needs lark.
 
-Run as a program it writes the file that is shipped.
+Run as a program, it writes the file that the package ships.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ STARTS = ("app", "on_demand_query", "single_query", "single_expression", "durati
 
 
 def compile_grammar(source: str, name: str) -> dict[str, Any]:
-    """Compile a lark grammar into JSON-able tables.
+    """Compile a lark grammar into tables that can be written as JSON.
 
     Raises:
         lark.exceptions.GrammarError: the grammar is faulty or not LALR(1).
     """
-    # lark's own table builder, below its public parser class; it is not typed
+    # lark's table builder, below its public parser class; it has no type annotations
     read: Any = load_grammar
     grammar, _ = read(source, name, [], global_keep_all_tokens=False)
     terminals, rules, _ = grammar.compile(list(STARTS), "*")
-    # strict: an ambiguity is an error of ours, not something to resolve by chance
+    # strict: report an ambiguity of the grammar instead of resolving it arbitrarily
     analyzer: Any = LALR_Analyzer(ParserConf(rules, {}, list(STARTS)), strict=True)
     analyzer.compute_lalr()
     table = analyzer.parse_table
 
     keywords, punctuation = {}, {}
     for terminal in terminals:
-        if words := re.findall(r"\(\?i:(\w+)\)", terminal.pattern.to_regexp()):
-            keywords.update(dict.fromkeys(words, terminal.name))
+        if spellings := re.findall(r"\(\?i:(\w+)\)", terminal.pattern.to_regexp()):
+            keywords.update(dict.fromkeys(spellings, terminal.name))
         elif isinstance(terminal.pattern, PatternStr):
             punctuation[terminal.pattern.value] = terminal.name
 
-    # Unlike lark's numbering of states, which follows the order of sets, this one is the same in every run.
-    numbers = {rule: number for number, rule in enumerate(rules)}
+    # lark numbers states in the order of a set; this numbering is the same in every run.
+    rule_numbers = {rule: number for number, rule in enumerate(rules)}
     order = _states_in_order(table)
-    place = {state: number for number, state in enumerate(order)}
+    state_numbers = {state: number for number, state in enumerate(order)}
     nonterminals = {rule.origin.name for rule in rules}
     actions, gotos = [], []
     for state in order:
         entries = sorted(table.states[state].items())
         actions.append(
             {
-                name: place[argument] if kind is Shift else ~numbers[argument]
+                name: state_numbers[argument] if kind is Shift else ~rule_numbers[argument]
                 for name, (kind, argument) in entries
                 if name not in nonterminals
             }
         )
         if state in table.end_states.values():
-            actions[-1][END] = place[state]  # a start rule is complete: shifting the end means acceptance
-        gotos.append({name: place[argument] for name, (_, argument) in entries if name in nonterminals})
+            actions[-1][END] = state_numbers[state]  # a start rule is complete: shifting END accepts
+        gotos.append({name: state_numbers[argument] for name, (_, argument) in entries if name in nonterminals})
     return {
         "digest": hashlib.sha256(source.encode("utf-8")).hexdigest(),
-        "starts": {start: place[table.start_states[start]] for start in STARTS},
+        "starts": {start: state_numbers[table.start_states[start]] for start in STARTS},
         "rules": [_pack_rule(rule) for rule in rules],
         "actions": actions,
         "gotos": gotos,
@@ -74,7 +74,7 @@ def compile_grammar(source: str, name: str) -> dict[str, Any]:
 
 
 def _states_in_order(table: Any) -> list[Any]:
-    """All states, in the order of a walk from the start states along sorted symbols."""
+    """Return all states in breadth-first order from the start states, following sorted symbols."""
     order = list(dict.fromkeys(table.start_states[start] for start in STARTS))
     seen = set(order)
     for state in order:  # grows while it is walked
@@ -88,7 +88,7 @@ def _states_in_order(table: Any) -> list[Any]:
 def _pack_rule(rule: Any) -> list[Any]:
     name, alias = str(rule.origin.name), rule.alias
     layout: list[int] = []
-    # empty_indices: per place in the written rule, whether an optional part was left out there
+    # empty_indices: for each position of the written rule, whether an optional part is left out there
     absent = rule.options.empty_indices or (False,) * len(rule.expansion)
     position = 0
     for is_absent in absent:
@@ -105,8 +105,8 @@ def _pack_rule(rule: Any) -> list[Any]:
     passes = rule.options.expand1 and alias is None and len(layout) == 1 and layout[0] >= 0
     helper = name.startswith("_")
     action = None if helper or passes else str(alias or name)
-    as_they_are = layout == list(range(len(rule.expansion)))
-    return [name, len(rule.expansion), action, passes, None if as_they_are else layout]
+    unchanged = layout == list(range(len(rule.expansion)))
+    return [name, len(rule.expansion), action, passes, None if unchanged else layout]
 
 
 if __name__ == "__main__":

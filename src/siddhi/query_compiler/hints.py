@@ -1,4 +1,4 @@
-"""Syntax errors: what was not expected, what could have stood there, and what was probably meant."""
+"""Syntax errors: the unexpected token, the tokens expected in its place, and a hint for common mistakes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from siddhi._frozen import frozen
 from siddhi.query_compiler.keywords import KEYWORDS
 from siddhi.query_compiler.scanner import Scanner
 from siddhi.query_compiler.tables import END, Tables
-from siddhi.query_compiler.time_units import WORDS
-from siddhi.query_compiler.tokens import shape_at
+from siddhi.query_compiler.time_units import UNIT_NAMES
+from siddhi.query_compiler.tokens import token_at
 
 if TYPE_CHECKING:
     from siddhi.errors import SiddhiParserError
@@ -23,17 +23,17 @@ OPERAND = NUMBERS | {"ID", "STRING", "BOOL", "NOT", "LPAR", "HASH", "BANG", "PLU
 OPERATORS = frozenset(
     "EQUAL NOT_EQUAL LESS LESS_EQUAL GREATER GREATER_EQUAL PLUS MINUS STAR SLASH PERCENT AND OR IN IS".split()
 )
-# What goes on behind a name is rarely what somebody who made a mistake wants to read.
+# Tokens that can continue a name are left out of the message: they are rarely what was meant.
 CONTINUATIONS = frozenset({"DOT", "LSQB", "LPAR", "COLON", "HASH"})
 JOINS = frozenset({"JOIN", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "UNIDIRECTIONAL"})
 NAMES = {
     "ID": "a name",
     "INT": "a number",
-    "STRING": "a text in quotes",
+    "STRING": "a quoted string",
     "TYPE": "a type",
-    "TIME_UNIT": "a unit of time",
+    "TIME_UNIT": "a time unit",
     "SCRIPT": "a script in { }",
-    END: "the end of the text",
+    END: "the end of the input",
 }
 CLAUSES = ("select", "group", "having", "order", "limit", "offset", "output", "insert")
 TYPES = {
@@ -49,74 +49,74 @@ TYPES = {
 
 @frozen
 class Mistake:
-    """An unexpected token, and what stands around it. Words are lower case; a sign's shape is the sign."""
+    """An unexpected token and the tokens around it. The kind of a punctuation token is its text."""
 
-    shape: str
+    kind: str
     text: str
     begin: int
-    before: list[tuple[str, str, int, int]]  # shape, text, begin, end
+    before: list[tuple[str, str, int, int]]  # kind, text, begin, end
     after: tuple[str, str]
     expected: frozenset[str]
 
     @property
     def word(self) -> str:
-        """The token if it is a word, in lower case."""
-        return self.text.lower() if self.shape == "word" else ""
+        """The token in lower case if it is a word, else an empty text."""
+        return self.text.lower() if self.kind == "word" else ""
 
     def previous(self, back: int = 1) -> str:
-        """The shape (a sign, or a word's text in lower case) of an earlier token."""
+        """Return an earlier token: a word in lower case, else the kind."""
         if back > len(self.before):
             return ""
-        shape, text, _, _ = self.before[-back]
-        return text.lower() if shape == "word" else shape
+        kind, text, _, _ = self.before[-back]
+        return text.lower() if kind == "word" else kind
 
     def statement(self) -> list[str]:
-        """The words of the statement so far, in lower case."""
+        """Return the words of the statement so far, in lower case."""
         words: list[str] = []
-        for shape, text, _, _ in reversed(self.before):
-            if shape == ";":
+        for kind, text, _, _ in reversed(self.before):
+            if kind == ";":
                 break
-            if shape == "word":
+            if kind == "word":
                 words.insert(0, text.lower())
         return words
 
 
-def syntax_error(source: Source, tables: Tables, start: int, kind: str, begin: int, end: int) -> SiddhiParserError:
-    """The error for a token that can't stand where it is.
+def syntax_error(source: Source, tables: Tables, start: int, terminal: str, begin: int, end: int) -> SiddhiParserError:
+    """Return the error for a token that the grammar does not allow at its position.
 
     Args:
-        source: the text.
+        source: the source text.
         tables: the tables of the grammar.
-        start: the state in which the parser began.
-        kind: the terminal of the unexpected token.
-        begin: its offset.
-        end: the offset behind it.
+        start: the initial state of the parser.
+        terminal: the terminal of the unexpected token.
+        begin: the offset of the token.
+        end: the offset after the token.
     """
     states = _states_before(source, tables, start, begin)
     expected = frozenset(name for name in tables.actions[states[-1]] if _shift(tables, list(states), name))
     wanted = _wanted(expected, tables)
-    message = "the text ends too soon" if kind == END else f"unexpected '{source.text[begin:end]}'"
+    message = "unexpected end of input" if terminal == END else f"unexpected '{source.text[begin:end]}'"
     hint = _hint(source.text, begin, expected, tables)
-    if kind == END:  # behind the last thing that is there, not in the empty line at the end
+    if terminal == END:  # point after the last token, not into an empty last line
         begin = end = len(source.text.rstrip())
     return source.error(message + (f", expected {wanted}" if wanted else ""), begin, end, hint=hint)
 
 
 def _states_before(source: Source, tables: Tables, start: int, begin: int) -> list[int]:
-    """The parser's stack in front of a token, before anything was reduced because of that token.
+    """Return the parser's stack before a token, without the reductions that this token caused.
 
-    LALR tables may reduce on a token they then refuse; what else could have stood there is known only before that.
+    LALR tables may reduce on a token that they then reject, which loses the other tokens that were possible.
     """
     scanner = Scanner(source, tables.keywords, tables.punctuation)
     states = [start]
     while True:
-        kind, _, position, _ = scanner.next(tables.actions[states[-1]])
-        if position >= begin or not _shift(tables, states, kind):
+        terminal, _, position, _ = scanner.next(tables.actions[states[-1]])
+        if position >= begin or not _shift(tables, states, terminal):
             return states
 
 
 def _shift(tables: Tables, states: list[int], terminal: str) -> bool:
-    """Reduce and shift a terminal; whether that was possible."""
+    """Reduce and shift a terminal. Return whether that was possible."""
     while True:
         action = tables.actions[states[-1]].get(terminal)
         if action is None:
@@ -130,33 +130,35 @@ def _shift(tables: Tables, states: list[int], terminal: str) -> bool:
 
 
 def _wanted(expected: frozenset[str], tables: Tables) -> str:
-    """What could stand here, if that is little enough to be read."""
-    rest = set(expected)
+    """Return a list of the expected tokens, or an empty text where there are too many to be useful."""
+    remaining = set(expected)
     items = []
-    if {"STRING", "NOT", "LPAR"} <= rest:
-        rest -= OPERAND
-        if "SEMICOLON" in rest:  # behind `insert into S`, where Siddhi 2 had its projection: not what one writes today
-            rest -= {"STAR"}
+    if {"STRING", "NOT", "LPAR"} <= remaining:
+        remaining -= OPERAND
+        if "SEMICOLON" in remaining:  # after `insert into S`: the projection of Siddhi 2, which nobody means today
+            remaining -= {"STAR"}
         else:
             items.append("an expression")
-    if rest >= NUMBERS:
-        rest -= NUMBERS
+    if remaining >= NUMBERS:
+        remaining -= NUMBERS
         items.append("a number")
-    if "EQUAL" in rest:
-        rest -= OPERATORS | {"AS", "TIME_UNIT"}
+    if "EQUAL" in remaining:
+        remaining -= OPERATORS | {"AS", "TIME_UNIT"}
         items.append("an operator")
-    if rest - CONTINUATIONS:
-        rest -= CONTINUATIONS
-    if {"JOIN", "LEFT"} <= rest:
-        rest -= JOINS
+    if remaining - CONTINUATIONS:
+        remaining -= CONTINUATIONS
+    if {"JOIN", "LEFT"} <= remaining:
+        remaining -= JOINS
         items.append("a join")
-    if "SEMICOLON" in rest:
-        rest -= {"ID"}
-    if len(rest) > 1:
-        rest -= {"OR"}  # goes on with an expression that seems complete
-    signs = {terminal: sign for sign, terminal in tables.punctuation.items()}
-    words = {terminal: word for word, terminal in tables.keywords.items()}
-    items += sorted(NAMES.get(name) or f"'{signs.get(name) or words.get(name, name.lower())}'" for name in rest)
+    if "SEMICOLON" in remaining:
+        remaining -= {"ID"}
+    if len(remaining) > 1:
+        remaining -= {"OR"}  # continues an expression that is already complete
+    punctuation = {terminal: sign for sign, terminal in tables.punctuation.items()}
+    keywords = {terminal: word for word, terminal in tables.keywords.items()}
+    items += sorted(
+        NAMES.get(name) or f"'{punctuation.get(name) or keywords.get(name, name.lower())}'" for name in remaining
+    )
     if not items or len(items) > 6:
         return ""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"
@@ -166,12 +168,12 @@ def _hint(text: str, begin: int, expected: frozenset[str], tables: Tables) -> st
     before = []
     position = 0
     while True:
-        token = shape_at(text, position)
+        token = token_at(text, position)
         position = token[3]
         if token[2] >= begin or token[0] == "end":
             break
         before.append(token)
-    after = shape_at(text, position)
+    after = token_at(text, position)
     mistake = Mistake(token[0], token[1], token[2], before, (after[0], after[1]), expected)
     for rule in RULES:
         if hint := rule(mistake):
@@ -179,14 +181,14 @@ def _hint(text: str, begin: int, expected: frozenset[str], tables: Tables) -> st
     return _similar_word(mistake, tables)
 
 
-# ---- one function per common mistake; the first that knows an answer gives it
+# ---- one function per common mistake; the first hint found is used
 
 
 def _wrong_operator(mistake: Mistake) -> str | None:
-    if mistake.shape == "=" and "EQUAL" in mistake.expected:
-        return "'==' compares"
-    if mistake.shape == ">" and mistake.previous() == "<":
-        return "'not equal' is written '!='"
+    if mistake.kind == "=" and "EQUAL" in mistake.expected:
+        return "use '==' to compare"
+    if mistake.kind == ">" and mistake.previous() == "<":
+        return "write '!=' for 'not equal'"
     if mistake.word in ("not", "null") and mistake.previous() in ("is", "not"):
         return "write 'not (x is null)'"
     if mistake.word in ("like", "between"):
@@ -194,27 +196,27 @@ def _wrong_operator(mistake: Mistake) -> str | None:
     return None
 
 
-def _sign_of_no_number(mistake: Mistake) -> str | None:
+def _sign_without_number(mistake: Mistake) -> str | None:
     if mistake.previous() in ("-", "+") and NUMBERS & mistake.expected and "ID" not in mistake.expected:
-        what = mistake.text if mistake.shape == "word" else "(...)"
-        return f"a sign belongs to a number; write '0 - {what}'"
+        operand = mistake.text if mistake.kind == "word" else "(...)"
+        return f"only a number can have a sign; write '0 - {operand}'"
     return None
 
 
 def _semicolons(mistake: Mistake) -> str | None:
-    if mistake.shape == ";" and mistake.previous() in (";", ""):
-        return "one ';' between two statements is enough"
+    if mistake.kind == ";" and mistake.previous() in (";", ""):
+        return "remove the extra ';'"
     if mistake.word == "select" and mistake.previous(2) == "into":
-        return "'select' stands in front of 'insert into'"
-    starts = mistake.word in ("define", "from", "partition", "select") or mistake.shape == "@"
+        return "write 'select' before 'insert into'"
+    starts = mistake.word in ("define", "from", "partition", "select") or mistake.kind == "@"
     if starts and "SEMICOLON" in mistake.expected:
-        return "is a ';' missing in front of it?"
+        return "is a ';' missing before it?"
     return None
 
 
 def _times(mistake: Mistake) -> str | None:
     previous = mistake.previous()
-    if previous in ("DOUBLE", "LONG", "FLOAT") and mistake.shape == "word":
+    if previous in ("DOUBLE", "LONG", "FLOAT") and mistake.kind == "word":
         _, text, _, end = mistake.before[-1]
         if end == mistake.begin and text[:-1].isdigit():
             return f"write '{text[:-1]} {text[-1]}{mistake.text}', with a space"
@@ -224,58 +226,58 @@ def _times(mistake: Mistake) -> str | None:
         number = mistake.before[-1][1]
         return f"write '{number} events', or a time such as '{number} sec'"
     if mistake.word == "events" and "TIME_UNIT" in mistake.expected:
-        return "a snapshot is taken at times: output snapshot every 5 sec"
-    if mistake.shape == "word" and "TIME_UNIT" in mistake.expected and mistake.word not in KEYWORDS:
-        if close := get_close_matches(mistake.word, WORDS, n=1, cutoff=0.75):
+        return "'output snapshot' needs a time: output snapshot every 5 sec"
+    if mistake.kind == "word" and "TIME_UNIT" in mistake.expected and mistake.word not in KEYWORDS:
+        if close := get_close_matches(mistake.word, UNIT_NAMES, n=1, cutoff=0.75):
             return f"did you mean '{close[0]}'?"
-        return "units of time are millisec, sec, min, hour, day, week, month and year"
+        return "the time units are millisec, sec, min, hour, day, week, month and year"
     return None
 
 
 def _attributes(mistake: Mistake) -> str | None:
-    if mistake.shape == ")" and mistake.previous() == "(" and mistake.expected == {"ID"}:
+    if mistake.kind == ")" and mistake.previous() == "(" and mistake.expected == {"ID"}:
         return "write at least one attribute: (price double)"
     if "TYPE" not in mistake.expected:
         return None
-    if mistake.shape == ":":
-        return "name and type are separated by a space: price double"
+    if mistake.kind == ":":
+        return "separate name and type with a space: price double"
     if mistake.previous() in ("string", "int", "long", "float", "double", "bool", "object"):
-        return f"the name comes first: {mistake.text} {mistake.previous()}"
+        return f"write the name before the type: {mistake.text} {mistake.previous()}"
     if mistake.word in TYPES:
         return f"did you mean '{TYPES[mistake.word]}'?"
-    return "types are string, int, long, float, double, bool and object"
+    return "the types are string, int, long, float, double, bool and object"
 
 
 def _annotations(mistake: Mistake) -> str | None:
-    if mistake.previous() == "(" and mistake.previous(3) == "@" and mistake.shape == ")":
-        return "leave empty parentheses out"
+    if mistake.previous() == "(" and mistake.previous(3) == "@" and mistake.kind == ")":
+        return "remove the empty parentheses"
     if mistake.previous() == "=" and mistake.expected == {"STRING"}:
-        return f"values in annotations are text: '{mistake.text}'"
+        return f"annotation values are strings: '{mistake.text}'"
     return None
 
 
 def _clauses(mistake: Mistake) -> str | None:
     statement = mistake.statement()
     if mistake.word == "where":
-        return "filters stand behind the source: from S[price > 10]"
-    if mistake.shape == "," and mistake.previous() == "*":
-        return "'*' stands alone; otherwise list the attributes"
+        return "write the filter after the source: from S[price > 10]"
+    if mistake.kind == "," and mistake.previous() == "*":
+        return "'*' can't be combined with attributes; list them all instead"
     if mistake.word in CLAUSES and "INSERT" in mistake.expected and mistake.word in CLAUSES[1:6]:
-        return "clauses stand in this order: select, group by, having, order by, limit, offset, output, insert into"
+        return "write the clauses in this order: select, group by, having, order by, limit, offset, output, insert into"
     if mistake.previous() == "insert" and "INTO" in mistake.expected:
         return f"write 'insert into {mistake.text}'"
     if "group" in statement and "HAVING" in mistake.expected and mistake.text in ("+", "-", "*", "/", "%", "("):
-        return "'group by' takes attributes; compute the value in a query before this one"
+        return "'group by' takes only attributes; compute the value in an earlier query"
     if mistake.previous() == "as" and mistake.expected == {"STRING"}:
-        return f"labels are text: as '{mistake.text}'"
-    if "ON" in mistake.expected and "update" in statement and mistake.shape in (";", "end"):
-        return "say which rows: on T.symbol == symbol"
-    if "INSERT" in mistake.expected and mistake.shape in (";", "end"):
-        return "say where the events go: insert into Out"
-    if mistake.shape == "script" and "RETURN" not in mistake.expected:
-        return "attributes stand in ( ), filters in [ ], the queries of a partition between 'begin' and 'end'"
+        return f"labels are strings: as '{mistake.text}'"
+    if "ON" in mistake.expected and "update" in statement and mistake.kind in (";", "end"):
+        return "add a condition that selects the rows: on T.symbol == symbol"
+    if "INSERT" in mistake.expected and mistake.kind in (";", "end"):
+        return "add the output: insert into Out"
+    if mistake.kind == "script" and "RETURN" not in mistake.expected:
+        return "write attributes in ( ), filters in [ ], the queries of a partition between 'begin' and 'end'"
     if mistake.word in ("define", "partition") and mistake.expected == {"FROM", "AT_SIGN"}:
-        return "a partition holds queries only"
+        return "a partition can contain only queries"
     if "AGGREGATE" in mistake.expected and mistake.word == "every":
         return "write 'aggregate every sec ... year'"
     return None
@@ -284,13 +286,13 @@ def _clauses(mistake: Mistake) -> str | None:
 def _inputs(mistake: Mistake) -> str | None:
     statement = mistake.statement()
     if mistake.previous(2) == "as" and "JOIN" in mistake.expected:
-        return "an alias is possible in joins only"
+        return "only the sides of a join can have an alias"
     if mistake.word in ("join", "left", "right", "full", "inner", "unidirectional") and "join" in statement:
         if mistake.word == "unidirectional":
-            return "one side can be unidirectional, and the word follows it"
-        return "a join has two sources; insert its output into a stream and join that"
+            return "only one side can be unidirectional; write the keyword after that side"
+        return "a join has two sources; insert its output into a stream and join that stream"
     if mistake.word == "within" and "RPAR" in mistake.expected:
-        return "'within' stands at the end of the whole pattern"
+        return "write 'within' at the end of the whole pattern"
     if mistake.word in ("and", "or") and mistake.previous() in (">", "*", "+", "?"):
         return "a counted element can't be combined with 'and' or 'or'"
     return None
@@ -298,34 +300,34 @@ def _inputs(mistake: Mistake) -> str | None:
 
 def _brackets(mistake: Mistake) -> str | None:
     opened = []
-    for shape, _, begin, _ in mistake.before:
-        if shape in ("(", "["):
-            opened.append((shape, begin))
-        elif shape in (")", "]") and opened:
+    for kind, _, begin, _ in mistake.before:
+        if kind in ("(", "["):
+            opened.append((kind, begin))
+        elif kind in (")", "]") and opened:
             opened.pop()
-    if not opened and mistake.shape in (")", "]"):
-        return f"no bracket is open that this '{mistake.shape}' could close"
-    if opened and (mistake.word in KEYWORDS or mistake.shape in (";", "end", ")", "]")):
+    if not opened and mistake.kind in (")", "]"):
+        return f"no open bracket matches this '{mistake.kind}'"
+    if opened and (mistake.word in KEYWORDS or mistake.kind in (";", "end", ")", "]")):
         sign = opened[-1][0]
         closing = {"(": ("RPAR", ")"), "[": ("RSQB", "]")}[sign]
         if closing[0] in mistake.expected:
-            place = "at the end" if mistake.shape == "end" else "in front of it"
-            return f"is a '{closing[1]}' missing {place}?"
+            where = "at the end" if mistake.kind == "end" else "before it"
+            return f"is a '{closing[1]}' missing {where}?"
     return None
 
 
 def _similar_word(mistake: Mistake, tables: Tables) -> str | None:
-    """A keyword that could stand here and looks like the word that does."""
-    if mistake.shape != "word":
+    """Suggest an expected keyword that is spelled like the unexpected word."""
+    if mistake.kind != "word":
         return None
-    words = [word for word, terminal in tables.keywords.items() if terminal in mistake.expected]
-    close = get_close_matches(mistake.text.lower(), words, n=1, cutoff=0.6)
+    keywords = [word for word, terminal in tables.keywords.items() if terminal in mistake.expected]
+    close = get_close_matches(mistake.text.lower(), keywords, n=1, cutoff=0.6)
     return f"did you mean '{close[0]}'?" if close else None
 
 
 RULES = (
     _wrong_operator,
-    _sign_of_no_number,
+    _sign_without_number,
     _semicolons,
     _times,
     _attributes,

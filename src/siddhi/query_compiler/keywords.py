@@ -1,4 +1,4 @@
-"""The keywords of SiddhiQL. None is reserved; where one is not expected it is a name like any other."""
+"""The keywords of SiddhiQL. None is reserved: where the grammar does not expect a keyword, it is a name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEYWORDS = frozenset(
     """.split()
 )
 
-# Keywords that, as names, can be taken for the keyword: by the grammar (not, true, every, ...), or by people.
+# Keywords that, used as names, the grammar (not, true, every, ...) or a reader can mistake for the keyword.
 AMBIGUOUS = frozenset(
     """
     and as begin define delete end every false from group having in insert into is join limit not null offset on or order

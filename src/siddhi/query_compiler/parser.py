@@ -1,4 +1,4 @@
-"""SiddhiQL text to the object model: a shift-reduce loop over the tables of the grammar."""
+"""Parse SiddhiQL text into the object model: a shift-reduce loop over the tables of the grammar."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from siddhi.query_compiler.build.app import Builder
 from siddhi.query_compiler.hints import syntax_error
 from siddhi.query_compiler.scanner import Scanner
 from siddhi.query_compiler.source import Source
-from siddhi.query_compiler.tables import END, Tables, load
+from siddhi.query_compiler.tables import END, NOTHING, Tables, load
 from siddhi.query_compiler.variables import substitute
 from siddhi.sandbox import ANY
 
@@ -27,17 +27,17 @@ def parse(text: str, variables: Mapping[str, str] | None = None, *, environment:
     """Compile the text of an app.
 
     Args:
-        text: SiddhiQL; ``${name}`` is replaced before parsing.
-        variables: values for ``${name}``; where a name is missing, the environment variable is used.
+        text: SiddhiQL; each ``${name}`` is replaced before parsing.
+        variables: values for ``${name}``; a name that is missing here is read from the environment.
         environment: names of the environment variables that may be used; ``"*"`` stands for all.
 
     Returns:
         The app; its ``source`` is the text after replacement, to which the spans of all nodes refer.
 
     Raises:
-        SiddhiParserError: the text is not SiddhiQL; only the first mistake is reported.
-        SiddhiAppValidationError: names that must differ do not (and its subclasses).
-        TypeError: it is not a text, here as in the other functions.
+        SiddhiParserError: the text is not valid SiddhiQL; only the first error is reported.
+        SiddhiAppValidationError: a name or annotation is duplicated (and its subclasses).
+        TypeError: ``text`` is not a str; the other functions raise it too.
     """
     return cast("SiddhiApp", _run("app", substitute(_required_text(text), variables, environment)))
 
@@ -61,7 +61,7 @@ def parse_query(text: str) -> Query:
 
 
 def parse_expression(text: str) -> Expression:
-    """Compile one expression, such as the text an expression window is given.
+    """Compile one expression, such as the argument of an expression window.
 
     Raises:
         SiddhiParserError: the text is not an expression.
@@ -70,17 +70,17 @@ def parse_expression(text: str) -> Expression:
 
 
 def parse_time(text: str) -> int:
-    """Milliseconds of a time such as ``10 sec`` or ``1 hour 25 min``, as annotations write it.
+    """Return the milliseconds of a duration such as ``10 sec`` or ``1 hour 25 min``.
 
     Raises:
-        SiddhiParserError: the text is not a time.
+        SiddhiParserError: the text is not a duration.
     """
     return cast("int", _run("duration", text))
 
 
 @cache
 def _tables() -> tuple[Tables, tuple[Callable[..., Any] | None, ...]]:
-    """The tables, and the builder's method for every rule."""
+    """Return the tables and, for every rule, the method of the builder."""
     tables = load()
     return tables, tuple(None if rule.action is None else getattr(Builder, rule.action) for rule in tables.rules)
 
@@ -93,7 +93,7 @@ def _required_text(text: object) -> str:
         hint = "; read the file: path.read_text(encoding='utf-8')"
     elif isinstance(text, (bytes, bytearray)):
         hint = "; decode it: text.decode('utf-8')"
-    raise TypeError(f"SiddhiQL is text, a str, not {type(text).__name__}{hint}")
+    raise TypeError(f"expected SiddhiQL text as a str, got {type(text).__name__}{hint}")
 
 
 def _run(start: str, text: str) -> object:
@@ -115,8 +115,8 @@ def _reduce(
 ) -> object:
     """Shift tokens and reduce rules until the start rule is complete.
 
-    Three stacks run in step: states, values, and where each value begins in the text. A value ends where the next one
-    begins or, for the last, where the last token ended (``last``); rules are reduced before the token behind them is
+    Three stacks run in parallel: states, values, and the offset at which each value begins. A value ends where the next
+    one begins or, for the last one, where the last token ended (``last``). A rule is reduced before the next token is
     shifted, so ``last`` is always the end of the rule.
     """
     actions, gotos, rules = tables.actions, tables.gotos, tables.rules
@@ -169,15 +169,15 @@ def _reduce(
 
 
 def _arranged(children: list[Any], layout: tuple[int, ...]) -> list[Any]:
-    """Children in the order a builder method takes them (see ``tables.NOTHING``)."""
+    """Return the children in the order in which the builder method takes them (see ``tables.NOTHING``)."""
     arranged: list[Any] = []
-    if layout[:1] == (~1,):  # a list that grows at its end: this is its only owner
+    if layout[:1] == (~1,):  # a growing list: append in place, this is its only owner
         arranged, layout = children[0], layout[1:]
-    for place in layout:
-        if place >= 0:
-            arranged.append(children[place])
-        elif place == -1:
+    for entry in layout:
+        if entry >= 0:
+            arranged.append(children[entry])
+        elif entry == NOTHING:
             arranged.append(None)
         else:
-            arranged.extend(children[~place - 1])
+            arranged.extend(children[~entry - 1])
     return arranged

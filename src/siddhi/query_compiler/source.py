@@ -1,4 +1,4 @@
-"""The text that is being compiled, and places in it."""
+"""The source text of a compilation, and locations in it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Source"]
 
 
 class Source:
-    """A text; turns offsets into lines and columns."""
+    """A source text; converts offsets into lines and columns."""
 
     __slots__ = ("_lines", "open_comment", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.open_comment: int | None = None
-        """Where a comment begins that is never closed, once the scanner has come there."""
+        """Offset of an unterminated comment, once the scanner has reached it."""
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
     def span(self, begin: int, end: int) -> Span:
-        """The place of ``text[begin:end]``."""
+        """Return the span of ``text[begin:end]``."""
         lines = self._lines
         line = bisect_right(lines, begin)
         start = lines[line - 1]
@@ -33,12 +33,14 @@ class Source:
         return Span(line, begin - start, end_line, end - lines[end_line - 1])
 
     def unclosed_comment(self) -> SiddhiParserError:
-        """The error for ``open_comment``."""
+        """Return the error for ``open_comment``."""
         begin = self.open_comment or 0
-        return self.error("this comment is never closed", begin, begin + 2, code="E101", hint="end it with */")
+        return self.error(
+            "unterminated comment: this '/*' is never closed", begin, begin + 2, code="E101", hint="close it with '*/'"
+        )
 
     def error(
         self, message: str, begin: int, end: int, *, code: str | None = None, hint: str | None = None
     ) -> SiddhiParserError:
-        """A syntax error at ``text[begin:end]``."""
+        """Return a syntax error at ``text[begin:end]``."""
         return SiddhiParserError(message, code=code, span=self.span(begin, end), source=self.text, hint=hint)

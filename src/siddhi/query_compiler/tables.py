@@ -1,8 +1,8 @@
-"""The parse tables of SiddhiQL, compiled from ``siddhiql.lark`` by lark, kept beside it as plain JSON.
+"""The parse tables of SiddhiQL: compiled by lark from ``siddhiql.lark``, stored beside it as JSON.
 
-Compiling costs about a quarter of a second, reading the JSON a few milliseconds; so the tables are shipped, and lark is
-imported only where they are missing or older than the grammar (which happens to people who edit it). The file holds
-numbers and names only; nothing in it is executed. ``python -m siddhi.query_compiler.compile_grammar`` writes it anew.
+Compiling takes about 250 ms, reading the JSON a few milliseconds. So the package ships the tables, and imports lark
+only where they are missing or do not belong to the grammar (after an edit of the grammar). The file contains only
+numbers and names; nothing in it is executed. ``python -m siddhi.query_compiler.compile_grammar`` rewrites it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ GRAMMAR = Path(__file__).with_name("siddhiql.lark")
 TABLES = Path(__file__).with_name("siddhiql.tables.json")
 END = "$END"
 
-# How the children of a rule become the arguments of its builder method: a position; a None for something left out; or the
-# children of a helper rule in place. The last two are written as NOTHING and as ~(position + 1), that is -2, -3, ...
+# Entries of a layout, which says how the children of a rule become the arguments of its builder method: a position; NOTHING
+# (None for a part that is left out); or ~(position + 1), that is -2, -3, ...: the children of a helper rule, inlined.
 NOTHING = -1
 
 
 @frozen
 class Rule:
-    """``head`` becomes ``size`` symbols. ``action`` names the builder method; None makes a list, or passes on one child.
+    """A rule of the grammar: ``head`` derives ``size`` symbols.
 
-    ``layout`` None hands over all children as they are.
+    ``action`` names the builder method. Without one, the value is a list of the children or, where ``passes`` is set, the
+    only child. ``layout`` None passes all children unchanged.
     """
 
     head: str
@@ -42,8 +43,8 @@ class Rule:
 class Tables:
     """LALR(1) tables.
 
-    ``actions[state][terminal]`` is a state to shift to, or ``~rule`` to reduce; ``gotos[state][nonterminal]`` a state.
-    ``keywords`` maps lower-case words and ``punctuation`` signs to their terminals.
+    ``actions[state][terminal]`` is the state to shift to, or ``~rule`` to reduce; ``gotos[state][nonterminal]`` a state.
+    ``keywords`` and ``punctuation`` map lower-case keywords and punctuation to their terminals.
     """
 
     starts: dict[str, int]
@@ -55,7 +56,7 @@ class Tables:
 
 
 def load() -> Tables:
-    """The tables of the grammar beside this file, from the JSON if it belongs to this grammar."""
+    """Load the tables from the JSON or, where that does not belong to the grammar, compile them."""
     import hashlib
 
     source = GRAMMAR.read_bytes()

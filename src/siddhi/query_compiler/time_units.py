@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from siddhi.query_api.definition import Duration
 
-__all__ = ["DURATIONS", "LONGEST_MS", "MILLISECONDS", "WORDS"]
+__all__ = ["DURATIONS", "LONGEST_MS", "MILLISECONDS", "UNIT_NAMES"]
 
-LONGEST_MS = 2**62 - 1  # added to a time, which is at most 2^62, it still fits 64 bits
+LONGEST_MS = 2**62 - 1  # added to a timestamp (at most 2^62) it still fits 64 bits
 
-# Coarsest first: the order in which the pieces of a time literal must stand.
+# Coarsest first: the order of the parts of a time literal.
 MILLISECONDS: dict[str, int] = {
     "year": 31_536_000_000,
     "month": 2_592_000_000,
@@ -20,8 +20,8 @@ MILLISECONDS: dict[str, int] = {
     "millisec": 1,
 }
 
-# Every way to write a unit (in lower case), and the unit meant.
-WORDS: dict[str, str] = {
+# Every spelling of a unit (in lower case), and the unit.
+UNIT_NAMES: dict[str, str] = {
     **{word: word for word in MILLISECONDS},
     **{word + "s": word for word in ("year", "month", "week", "day", "hour")},
     **dict.fromkeys(("minute", "minutes"), "min"),

@@ -1,12 +1,12 @@
-"""What tokens look like, before anybody asks what they mean."""
+"""The regular expression of the tokens, independent of the parser's state."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["TOKEN", "shape_at"]
+__all__ = ["TOKEN", "token_at"]
 
-# One alternative always matches, which keeps the skipped part in front of it from being tried in pieces.
+# One alternative always matches, so that the regular expression never backtracks into the skipped white space.
 TOKEN = re.compile(
     r"""
     (?: [ \t\r\n\v]+ | --[^\r\n]* | /\*(?s:.*?)\*/ )*
@@ -25,19 +25,19 @@ TOKEN = re.compile(
       | (?P<quoted> `[^`]+` )
       | (?P<script> \{ )
       | (?P<end> \Z )
-      | (?P<stray> (?s:.) )
+      | (?P<unknown> (?s:.) )
     )
     """,
     re.VERBOSE,
 )
 
 
-def shape_at(text: str, position: int) -> tuple[str, str, int, int]:
-    """The token at a position by its look alone: shape, text, begin, end. The shape of a sign is the sign."""
+def token_at(text: str, position: int) -> tuple[str, str, int, int]:
+    """Return kind, text, begin and end of the token at a position. The kind of a punctuation token is its text."""
     match = TOKEN.match(text, position)
     assert match is not None
-    shape = match.lastgroup
-    assert shape is not None
-    begin, end = match.span(shape)
+    kind = match.lastgroup
+    assert kind is not None
+    begin, end = match.span(kind)
     value = text[begin:end]
-    return (value if shape == "sign" else shape), value, begin, end
+    return (value if kind == "sign" else kind), value, begin, end

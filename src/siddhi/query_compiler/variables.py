@@ -1,4 +1,4 @@
-"""``${name}`` in the text of an app."""
+"""Substitution of ``${name}`` in the text of an app."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ APP_NAME = re.compile(r"@app:name\s*\(\s*(['\"])(.*?)\1\s*\)", re.IGNORECASE)
 
 
 def substitute(text: str, variables: Mapping[str, str] | None = None, environment: Collection[str] = (ANY,)) -> str:
-    """Replace every ``${name}`` by the variable of that name, else by the environment variable.
+    """Replace every ``${name}`` with the variable of that name, else with the environment variable.
 
     Args:
-        text: of an app.
+        text: the text of an app.
         variables: values by name.
-        environment: which environment variables may be read.
+        environment: names of the environment variables that may be read.
 
     Raises:
-        SiddhiParserError: neither exists, or the environment variable may not be read.
+        SiddhiParserError: neither exists, or the environment variable must not be read.
     """
     if "${" not in text:
         return text
@@ -40,12 +40,12 @@ def substitute(text: str, variables: Mapping[str, str] | None = None, environmen
         if may_read and name in os.environ:
             return os.environ[name]
         app = APP_NAME.search(text)
-        if not may_read:  # whether there is such a variable is not told either
-            message = f"the environment variable of '{match[0]}' is refused: the policy of this app doesn't allow it"
-            hint = f"the host may allow it: SandboxPolicy(environment={{'{name}'}})"
+        if not may_read:  # do not reveal whether the variable exists
+            message = f"environment variable '{name}' is not allowed by the sandbox policy of this app"
+            hint = f"the host can allow it with SandboxPolicy(environment={{'{name}'}})"
             error = Source(text).error(message, match.start(), match.end(), code="E340", hint=hint)
             raise error.located(app=app[2] if app else None)
-        message = f"No system or environmental variable found for '{match[0]}'"
+        message = f"no value for the variable '{match[0]}'"
         hint = f"set the environment variable {name}"
         error = Source(text).error(message, match.start(), match.end(), code="E115", hint=hint)
         raise error.located(app=app[2] if app else None)

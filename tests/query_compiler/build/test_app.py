@@ -100,7 +100,7 @@ def test_aggregations():
 
 @pytest.mark.parametrize("word", ["week", "weeks", "millisec"])
 def test_an_aggregation_keeps_no_weeks(word):
-    with pytest.raises(SiddhiParserError, match=f"can't keep '{word}'") as caught:
+    with pytest.raises(SiddhiParserError, match=f"unsupported duration '{word}'") as caught:
         parse(f"define aggregation A from S select a aggregate every sec, {word}")
     assert caught.value.code == "E112"
 
@@ -140,7 +140,7 @@ def test_inner_and_fault_streams_are_not_defined(sign, text):
 
 @pytest.mark.parametrize("text", ["stream S {}", "table S {}", "window S {} length(1)"])
 def test_attributes_differ(text):
-    with pytest.raises(DuplicateAttributeError, match="'a' is already defined, with type int") as caught:
+    with pytest.raises(DuplicateAttributeError, match="duplicate attribute 'a': already defined with type int") as caught:
         parse("define " + text.format("(a int, b int, a string)"))
     assert caught.value.source is not None
 

@@ -63,7 +63,7 @@ def test_an_expression_needs_a_name(text):
 
 @pytest.mark.parametrize("text", ["a, a", "a as x, b as x", "a, b as a", "e1.a, e2.a"])
 def test_output_names_differ(text):
-    with pytest.raises(DuplicateAttributeError, match="already defined as an output attribute"):
+    with pytest.raises(DuplicateAttributeError, match="duplicate output attribute"):
         parse_query(f"from S select {text} insert into O")
 
 
@@ -127,7 +127,7 @@ def test_outputs(text, output):
 
 @pytest.mark.parametrize("text", ["delete #T on a == b", "update !T on a == b", "update or insert into #T on a == b"])
 def test_only_tables_are_updated(text):
-    with pytest.raises(SiddhiParserError, match="only a table") as caught:
+    with pytest.raises(SiddhiParserError, match="a table is expected") as caught:
         parse_query(f"from S select a {text}")
     assert caught.value.code == "E105"
     assert caught.value.column == len("from S select a ") + min(text.index(sign) for sign in "#!" if sign in text)
@@ -169,10 +169,10 @@ def test_a_projection_behind_the_target(old, new):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("from S select a insert into O b", "selects twice"),
-        ("from S insert into O a b", "unexpected 'b' behind 'a'"),
+        ("from S select a insert into O b", "two selections"),
+        ("from S insert into O a b", "unexpected 'b' after 'a'"),
         ("from S insert into O count(a)", "needs a name"),
-        ("from S insert into O a, count(a) a", "already defined"),
+        ("from S insert into O a, count(a) a", "duplicate output attribute"),
     ],
 )
 def test_mistakes_in_a_projection_behind_the_target(text, message):

@@ -1,9 +1,9 @@
-"""Builds definitions, annotations and the app: the top of the builders, one method per rule of the grammar.
+"""Builder of definitions, annotations and the app: the last of the builder classes, with one method per grammar rule.
 
     ExpressionBuilder <- InputBuilder <- QueryBuilder <- Builder
 
-The parser calls the method named like the rule (or its alias) when the rule is complete, with the offsets of its text and
-the values of its children; so nodes are built bottom-up, and no tree stands between the text and the object model.
+When a rule is complete, the parser calls the method with the name of the rule (or its alias), with the values of its
+children. So nodes are built bottom-up, without a parse tree between the text and the object model.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from siddhi.query_compiler.build.inputs import SourceName
 from siddhi.query_compiler.build.queries import QueryBuilder
 from siddhi.query_compiler.checks import check_names
 from siddhi.query_compiler.source import Source
-from siddhi.query_compiler.time_units import DURATIONS, WORDS
+from siddhi.query_compiler.time_units import DURATIONS, UNIT_NAMES
 from siddhi.query_compiler.keywords import KEYWORDS
 from siddhi.types import AttributeType
 
@@ -49,11 +49,11 @@ TYPES = {kind.value: kind for kind in AttributeType}
 
 
 class AppAnnotation(Annotation):
-    """``@app:name(...)``, until the app takes it."""
+    """``@app:name(...)``, before it is added to the app."""
 
 
 class Builder(QueryBuilder):
-    """Builds everything an app can say."""
+    """Builder of all nodes of an app."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
@@ -62,7 +62,7 @@ class Builder(QueryBuilder):
 
     @property
     def app_name(self) -> str | None:
-        """The name of the app, as far as it has been read."""
+        """The name of the app, or None if it has not been read yet."""
         name = find_annotation(tuple(self._app_annotations), "name")
         return name.elements[0].value if name is not None and name.elements else None
 
@@ -75,8 +75,8 @@ class Builder(QueryBuilder):
             if isinstance(statement, (Query, Partition)):
                 executions.append(statement)
             elif executions:
-                hint = "move it up, in front of the first query"
-                raise self.error("definitions stand before all queries", code="E104", hint=hint, span=statement.span)
+                hint = "move it before the first query"
+                raise self.error("definitions must come before all queries", code="E104", hint=hint, span=statement.span)
             else:
                 definitions.append(statement)
         comment = self.source.open_comment
@@ -85,7 +85,7 @@ class Builder(QueryBuilder):
         if not definitions:
             span = executions[0].span if executions else self.source.span(0, 0)
             hint = "an app starts with at least one definition: define stream S (price double);"
-            message = "nothing is defined that this could read" if executions else "the app is empty"
+            message = "the app has no definitions, so the query has nothing to read" if executions else "the app is empty"
             raise self.error(message, code="E104", hint=hint, span=span)
         app = SiddhiApp(
             annotations=tuple(self._app_annotations),
@@ -98,18 +98,18 @@ class Builder(QueryBuilder):
         return check_names(app)
 
     def statement(self, annotations: tuple[Annotation, ...], body: Statement) -> Statement:
-        """A definition, query or partition; its place is that of its own text, without the annotations."""
+        """Return a definition, query or partition; its span does not include the annotations."""
         if not annotations:
             return body
         if isinstance(body, (TriggerDefinition, FunctionDefinition)):
-            what = "trigger" if isinstance(body, TriggerDefinition) else "function"
-            raise self.error(f"a {what} takes no annotations", code="E104", span=annotations[0].span)
+            kind = "trigger" if isinstance(body, TriggerDefinition) else "function"
+            raise self.error(f"a {kind} can't have annotations", code="E104", span=annotations[0].span)
         return replace(body, annotations=annotations)
 
     # ---- annotations
 
     def annotations(self, *annotations: Annotation) -> tuple[Annotation, ...]:
-        """Annotations of one statement; those of the app stand in front of the first."""
+        """Return the annotations of one statement; those of the app come before the first statement."""
         own = []
         for annotation in annotations:
             if not isinstance(annotation, AppAnnotation):
@@ -117,7 +117,7 @@ class Builder(QueryBuilder):
             elif own or self._has_begun:
                 hint = "move it to the top of the app"
                 raise self.error(
-                    "annotations of the app stand before everything else", code="E104", hint=hint, span=annotation.span
+                    "app annotations must come before everything else", code="E104", hint=hint, span=annotation.span
                 )
             else:
                 plain = Annotation(annotation.name, annotation.elements, span=annotation.span)
@@ -133,13 +133,13 @@ class Builder(QueryBuilder):
         for inner in nested:
             if isinstance(inner, AppAnnotation) or space is not None:
                 raise self.error(
-                    "annotations of the app can't be nested and hold no others", code="E104", span=inner.span
+                    "app annotations can't be nested or contain annotations", code="E104", span=inner.span
                 )
         if space is None:
             return self.above(Annotation(local, elements, nested, span=span), nested)
         if space.lower() != "app":
-            hint = f"only annotations of the app have a prefix: @app:{local}"
-            raise self.error(f"unknown prefix '{space}' of an annotation", code="E104", hint=hint)
+            hint = f"only app annotations have a prefix: @app:{local}"
+            raise self.error(f"unknown annotation prefix '{space}'", code="E104", hint=hint)
         return AppAnnotation(local, elements, span=span)
 
     def plain_annotation_name(self, name: str) -> tuple[str | None, str]:
@@ -193,7 +193,7 @@ class Builder(QueryBuilder):
             hint = "'insert into #S' inside a partition defines it"
             raise self.error("an inner stream can't be defined", code="E105", hint=hint, span=source.span)
         if source.is_fault:
-            hint = "@OnError(action='stream') on the stream makes its fault stream"
+            hint = "@OnError(action='stream') on the stream creates its fault stream"
             raise self.error("a fault stream can't be defined", code="E105", hint=hint, span=source.span)
         return source.name
 
@@ -202,7 +202,7 @@ class Builder(QueryBuilder):
         for attribute in attributes:
             if attribute.name in seen:
                 raise DuplicateAttributeError(
-                    f"'{attribute.name}' is already defined, with type {seen[attribute.name].type}",
+                    f"duplicate attribute '{attribute.name}': already defined with type {seen[attribute.name].type}",
                     span=attribute.span,
                     source=self.source.text,
                 )
@@ -213,9 +213,9 @@ class Builder(QueryBuilder):
         return Attribute(name, TYPES[word.lower()], span=self.here)
 
     def identifier(self, name: str) -> str:
-        """A name that can't be a keyword unless it is quoted."""
+        """Return a name, which must not be a keyword unless it is quoted."""
         if name.lower() in KEYWORDS and self.text[:1] != "`":
-            hint = f"quote it: `{name}`"
+            hint = f"put it in back quotes: `{name}`"
             raise self.error(f"the keyword '{name}' can't be a name here", code="E105", hint=hint)
         return name
 
@@ -268,8 +268,8 @@ class Builder(QueryBuilder):
         return tuple(self.bucket(word) for word in words), False
 
     def bucket(self, word: str) -> Duration:
-        duration = DURATIONS.get(WORDS[word.lower()])
+        duration = DURATIONS.get(UNIT_NAMES[word.lower()])
         if duration is None:
             hint = "use sec, min, hour, day, month or year"
-            raise self.error(f"an aggregation can't keep '{word}'", code="E112", hint=hint)
+            raise self.error(f"unsupported duration '{word}' of an aggregation", code="E112", hint=hint)
         return duration

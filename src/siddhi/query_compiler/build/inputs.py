@@ -1,4 +1,4 @@
-"""Builds the inputs of queries: sources, joins, patterns, sequences, inner queries."""
+"""Builder of the inputs of queries: sources, joins, patterns, sequences, inner queries."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class SourceName(NamedTuple):
     name: str
     is_inner: bool = False
     is_fault: bool = False
-    span: Span | None = None  # where it carries a sign, which is not allowed everywhere
+    span: Span | None = None  # set with '#' or '!', which is not allowed everywhere
 
 
 class Chain(NamedTuple):
-    """Elements as written, and the sign between them (None for a single element)."""
+    """Elements as written, and the separator between them (None for a single element)."""
 
     elements: tuple[Element, ...]
     sign: str | None
@@ -67,7 +67,7 @@ class Every(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A counting state; ``+``, ``*`` and ``?`` belong to sequences."""
+    """A counting state; ``is_sign`` marks ``+``, ``*`` and ``?``, which only sequences allow."""
 
     state: CountState
     is_sign: bool
@@ -93,8 +93,8 @@ class InputBuilder(ExpressionBuilder):
     def basic(self, source: SourceName, handlers: tuple[Handler, ...]) -> SingleInput:
         windows = [handler for handler in handlers if isinstance(handler, WindowHandler)]
         if len(windows) > 1:
-            hint = "insert into a stream and put the second window on that"
-            raise self.error("a source can have one window only", code="E109", hint=hint, span=windows[1].span)
+            hint = "insert into a stream and use the second window on that stream"
+            raise self.error("a source can have only one window", code="E109", hint=hint, span=windows[1].span)
         return SingleInput(
             source.name,
             handlers,
@@ -144,7 +144,7 @@ class InputBuilder(ExpressionBuilder):
         return self.error("a pattern and a sequence can't be mixed", code="E110", hint=hint, span=span)
 
     def chain_state(self, chain: Chain, sign: str, *, every: bool) -> State:
-        """The state of a chain, with all the checks the grammar leaves open; ``every`` says if it may occur inside."""
+        """Return the state of a chain after the checks that the grammar can't do; ``every`` says whether it may occur inside."""
         if chain.sign not in (None, sign):
             raise self.mixed(chain.span)
         states = tuple(
@@ -153,8 +153,8 @@ class InputBuilder(ExpressionBuilder):
         )
         for before, after in pairwise(states):
             if _is_absence(before) and _is_absence(after):
-                hint = "write 'not A for 1 sec and not B for 1 sec', or let an event come between them"
-                raise self.error("an absence can't follow an absence", code="E110", hint=hint, span=after.span)
+                hint = "write 'not A for 1 sec and not B for 1 sec', or put an event between them"
+                raise self.error("an absent element ('not') can't follow another one", code="E110", hint=hint, span=after.span)
         return states[0] if len(states) == 1 else NextState(states, span=chain.span)
 
     def element_state(self, element: Element, sign: str, *, every: bool) -> State:
@@ -164,27 +164,27 @@ class InputBuilder(ExpressionBuilder):
             return self.chain_state(element, sign, every=every and sign == PATTERN)
         if isinstance(element, Counted):
             if sign == PATTERN and element.is_sign:
-                hint = "a sequence has at least two elements: S+, T; in a pattern write S<1:>, S<0:> or S<0:1>"
+                hint = "in a pattern write S<1:>, S<0:> or S<0:1>; a sequence has at least two elements: S+, T"
                 raise self.error(
-                    "'*', '+' and '?' count in sequences only", code="E110", hint=hint, span=element.state.span
+                    "'*', '+' and '?' are allowed only in sequences", code="E110", hint=hint, span=element.state.span
                 )
             return element.state
         if isinstance(element, StreamState):
             self.without_window(element.input)
         elif isinstance(element, AbsentState) and element.for_ms is None:
-            hint = "say how long nothing may come: not S for 5 sec; or combine it: not S and T"
-            raise self.error("this 'not' needs 'for' and a time", code="E110", hint=hint, span=element.span)
+            hint = "add the waiting time: not S for 5 sec; or combine it: not S and T"
+            raise self.error("'not' needs a waiting time ('for') here", code="E110", hint=hint, span=element.span)
         return element
 
     def repeated(self, element: Every, sign: str, *, allowed: bool) -> State:
         inner = element.element
         if not allowed:
-            message = "'every' can't stand inside another 'every'"
+            message = "'every' can't be nested in another 'every'"
             if sign == SEQUENCE:
-                message = "'every' may only stand in front of a whole sequence"
+                message = "in a sequence, 'every' is allowed only before the whole sequence"
             raise self.error(message, span=element.span, code="E110")
         if sign == SEQUENCE and isinstance(inner, Chain) and inner.sign is not None:
-            message = "'every' can't repeat a group of a sequence"
+            message = "'every' can't be applied to a group of a sequence"
             hint = "without parentheses 'every' starts the whole sequence at each event"
             raise self.error(message, span=element.span, code="E110", hint=hint)
         return EveryState(self.element_state(inner, sign, every=False), span=element.span)
@@ -201,14 +201,14 @@ class InputBuilder(ExpressionBuilder):
                 raise self.error("a count can't be combined with 'and' or 'or'", code="E110", span=part.state.span)
             if isinstance(part, State):
                 states.append(part)
-        # Without a time, absence is known only when an event of another operand comes.
+        # Without a waiting time, an absence is decided when an event of another operand arrives.
         has_present = operator is LogicalOperator.AND and any(isinstance(state, StreamState) for state in states)
         for state in states:
             if isinstance(state, StreamState):
                 self.without_window(state.input)
             elif isinstance(state, AbsentState) and state.for_ms is None and not has_present:
-                hint = "say how long nothing may come: not S for 5 sec"
-                raise self.error("this 'not' needs 'for' and a time", code="E110", hint=hint, span=state.span)
+                hint = "add the waiting time: not S for 5 sec"
+                raise self.error("'not' needs a waiting time ('for') here", code="E110", hint=hint, span=state.span)
         return LogicalState(operator, tuple(states), span=self.here)
 
     def stream_state(self, reference: str | None, source: SingleInput) -> State:
@@ -216,14 +216,14 @@ class InputBuilder(ExpressionBuilder):
 
     def absent_state(self, reference: str | None, source: SingleInput, milliseconds: int | None) -> State:
         if reference is not None:
-            message = "an event that does not come can't have a reference"
-            raise self.error(message, code="E110", hint=f"leave '{reference}=' out")
+            message = "an absent element ('not') can't have a reference"
+            raise self.error(message, code="E110", hint=f"remove '{reference}='")
         self.without_window(source)
         return AbsentState(source, milliseconds, span=self.here)
 
     def without_window(self, source: SingleInput) -> None:
         if source.window is not None:
-            hint = "put the window on a query before this one"
+            hint = "use the window in an earlier query"
             raise self.error(
                 "the elements of a pattern or sequence can't have a window",
                 code="E109",
@@ -235,12 +235,12 @@ class InputBuilder(ExpressionBuilder):
         low, high, is_sign = count
         self.without_window(state.input)
         if 0 <= high < low:
-            raise self.error(f"the count <{low}:{high}> is empty", code="E110")
+            raise self.error(f"invalid count <{low}:{high}>: the minimum exceeds the maximum", code="E110")
         if high == 0:
             raise self.error(
-                f"the count <{low}:{high}> takes no event",
+                f"invalid count <{low}:{high}>: the maximum must be at least 1",
                 code="E110",
-                hint="allow at least one, as in <0:1>, or leave the element out; 'not ... for' waits for an absence",
+                hint="write <0:1> for an optional event, remove the element, or write 'not ... for' to wait for an absence",
             )
         return Counted(CountState(state, low, high, span=self.here), is_sign)
 
@@ -278,16 +278,16 @@ class InputBuilder(ExpressionBuilder):
         within_per: tuple[tuple[Expression, ...], Expression] | None,
     ) -> Input:
         if left_word and right_word:
-            hint = "mark the side whose events alone shall trigger the join"
-            raise self.error("'unidirectional' can mark one side only", code="E106", hint=hint)
+            hint = "keep it on the side whose events trigger the join"
+            raise self.error("only one side of a join can be 'unidirectional'", code="E106", hint=hint)
         trigger = Trigger.LEFT if left_word else Trigger.RIGHT if right_word else Trigger.BOTH
         within, per = within_per or ((), None)
         return JoinInput(left, right, kind, trigger, on, within, per, span=self.here)
 
     def join_side(self, source: SingleInput, alias: str | None) -> SingleInput:
         if source.window is not None and source.handlers[-1] is not source.window:
-            hint = "put the filter in front of the window, or into 'on'"
-            message = "in a join nothing can stand behind the window"
+            hint = "write the filter before the window or in the 'on' condition"
+            message = "a side of a join can't have handlers after its window"
             raise self.error(message, code="E109", hint=hint, span=source.handlers[-1].span)
         return source if alias is None else replace(source, alias=alias, span=self.here)
 
@@ -305,7 +305,7 @@ class InputBuilder(ExpressionBuilder):
 
     def bare_outer_join(self) -> JoinType:
         hint = "write 'left outer join', 'right outer join' or 'full outer join'"
-        raise self.error("an outer join needs its side", code="E106", hint=hint)
+        raise self.error("'outer join' needs a side", code="E106", hint=hint)
 
     def within_per(
         self, start: Expression, stop: Expression | None, per: Expression
@@ -335,7 +335,7 @@ def _is_absence(state: State) -> bool:
 
 
 def _inner_sign(element: Element) -> str | None:
-    """The sign of the outermost chain that has one: parentheses around a whole sequence leave it a sequence."""
+    """Return the separator of the outermost chain that has one: a sequence in parentheses is still a sequence."""
     if isinstance(element, Every):
         return _inner_sign(element.element)
     if isinstance(element, Chain):

@@ -1,4 +1,4 @@
-"""Builds queries, on-demand queries and partitions."""
+"""Builder of queries, on-demand queries and partitions."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ class QueryBuilder(InputBuilder):
         if isinstance(output, tuple):
             output, trailing = output
             if selector is not None:
-                hint = "leave out either 'select ...' or what follows the target"
+                hint = "remove either 'select ...' or the attributes after the target"
                 raise self.error(
-                    "the query selects twice: before and behind 'insert into'",
+                    "the query has two selections: before and after 'insert into'",
                     code="E113",
                     hint=hint,
                     span=trailing.span,
@@ -94,7 +94,7 @@ class QueryBuilder(InputBuilder):
         for attribute in attributes:
             if attribute.name in seen:
                 raise DuplicateAttributeError(
-                    f"'{attribute.name}' is already defined as an output attribute",
+                    f"duplicate output attribute '{attribute.name}'",
                     span=attribute.span,
                     source=self.source.text,
                     hint="give it another name with 'as'",
@@ -105,15 +105,15 @@ class QueryBuilder(InputBuilder):
     def output_attribute(self, expression: Expression, name: str | None) -> OutputAttribute:
         if name is None and not isinstance(expression, Variable):
             if isinstance(expression, Constant) and expression.type is AttributeType.BOOL:
-                expression = Variable(self.text, span=expression.span)  # an attribute called "true"
+                expression = Variable(self.text, span=expression.span)  # an attribute named "true"
             else:
-                hint = f"name it: {self.text} as ..."
-                raise self.error("an expression in a selection needs a name", code="E111", hint=hint)
+                hint = f"add a name: {self.text} as ..."
+                raise self.error("an expression in a selection needs a name ('as')", code="E111", hint=hint)
         return OutputAttribute(expression, name, span=self.here)
 
     def juxtaposed_attribute(self, expression: Expression, name: str) -> OutputAttribute:
         if isinstance(expression, Variable):
-            message = f"unexpected '{name}' behind '{expression.name}'"
+            message = f"unexpected '{name}' after '{expression.name}'"
             raise self.error(message, code="E113", hint="write 'as' or ',' between them")
         return OutputAttribute(expression, name, span=self.here)
 
@@ -139,7 +139,7 @@ class QueryBuilder(InputBuilder):
         if not isinstance(value, Constant):
             raise self.error(f"'{clause}' takes a number, not an expression", code="E107", span=value.span)
         if value.type not in (AttributeType.INT, AttributeType.LONG):
-            message = f"'{clause}' takes an int or long, but this is a {value.type}"
+            message = f"'{clause}' takes an int or long, not a {value.type}"
             raise UnsupportedAttributeTypeError(message, span=value.span, source=self.source.text)
         return value
 
@@ -200,7 +200,7 @@ class QueryBuilder(InputBuilder):
     def table(self, target: SourceName) -> str:
         if target.is_inner or target.is_fault:
             sign = "#" if target.is_inner else "!"
-            message = f"'{sign}{target.name}' is a stream, but only a table can stand here"
+            message = f"'{sign}{target.name}' is a stream, but a table is expected here"
             raise self.error(message, code="E105", span=target.span)
         return target.name
 
@@ -270,6 +270,6 @@ class QueryBuilder(InputBuilder):
 
     def store_change(self, selector: Selector | None, output: Output) -> OnDemandQuery:
         if selector is None and isinstance(output, UpdateOrInsertInto):
-            hint = "write 'select ...' with the row to insert in front of it"
+            hint = "write 'select ...' with the row to insert before it"
             raise self.error("'update or insert' needs a selection", code="E114", hint=hint, span=output.span)
         return OnDemandQuery(selector=selector or Selector(), output=output, span=self.here)

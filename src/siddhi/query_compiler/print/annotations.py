@@ -1,4 +1,4 @@
-"""Annotations back to SiddhiQL."""
+"""Print annotations as SiddhiQL."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*([.:-][A-Za-z_][A-Za-z0-9_]*)*\Z"
 
 
 def annotation_text(annotation: Annotation, prefix: str = "") -> str:
-    """``@name(...)``; ``prefix`` is ``app:`` for annotations of the app."""
-    # Behind @ no keyword can stand, so none needs quotes.
+    """Return ``@name(...)``; ``prefix`` is ``app:`` for app annotations."""
+    # No keyword can follow @, so none needs quotes.
     name = annotation.name if PLAIN_NAME.match(annotation.name) else name_text(annotation.name)
     parts = [*map(element_text, annotation.elements), *map(annotation_text, annotation.annotations)]
     return f"@{prefix}{name}({', '.join(parts)})" if parts else f"@{prefix}{name}"
 
 
 def element_text(element: Element) -> str:
-    """``key='value'`` or ``'value'``; a key that is not made of names stands in quotes."""
+    """Return ``key='value'`` or ``'value'``; a key that does not consist of names is quoted."""
     value = string_text(element.value)
     if element.key is None:
         return value

@@ -1,4 +1,4 @@
-"""The object model back to SiddhiQL: ``parse(to_siddhiql(app)) == app``."""
+"""Print the object model as SiddhiQL: ``parse(to_siddhiql(app)) == app``."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["to_siddhiql"]
 
 
 def to_siddhiql(node: Node) -> str:
-    """SiddhiQL text that compiles to an equal node; an app is laid out one clause a line.
+    """Return SiddhiQL text that compiles to an equal node, with one clause of a query per line.
 
     Raises:
-        ValueError: the node holds something SiddhiQL can't express, such as a name with a back quote.
+        ValueError: the node contains something that SiddhiQL can't express, such as a name with a back quote.
     """
     return node_text(node)
 
@@ -84,7 +84,7 @@ def _(definition: FunctionDefinition) -> str:
     name, language = (name_text(name, strict=True) for name in (definition.id, definition.language))
     script = f"{{{definition.body}}}"
     if script_end(script, 0, definition.language) != len(script):
-        raise ValueError(f"SiddhiQL can't write the script of '{definition.id}': its braces do not match")
+        raise ValueError(f"SiddhiQL can't express the script of '{definition.id}': its braces do not match")
     return f"define function {name}[{language}] return {definition.return_type} {script}"
 
 

@@ -1,4 +1,4 @@
-"""Expressions, names and literals back to SiddhiQL."""
+"""Print expressions, names and literals as SiddhiQL."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ LEVELS: dict[type[Expression], int] = {Or: 1, And: 2, In: 3, Not: 8}
 
 
 def name_text(name: str, *, strict: bool = False) -> str:
-    """A name, in back quotes if it is unusual or can be taken for a keyword; ``strict`` where no keyword may stand.
+    """Return a name, in back quotes where necessary: where it is not plain or ambiguous; ``strict``: for every keyword.
 
     Raises:
-        ValueError: SiddhiQL has no way to write the name.
+        ValueError: SiddhiQL can't express the name.
     """
     if PLAIN_NAME.match(name) and name.lower() not in (KEYWORDS if strict else AMBIGUOUS):
         return name
     if not name or "`" in name:
-        raise ValueError(f"SiddhiQL can't write the name {name!r}: it is empty or holds a back quote")
+        raise ValueError(f"SiddhiQL can't express the name {name!r}: it is empty or contains a back quote")
     return f"`{name}`"
 
 
 def string_text(value: str) -> str:
-    """A string literal; there are no escapes, so the quotes depend on the text.
+    """Return a string literal; SiddhiQL has no escape sequences, so the quotes depend on the value.
 
     Raises:
-        ValueError: SiddhiQL has no way to write the text.
+        ValueError: SiddhiQL can't express the value.
     """
     has_control = any(char < " " for char in value)
     if not has_control and "'" not in value and '"' not in value:
@@ -61,32 +61,32 @@ def string_text(value: str) -> str:
     if not has_control and '"' not in value:
         return f'"{value}"'
     if '"""' in value or value.endswith('"'):
-        raise ValueError(f'SiddhiQL can\'t write the text {value!r}: it holds """ or ends with a double quote')
+        raise ValueError(f'SiddhiQL can\'t express the string {value!r}: it contains """ or ends with a double quote')
     return f'"""{value}"""'
 
 
 def time_text(milliseconds: int) -> str:
-    """``1 min 30 sec`` for 90_000 (milliseconds)."""
+    """Return a time literal: ``1 min 30 sec`` for 90_000 (milliseconds)."""
     if milliseconds < 0:
-        raise ValueError(f"a time can't be negative: {milliseconds} ms")
-    pieces = []
-    rest = milliseconds
+        raise ValueError(f"a duration can't be negative: {milliseconds} ms")
+    parts = []
+    remaining = milliseconds
     for unit, size in MILLISECONDS.items():
-        # Months and years are 30 and 365 days: people who wrote days or weeks do not want to read months.
-        count, rest = divmod(rest, size) if unit not in ("year", "month", "week") else _whole(rest, size)
+        # Months and years have 30 and 365 days: use them only where they are exact.
+        count, remaining = divmod(remaining, size) if unit not in ("year", "month", "week") else _exact(remaining, size)
         if count:
             plural = "s" if count > 1 and unit not in ("min", "sec", "millisec") else ""
-            pieces.append(f"{count} {unit}{plural}")
-    return " ".join(pieces) or "0 sec"
+            parts.append(f"{count} {unit}{plural}")
+    return " ".join(parts) or "0 sec"
 
 
-def _whole(rest: int, size: int) -> tuple[int, int]:
-    """Coarse units are used only for what they measure exactly."""
-    return divmod(rest, size) if rest and rest % size == 0 else (0, rest)
+def _exact(milliseconds: int, size: int) -> tuple[int, int]:
+    """Return count and remainder; the count is 0 where the unit does not divide the time exactly."""
+    return divmod(milliseconds, size) if milliseconds and milliseconds % size == 0 else (0, milliseconds)
 
 
 def expression_text(expression: Expression, level: int = 0) -> str:
-    """An expression, in parentheses if it binds looser than ``level``."""
+    """Return an expression, in parentheses if it binds less tightly than ``level``."""
     own = _level(expression)
     text = _text(expression, own)
     return f"({text})" if own < level else text
@@ -110,8 +110,8 @@ def _text(expression: Expression, _own: int) -> str:
 @_text.register(Compare)
 @_text.register(Math)
 def _(expression: Binary, own: int) -> str:
-    # All operators group to the left: on the right an equal level needs parentheses. A chain such as a or b or c ... is
-    # walked down in a loop, for people generate long ones.
+    # All operators are left-associative: a right operand of the same level needs parentheses. A loop walks down a chain
+    # such as a or b or c ..., since generated chains can be long.
     tail: list[str] = []
     while True:
         sign = expression.operator.value if isinstance(expression, (Compare, Math)) else SIGNS[type(expression)]
@@ -131,22 +131,22 @@ def _(expression: In, own: int) -> str:
 def _(expression: Not, own: int) -> str:
     operand = expression.expression
     text = expression_text(operand, own)
-    # `not x is null` is right, but reads as if it were not; `not -1` begins like a subtraction from an attribute "not".
-    needs_help = isinstance(operand, (IsNull, IsNullStream)) or text[0] in "+-"
-    return f"not ({text})" if needs_help else f"not {text}"
+    # `not x is null` is valid but misleading; `not -1` begins like a subtraction from an attribute "not".
+    needs_parentheses = isinstance(operand, (IsNull, IsNullStream)) or text[0] in "+-"
+    return f"not ({text})" if needs_parentheses else f"not {text}"
 
 
 @_text.register
 def _(expression: IsNull, _own: int) -> str:
     operand = expression.expression
     if not isinstance(operand, (Variable, FunctionCall)):
-        raise ValueError("SiddhiQL can test references and calls for null only")
+        raise ValueError("'is null' applies only to references and calls")
     return f"{_text(operand, ATOM)} is null"
 
 
 @_text.register
 def _(expression: IsNullStream, _own: int) -> str:
-    return f"{_slot(expression)} is null"
+    return f"{_qualifier(expression)} is null"
 
 
 @_text.register
@@ -157,10 +157,10 @@ def _(expression: Variable, _own: int) -> str:
     function = ""
     if expression.function_id is not None:
         function = f"#{name_text(expression.function_id)}{_index(expression.function_index)}"
-    return f"{_slot(expression)}{function}.{name}"
+    return f"{_qualifier(expression)}{function}.{name}"
 
 
-def _slot(node: Variable | IsNullStream) -> str:
+def _qualifier(node: Variable | IsNullStream) -> str:
     sign = "#" if node.is_inner else "!" if node.is_fault else ""
     return f"{sign}{name_text(node.source or '')}{_index(node.index)}"
 
@@ -201,7 +201,7 @@ def _(expression: Constant, _own: int) -> str:
 
 
 def _single_digits(value: float) -> str:
-    """The fewest digits that name this single."""
+    """Return the shortest decimal text that reads back as this single."""
     packed = struct.pack("f", value)
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"

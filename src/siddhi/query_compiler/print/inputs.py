@@ -1,4 +1,4 @@
-"""Prints the inputs of queries."""
+"""Print the inputs of queries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["clauses"]
 
 
 def clauses(source: str, selector: Selector, rate: OutputRate | None, output: Node) -> list[str]:
-    """The clauses of a query, one a line; a selection that says nothing is left out."""
+    """Return the clauses of a query, one per line; an empty selection is left out."""
     lines = [f"from {source}"]
     if selector != Selector():
         lines.append(node_text(selector))
@@ -83,7 +83,7 @@ def _(pattern: Pattern) -> str:
     state = pattern.state
     text = _chain(state, " -> ")
     if isinstance(state, StreamState) and state.reference is None:
-        text = f"({text})"  # without parentheses it would read as the stream itself
+        text = f"({text})"  # without parentheses it would be a single stream
     return text + _within_time(pattern.within_ms)
 
 

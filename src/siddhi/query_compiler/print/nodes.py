@@ -1,4 +1,4 @@
-"""The dispatcher of the printers: one function per class of node, registered by the modules beside this one."""
+"""The dispatcher of the printers: one function per node class, registered by the other modules of this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["annotated", "listed", "node_text", "optional", "within_per"]
 
 @singledispatch
 def node_text(node: Node) -> str:
-    """The SiddhiQL text of a node."""
+    """Return the SiddhiQL text of a node."""
     raise TypeError(f"not a node of a Siddhi app: {node!r}")
 
 
@@ -23,20 +23,20 @@ node_text.register(Element, element_text)
 
 
 def optional(prefix: str, node: Node | None) -> list[str]:
-    """A clause that may be missing, as a list of no or one text."""
+    """Return an optional clause as a list of zero or one texts."""
     return [] if node is None else [f"{prefix} {node_text(node)}"]
 
 
 def listed(nodes: tuple[Node, ...]) -> str:
-    """Nodes with commas between them."""
+    """Return the nodes, separated by commas."""
     return ", ".join(map(node_text, nodes))
 
 
 def annotated(annotations: tuple[Annotation, ...], text: str) -> str:
-    """A statement below its annotations."""
+    """Return a statement preceded by its annotations."""
     return "\n".join([*map(annotation_text, annotations), text])
 
 
 def within_per(within: tuple[Expression, ...], per: Expression | None) -> list[str]:
-    """``within ... per ...`` as a list of no or one text."""
+    """Return ``within ... per ...`` as a list of zero or one texts."""
     return [f"within {listed(within)} per {node_text(per)}"] if within and per else []

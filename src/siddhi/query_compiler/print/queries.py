@@ -1,4 +1,4 @@
-"""Prints queries, partitions and their clauses."""
+"""Print queries, partitions and their clauses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _(partition: Partition) -> str:
 
 
 def _indented(text: str) -> str:
-    # A line break inside quotes is part of a text or name, and so is the white space behind it.
+    # A line break inside quotes is part of a string or name, and so is the white space after it.
     if any("\n" in quoted for quoted in QUOTED.findall(text)):
         return text
     return "\n".join("    " + line for line in text.split("\n"))
