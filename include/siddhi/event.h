@@ -1,4 +1,4 @@
-/* The event record: one fixed-size block of a slab, the same for every stage of a query.
+/* The event record: one fixed-size block of a arena, the same for every stage of a query.
  *
  *   header | null words | cells
  *

@@ -45,7 +45,7 @@ __all__ = ["SiddhiAppRuntime"]
 _TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
-class _Stage(Enum):
+class _Lifecycle(Enum):
     """Of an app's life."""
 
     OPEN = "created or started"
@@ -93,7 +93,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         AppClock.__init__(self, assembly)
         self._serve(assembly)
         self._state_lock = threading.Lock()
-        self._stage = _Stage.OPEN
+        self._lifecycle = _Lifecycle.OPEN
         self._debugger: SiddhiDebugger | None = None
 
     # --- life
@@ -142,7 +142,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         """
         self._begin_anew()
         with self._state_lock:
-            if self._stage is not _Stage.OPEN:
+            if self._lifecycle is not _Lifecycle.OPEN:
                 raise NotRunningError(f"Siddhi app '{self.name}' was shut down while it started")
             if self._context.running:
                 return
@@ -173,9 +173,9 @@ class SiddhiAppRuntime(AppClock, AppState):
         measured and collected can be read.
         """
         with self._state_lock:
-            if self._stage is not _Stage.OPEN:
+            if self._lifecycle is not _Lifecycle.OPEN:
                 return
-            self._stage = _Stage.CLOSING
+            self._lifecycle = _Lifecycle.CLOSING
         self._stop()
 
     def _stop(self) -> None:
@@ -193,24 +193,24 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._context.close()
         self._error_log.close()
         self._on_shutdown(self)
-        self._stage = _Stage.CLOSED
+        self._lifecycle = _Lifecycle.CLOSED
 
     def _begin_anew(self) -> None:
         # Guarded by the lock of the operators that are left behind, in which nobody may be at work, and not by the one of
         # start and shutdown: callbacks shut down, too.
-        while self._stage is not _Stage.OPEN:
+        while self._lifecycle is not _Lifecycle.OPEN:
             context = self._context
             if context.lock.is_mine:
                 raise self._not_again("it is still at work on an event; start it when the send has returned")
-            if self._stage is _Stage.CLOSING:
+            if self._lifecycle is _Lifecycle.CLOSING:
                 raise self._not_again("the shutdown is not done yet")
             with context.lock:
                 if context.lock.is_borrowed:
                     raise self._not_again("it is still at work on an event; start it when the send has returned")
-                if context is self._context and self._stage is _Stage.CLOSED:
+                if context is self._context and self._lifecycle is _Lifecycle.CLOSED:
                     self._claim_name(self)
                     self._move_to(self._build())
-                    self._stage = _Stage.OPEN
+                    self._lifecycle = _Lifecycle.OPEN
 
     def _not_again(self, why: str) -> NotRunningError:
         return NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again: {why}")
@@ -545,13 +545,13 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def _condition(self) -> str:
-        return "running" if self.is_running else "not started" if self._stage is _Stage.OPEN else "shut down"
+        return "running" if self.is_running else "not started" if self._lifecycle is _Lifecycle.OPEN else "shut down"
 
     def _connecting(self, connect: Callable[[], None]) -> None:
         try:
             connect()
         except BaseException as error:
-            self._stage = _Stage.CLOSING
+            self._lifecycle = _Lifecycle.CLOSING
             self._stop()
             if isinstance(error, SiddhiAppError):
                 error.located(source=self.plan.app.source, app=self.name)

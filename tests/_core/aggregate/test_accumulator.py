@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from siddhi._core.aggregate.accumulator import Measures
+from siddhi._core.aggregate.accumulator import Accumulators
 from siddhi._core.aggregate.builtin import make_aggregator
 from siddhi._core.expression.executor import make_variable
 from siddhi._core.record.event import Layout
@@ -24,9 +24,9 @@ def test_it_measures_what_it_was_given() -> None:
         make_aggregator("avg", (make_variable(layout, 0),), DOUBLE, True),
         make_aggregator("count", (), LONG, True),
     ]
-    assert Measures(aggregators).aggregators == tuple(aggregators)
+    assert Accumulators(aggregators).aggregators == tuple(aggregators)
     with pytest.raises(TypeError):
-        Measures([make_aggregator("max", (make_variable(layout, 0),), INT, True)])
+        Accumulators([make_aggregator("max", (make_variable(layout, 0),), INT, True)])
 
 
 ARGUMENTS = {

@@ -10,8 +10,8 @@ from siddhi import SiddhiManager
 from siddhi._core.expression.compare import make_comparison
 from siddhi._core.expression.executor import make_variable
 from siddhi._core.join.join import JoinStep, PassingWindow
-from siddhi._core.query.entry import QueryEntry, StageCopier
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.entry import QueryEntry, RecordCopier
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.projection import Projection
 from siddhi._core.record.event import EventPool, Layout, TypeCode
 from siddhi._core.runtime.context import AppContext
@@ -36,7 +36,7 @@ class Side:
         self.window = LengthWindow(app, self.pool, length)
         self.window.make_state(0)
         self.held = HeldEvents(self.window)
-        copier = StageCopier(self.layout, self.pool, [0, 1])
+        copier = RecordCopier(self.layout, self.pool, [0, 1])
         self.junction.subscribe(QueryEntry(app, (), copier, self.window, self.junction, ALL))
 
     def variable(self, position: int) -> Any:
@@ -65,7 +65,7 @@ class Join:
         self.rows: list[tuple[Any, ...]] = []
         note = lambda events: self.rows.extend(event.data for event in events)  # noqa: E731
         target.subscribe(StreamCallback(app, target.pool, layout, "O", note))
-        selection = Projection(app, target.pool, columns, None, OutputStage(app, target.pool, layout, target))
+        selection = Projection(app, target.pool, columns, None, QueryOutput(app, target.pool, layout, target))
         for side in self.sides:
             step = JoinStep(app, side.slot, searches[1 - side.slot], side.held, outer, False, None)
             step.next = selection
@@ -130,7 +130,7 @@ def test_a_stream_without_window_is_followed_by_nothing() -> None:
     target.subscribe(StreamCallback(app, target.pool, layout, "O", note))
     window = PassingWindow(app, None)
     columns = (make_variable(layout, 0),)
-    window.next = Projection(app, target.pool, columns, None, OutputStage(app, target.pool, layout, target))
+    window.next = Projection(app, target.pool, columns, None, QueryOutput(app, target.pool, layout, target))
     source.subscribe(QueryEntry(app, (), None, window, source, ALL))
     source.send_rows([(1, (5,)), (2, (6,))])
     assert rows == [(5,), (6,)]

@@ -67,7 +67,7 @@ def test_pools_take_no_more_than_their_budget_and_give_it_back() -> None:
         for v in range(2_000):
             runtime.input_handler("S").send((v,))
         assert set(failed) == {"no more"}
-        assert 10_000 < budget.taken <= budget.most + 2 * 16 * 48  # first slabs are granted in any case
+        assert 10_000 < budget.taken <= budget.most + 2 * 16 * 48  # first arenas are granted in any case
         failed.clear()
         for v in range(2_000):
             outside.input_handler("S").send((v,))

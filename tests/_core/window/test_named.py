@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from siddhi._core.query.entry import QueryEntry, StageCopier
+from siddhi._core.query.entry import QueryEntry, RecordCopier
 from siddhi._core.record.event import EventPool, Layout, TypeCode
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.stream.callback import StreamCallback
@@ -32,7 +32,7 @@ class NamedWindow:
             window = LengthBatchWindow(app, self.pool, 2, True)
         window.make_state(0)
         window.next = WindowPublisher(app, self.output, current, expired)
-        copier = StageCopier(LAYOUT, self.pool, [0])
+        copier = RecordCopier(LAYOUT, self.pool, [0])
         self.input.subscribe(QueryEntry(app, (), copier, window, self.input, 2**64 - 1))
         self.chunks: list[list[tuple[int, bool]]] = []
         note = lambda events: self.chunks.append([(event["v"], event.is_expired) for event in events])  # noqa: E731

@@ -1,4 +1,4 @@
-# Measures: the sums, averages and counts of an operator that keeps the arguments of events instead of the events.
+# Accumulators: the sums, averages and counts of an operator that keeps the arguments of events instead of the events.
 #
 # The states are the aggregators' own, by slot, so that the selection reads them as ever (FrameC.type TIMER: look only).
 # What differs is how values get there: an event's arguments are computed once, when it comes (take_arguments), kept in
@@ -18,7 +18,7 @@ cdef extern from "siddhi/arithmetic.h" nogil:
 cdef enum:
     MAX_ARGUMENTS = 32             # null bits in half a word
 
-cdef enum MeasureKind:
+cdef enum AccumulatorKind:
     COUNTS
     WHOLE                          # LongSumC
     REAL                           # DoubleSumC
@@ -29,17 +29,17 @@ cdef struct ArgumentC:
     uint8_t code                   # TypeCode of its value
     bint real                      # kept as a double; else as an int64
 
-cdef struct MeasureC:
+cdef struct AccumulatorC:
     char** states                  # the aggregator's array, which may move
-    uint8_t kind                   # MeasureKind
+    uint8_t kind                   # AccumulatorKind
     bint mean                      # the value is total / count
     int8_t argument                # position among the arguments; -1: none
 
-cdef class Measures:
+cdef class Accumulators:
     cdef readonly tuple aggregators
     cdef ArgumentC* arguments
     cdef int n_arguments
-    cdef MeasureC* measures        # one per aggregator, in their order
+    cdef AccumulatorC* accumulators        # one per aggregator, in their order
     cdef int n
     cdef bint plain                # every argument is a cell: taking them cannot fail
     cdef int adopt(self, int i, bint real) except -1
@@ -68,7 +68,8 @@ cdef inline void take_cell(const ArgumentC* argument, const EventC* event, uint6
         value.d = <double> cell.l
     out[0] = value.bits
 
-cdef inline int take_arguments(Measures self, EventC* event, FrameC* frame, uint64_t* out, uint32_t* nulls) except -1:
+cdef inline int take_arguments(Accumulators self, EventC* event, FrameC* frame, uint64_t* out,
+                               uint32_t* nulls) except -1:
     """The event's arguments; bits say which are null. Nothing has changed where this fails."""
     cdef int k
     cdef const ArgumentC* argument
@@ -85,93 +86,93 @@ cdef inline int take_arguments(Measures self, EventC* event, FrameC* frame, uint
             take_cell(argument, event, &out[k])
     return 0
 
-cdef inline void add_arguments(const MeasureC* measure, int n, uint32_t slot, const uint64_t* values,
+cdef inline void add_arguments(const AccumulatorC* accumulator, int n, uint32_t slot, const uint64_t* values,
                                uint32_t nulls) noexcept:
     """Let every measure of a slot take an event's arguments in."""
-    cdef const MeasureC* end = measure + n
+    cdef const AccumulatorC* end = accumulator + n
     cdef LongSumC* whole
     cdef DoubleSumC* real
-    while measure is not end:
-        if measure.kind == COUNTS:
-            (<int64_t*> measure.states[0])[slot] += 1
-        elif nulls and nulls >> measure.argument & 1:
+    while accumulator is not end:
+        if accumulator.kind == COUNTS:
+            (<int64_t*> accumulator.states[0])[slot] += 1
+        elif nulls and nulls >> accumulator.argument & 1:
             pass
-        elif measure.kind == REAL:
-            real = <DoubleSumC*> measure.states[0] + slot
-            real.total += (<const CellC*> &values[measure.argument]).d
+        elif accumulator.kind == REAL:
+            real = <DoubleSumC*> accumulator.states[0] + slot
+            real.total += (<const CellC*> &values[accumulator.argument]).d
             real.count += 1
         else:
-            whole = <LongSumC*> measure.states[0] + slot
-            whole.total = siddhi_add_l(whole.total, (<const CellC*> &values[measure.argument]).l)
+            whole = <LongSumC*> accumulator.states[0] + slot
+            whole.total = siddhi_add_l(whole.total, (<const CellC*> &values[accumulator.argument]).l)
             whole.count += 1
-        measure += 1
+        accumulator += 1
 
-cdef inline void remove_arguments(const MeasureC* measure, int n, uint32_t slot, const uint64_t* values,
+cdef inline void remove_arguments(const AccumulatorC* accumulator, int n, uint32_t slot, const uint64_t* values,
                                   uint32_t nulls) noexcept:
     """Let every measure of a slot give an event's arguments up."""
-    cdef const MeasureC* end = measure + n
+    cdef const AccumulatorC* end = accumulator + n
     cdef LongSumC* whole
     cdef DoubleSumC* real
-    while measure is not end:
-        if measure.kind == COUNTS:
-            (<int64_t*> measure.states[0])[slot] -= 1
-        elif nulls and nulls >> measure.argument & 1:
+    while accumulator is not end:
+        if accumulator.kind == COUNTS:
+            (<int64_t*> accumulator.states[0])[slot] -= 1
+        elif nulls and nulls >> accumulator.argument & 1:
             pass
-        elif measure.kind == REAL:
-            real = <DoubleSumC*> measure.states[0] + slot
-            real.total -= (<const CellC*> &values[measure.argument]).d
+        elif accumulator.kind == REAL:
+            real = <DoubleSumC*> accumulator.states[0] + slot
+            real.total -= (<const CellC*> &values[accumulator.argument]).d
             real.count -= 1
         else:
-            whole = <LongSumC*> measure.states[0] + slot
-            whole.total = siddhi_sub_l(whole.total, (<const CellC*> &values[measure.argument]).l)
+            whole = <LongSumC*> accumulator.states[0] + slot
+            whole.total = siddhi_sub_l(whole.total, (<const CellC*> &values[accumulator.argument]).l)
             whole.count -= 1
-        measure += 1
+        accumulator += 1
 
-cdef inline void add_row(const MeasureC* measures, int n, uint32_t slot, const uint64_t* values, uint32_t nulls,
+cdef inline void add_row(const AccumulatorC* accumulators, int n, uint32_t slot, const uint64_t* values, uint32_t nulls,
                          Py_ssize_t j, uint64_t** data, int64_t* counts) noexcept:
     """add_arguments for row j of a block whose arguments were taken; leaves totals and counts for finish_block."""
-    cdef const MeasureC* measure
+    cdef const AccumulatorC* accumulator
     cdef LongSumC* whole
     cdef DoubleSumC* real
     cdef int m
     for m in range(n):
-        measure = &measures[m]
-        if measure.kind == REAL:
-            real = <DoubleSumC*> measure.states[0] + slot
-            if not nulls >> measure.argument & 1:
-                real.total += (<const CellC*> &values[measure.argument * MAX_BLOCK + j]).d
+        accumulator = &accumulators[m]
+        if accumulator.kind == REAL:
+            real = <DoubleSumC*> accumulator.states[0] + slot
+            if not nulls >> accumulator.argument & 1:
+                real.total += (<const CellC*> &values[accumulator.argument * MAX_BLOCK + j]).d
                 real.count += 1
             (<double*> &data[m][j])[0] = real.total
             counts[m * MAX_BLOCK + j] = real.count
-        elif measure.kind == WHOLE:
-            whole = <LongSumC*> measure.states[0] + slot
-            if not nulls >> measure.argument & 1:
-                whole.total = siddhi_add_l(whole.total, <int64_t> values[measure.argument * MAX_BLOCK + j])
+        elif accumulator.kind == WHOLE:
+            whole = <LongSumC*> accumulator.states[0] + slot
+            if not nulls >> accumulator.argument & 1:
+                whole.total = siddhi_add_l(whole.total, <int64_t> values[accumulator.argument * MAX_BLOCK + j])
                 whole.count += 1
             data[m][j] = <uint64_t> whole.total
             counts[m * MAX_BLOCK + j] = whole.count
         else:
-            (<int64_t*> measure.states[0])[slot] += 1
-            data[m][j] = <uint64_t> (<int64_t*> measure.states[0])[slot]
+            (<int64_t*> accumulator.states[0])[slot] += 1
+            data[m][j] = <uint64_t> (<int64_t*> accumulator.states[0])[slot]
             counts[m * MAX_BLOCK + j] = 1
 
-cdef inline int measured(const MeasureC* measure, uint32_t slot, uint64_t* out) noexcept:
+cdef inline int accumulator_value(const AccumulatorC* accumulator, uint32_t slot, uint64_t* out) noexcept:
     """What a measure says of a slot, eight bytes of a long or a double, zeros for null. VALUE or NULL_VALUE."""
     cdef const DoubleSumC* real
     cdef CellC value
-    if measure.kind == REAL:
-        real = <const DoubleSumC*> measure.states[0] + slot
+    if accumulator.kind == REAL:
+        real = <const DoubleSumC*> accumulator.states[0] + slot
         if real.count == 0:
             out[0] = 0
             return NULL_VALUE
-        value.d = real.total / <double> real.count if measure.mean else real.total
+        value.d = real.total / <double> real.count if accumulator.mean else real.total
         out[0] = value.bits
         return VALUE
-    if measure.kind == COUNTS:
-        value.l = (<const int64_t*> measure.states[0])[slot]
+    if accumulator.kind == COUNTS:
+        value.l = (<const int64_t*> accumulator.states[0])[slot]
     else:
-        value.l = (<const LongSumC*> measure.states[0])[slot].total
-        if (<const LongSumC*> measure.states[0])[slot].count == 0:
+        value.l = (<const LongSumC*> accumulator.states[0])[slot].total
+        if (<const LongSumC*> accumulator.states[0])[slot].count == 0:
             out[0] = 0
             return NULL_VALUE
     out[0] = value.bits

@@ -1,4 +1,4 @@
-"""Measures of operators that keep arguments instead of events."""
+"""Accumulators of operators that keep arguments instead of events."""
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memset
@@ -8,7 +8,7 @@ from siddhi._core.expression.executor cimport VARIABLE, Executor
 from siddhi._core.record.event cimport LONG
 
 
-cdef class Measures:
+cdef class Accumulators:
     """The measures behind aggregators.
 
     Args:
@@ -18,24 +18,26 @@ cdef class Measures:
 
     def __cinit__(self, list aggregators not None):
         cdef int i
+        cdef bint is_long
         cdef SumAggregator aggregator
         self.aggregators = tuple(aggregators)
         self.n = len(self.aggregators)
         self.arguments = <ArgumentC*> PyMem_Malloc(max(1, self.n) * sizeof(ArgumentC))
-        self.measures = <MeasureC*> PyMem_Malloc(max(1, self.n) * sizeof(MeasureC))
-        if self.arguments is NULL or self.measures is NULL:
+        self.accumulators = <AccumulatorC*> PyMem_Malloc(max(1, self.n) * sizeof(AccumulatorC))
+        if self.arguments is NULL or self.accumulators is NULL:
             raise MemoryError
         self.plain = True
         for i in range(self.n):
             aggregator = self.aggregators[i]
-            self.measures[i].states = &aggregator.states
-            self.measures[i].mean = aggregator.native == "avg"
-            self.measures[i].argument = -1
+            self.accumulators[i].states = &aggregator.states
+            self.accumulators[i].mean = aggregator.native == "avg"
+            self.accumulators[i].argument = -1
             if aggregator.native == "count":
-                self.measures[i].kind = COUNTS
+                self.accumulators[i].kind = COUNTS
             else:
-                self.measures[i].kind = WHOLE if aggregator.stride == sizeof(LongSumC) and is_whole(aggregator) else REAL
-                self.measures[i].argument = <int8_t> self.adopt(i, self.measures[i].kind == REAL)
+                is_long = aggregator.stride == sizeof(LongSumC) and is_whole(aggregator)
+                self.accumulators[i].kind = WHOLE if is_long else REAL
+                self.accumulators[i].argument = <int8_t> self.adopt(i, self.accumulators[i].kind == REAL)
         if self.n_arguments > MAX_ARGUMENTS:
             raise ValueError(f"more than {MAX_ARGUMENTS} different arguments of aggregators")
         self.values = <uint64_t*> PyMem_Malloc(max(1, self.n_arguments) * MAX_BLOCK * sizeof(uint64_t))
@@ -46,7 +48,7 @@ cdef class Measures:
 
     def __dealloc__(self):
         PyMem_Free(self.arguments)
-        PyMem_Free(self.measures)
+        PyMem_Free(self.accumulators)
         PyMem_Free(self.values)
         PyMem_Free(self.nulls)
         PyMem_Free(self.counts)
@@ -79,7 +81,7 @@ cdef class Measures:
 
     cdef void add_block(self, const uint32_t* slots, Py_ssize_t n) noexcept:
         """Let every measure take in the arguments of the block that was taken, row j into the state of slots[j]."""
-        cdef const MeasureC* measure
+        cdef const AccumulatorC* accumulator
         cdef LongSumC* whole
         cdef DoubleSumC* real
         cdef int64_t* counts
@@ -87,23 +89,23 @@ cdef class Measures:
         cdef Py_ssize_t j
         cdef int m
         for m in range(self.n):
-            measure = &self.measures[m]
-            if measure.kind == COUNTS:
-                counts = <int64_t*> measure.states[0]
+            accumulator = &self.accumulators[m]
+            if accumulator.kind == COUNTS:
+                counts = <int64_t*> accumulator.states[0]
                 for j in range(n):
                     counts[slots[j]] += 1
                 continue
-            values = self.values + measure.argument * MAX_BLOCK
-            if measure.kind == REAL:
+            values = self.values + accumulator.argument * MAX_BLOCK
+            if accumulator.kind == REAL:
                 for j in range(n):
-                    if not self.nulls[j] >> measure.argument & 1:
-                        real = <DoubleSumC*> measure.states[0] + slots[j]
+                    if not self.nulls[j] >> accumulator.argument & 1:
+                        real = <DoubleSumC*> accumulator.states[0] + slots[j]
                         real.total += (<const CellC*> &values[j]).d
                         real.count += 1
             else:
                 for j in range(n):
-                    if not self.nulls[j] >> measure.argument & 1:
-                        whole = <LongSumC*> measure.states[0] + slots[j]
+                    if not self.nulls[j] >> accumulator.argument & 1:
+                        whole = <LongSumC*> accumulator.states[0] + slots[j]
                         whole.total = siddhi_add_l(whole.total, <int64_t> values[j])
                         whole.count += 1
 
@@ -119,7 +121,7 @@ cdef class Measures:
             fewest = 1
             for j in range(n):
                 fewest = min(fewest, counts[j])
-            if self.measures[m].mean:
+            if self.accumulators[m].mean:
                 means = <double*> data[m]
                 for j in range(n):
                     means[j] = means[j] / <double> counts[j]

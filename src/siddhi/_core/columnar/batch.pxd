@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uint8_t
 from siddhi._core.columnar.arrow_export cimport ExportC
 from siddhi._core.record.event cimport EventC, Layout
 
-cdef struct OutletC:                      # where one cell of a record goes
+cdef struct ColumnWriterC:                      # where one cell of a record goes
     void* data
     uint8_t* valid
     int32_t cell                          # body index of the cell and of its null word
@@ -20,9 +20,9 @@ cdef class BatchBuilder:
     cdef int64_t* timestamps              # [capacity] ms
     cdef void** data                      # [width] int32 int64 float double arrays, uint8 for bool, PyObject* owned
     cdef uint8_t** valid                  # [width] one byte per row: 1 value (so before it is written), 0 null
-    cdef OutletC* outlets                 # [width] cells of 8 bytes first, then objects, cells of 4 bytes, bools
+    cdef ColumnWriterC* writers                 # [width] cells of 8 bytes first, then objects, cells of 4 bytes, bools
     cdef int words
-    cdef OutletC* ends[4]                 # where each of these four ends
+    cdef ColumnWriterC* ends[4]                 # where each of these four ends
     cdef int* order                       # [width] which column an outlet belongs to
     cdef int grow(self) except -1
     cdef int make_columns(self) except -1

@@ -40,11 +40,11 @@ cdef tuple ARRAYS = ("", "i", "q", "f", "d", "B", "")     # type codes of the mo
 cdef tuple TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
-cdef void take_column(const OutletC* outlet, int group, EventC** events, Py_ssize_t n, Py_ssize_t row) noexcept:
+cdef void take_column(const ColumnWriterC* writer, int group, EventC** events, Py_ssize_t n, Py_ssize_t row) noexcept:
     """One column of events without nulls."""
     cdef Py_ssize_t i
-    cdef int cell = outlet.cell
-    cdef uint64_t* words = <uint64_t*> outlet.data + row
+    cdef int cell = writer.cell
+    cdef uint64_t* words = <uint64_t*> writer.data + row
     if group == 0:
         for i in range(n):
             words[i] = events[i].body[cell]
@@ -54,10 +54,10 @@ cdef void take_column(const OutletC* outlet, int group, EventC** events, Py_ssiz
             Py_INCREF(<object> <PyObject*> words[i])
     elif group == 2:
         for i in range(n):
-            (<int32_t*> outlet.data)[row + i] = (<const CellC*> &events[i].body[cell]).i
+            (<int32_t*> writer.data)[row + i] = (<const CellC*> &events[i].body[cell]).i
     else:
         for i in range(n):
-            (<uint8_t*> outlet.data)[row + i] = (<const CellC*> &events[i].body[cell]).i != 0
+            (<uint8_t*> writer.data)[row + i] = (<const CellC*> &events[i].body[cell]).i != 0
 
 
 # no_gc: its only reference is the layout, which __dealloc__ needs and a collection would have cleared by then.
@@ -71,24 +71,24 @@ cdef class BatchBuilder:
         self.layout = layout
         self.words = layout.words
         self.next_capacity = FIRST_CAPACITY
-        self.outlets = <OutletC*> PyMem_Calloc(max(1, layout.width), sizeof(OutletC))
+        self.writers = <ColumnWriterC*> PyMem_Calloc(max(1, layout.width), sizeof(ColumnWriterC))
         self.order = <int*> PyMem_Calloc(max(1, layout.width), sizeof(int))
-        if self.outlets is NULL or self.order is NULL:
+        if self.writers is NULL or self.order is NULL:
             raise MemoryError
         for group in range(4):
             for i in range(layout.width):
                 if GROUPS[layout.codes[i]] == group:
                     self.order[n] = i
-                    self.outlets[n].cell = layout.words + i
-                    self.outlets[n].word = i >> 6
-                    self.outlets[n].bit = (<uint64_t> 1) << (i & 63)
+                    self.writers[n].cell = layout.words + i
+                    self.writers[n].word = i >> 6
+                    self.writers[n].bit = (<uint64_t> 1) << (i & 63)
                     n += 1
-            self.ends[group] = self.outlets + n
+            self.ends[group] = self.writers + n
         self.make_columns()
 
     def __dealloc__(self):
         free_columns(self.layout, self.timestamps, self.data, self.valid, self.size)
-        PyMem_Free(self.outlets)
+        PyMem_Free(self.writers)
         PyMem_Free(self.order)
 
     def __len__(self):
@@ -115,8 +115,8 @@ cdef class BatchBuilder:
         self.timestamps = <int64_t*> grow_block(self.timestamps, capacity * sizeof(int64_t))
         for k in range(self.layout.width):
             i = self.order[k]
-            self.data[i] = self.outlets[k].data = grow_block(self.data[i], capacity * WIDTHS[self.layout.codes[i]])
-            self.valid[i] = self.outlets[k].valid = <uint8_t*> grow_block(self.valid[i], capacity)
+            self.data[i] = self.writers[k].data = grow_block(self.data[i], capacity * WIDTHS[self.layout.codes[i]])
+            self.valid[i] = self.writers[k].valid = <uint8_t*> grow_block(self.valid[i], capacity)
             memset(self.valid[i] + self.capacity, 1, capacity - self.capacity)
         self.capacity = capacity
         return 0
@@ -133,8 +133,8 @@ cdef class BatchBuilder:
     cdef int append(self, const EventC* event) except -1:
         cdef Py_ssize_t row = self.size
         cdef const uint64_t* body = &event.body[0]
-        cdef const OutletC* outlet
-        cdef const OutletC* end
+        cdef const ColumnWriterC* writer
+        cdef const ColumnWriterC* end
         cdef uint64_t nulls = body[0]
         cdef int i
         if row == self.capacity:
@@ -144,25 +144,25 @@ cdef class BatchBuilder:
         if nulls:
             self.append_nulls(event, row)
         self.timestamps[row] = event.timestamp
-        outlet = self.outlets
+        writer = self.writers
         end = self.ends[0]
-        while outlet is not end:
-            (<uint64_t*> outlet.data)[row] = body[outlet.cell]
-            outlet += 1
+        while writer is not end:
+            (<uint64_t*> writer.data)[row] = body[writer.cell]
+            writer += 1
         end = self.ends[1]
-        while outlet is not end:
-            if not nulls or not body[outlet.word] & outlet.bit:
-                Py_INCREF(<object> <PyObject*> body[outlet.cell])
-            (<uint64_t*> outlet.data)[row] = body[outlet.cell]
-            outlet += 1
+        while writer is not end:
+            if not nulls or not body[writer.word] & writer.bit:
+                Py_INCREF(<object> <PyObject*> body[writer.cell])
+            (<uint64_t*> writer.data)[row] = body[writer.cell]
+            writer += 1
         end = self.ends[2]
-        while outlet is not end:
-            (<int32_t*> outlet.data)[row] = (<const CellC*> &body[outlet.cell]).i
-            outlet += 1
+        while writer is not end:
+            (<int32_t*> writer.data)[row] = (<const CellC*> &body[writer.cell]).i
+            writer += 1
         end = self.ends[3]
-        while outlet is not end:
-            (<uint8_t*> outlet.data)[row] = (<const CellC*> &body[outlet.cell]).i != 0
-            outlet += 1
+        while writer is not end:
+            (<uint8_t*> writer.data)[row] = (<const CellC*> &body[writer.cell]).i != 0
+            writer += 1
         self.size = row + 1
         return 0
 
@@ -183,17 +183,17 @@ cdef class BatchBuilder:
                 self.append(events[i])
             return 0
         for k in range(self.layout.width):
-            take_column(&self.outlets[k], GROUPS[self.layout.codes[self.order[k]]], events, n, row)
+            take_column(&self.writers[k], GROUPS[self.layout.codes[self.order[k]]], events, n, row)
         self.size = row + n
         return 0
 
     cdef void append_nulls(self, const EventC* event, Py_ssize_t row) noexcept:
         cdef int k
-        cdef const OutletC* outlet
+        cdef const ColumnWriterC* writer
         for k in range(self.layout.width):
-            outlet = &self.outlets[k]
-            if event.body[outlet.word] & outlet.bit:
-                outlet.valid[row] = 0
+            writer = &self.writers[k]
+            if event.body[writer.word] & writer.bit:
+                writer.valid[row] = 0
 
     def append_row(self, timestamp, row):
         """Collect one row of Python values.

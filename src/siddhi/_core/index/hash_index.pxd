@@ -96,8 +96,8 @@ cdef class KeyMap:
     cdef uint32_t find(self, const CellC* key, uint64_t nulls) except? 0xfffffffe        # NO_SLOT when absent
     cdef uint32_t insert(self, const CellC* key, uint64_t nulls, bint* is_new) except? 0xfffffffe   # find or add
     cdef int remove(self, uint32_t slot) except -1
-    cdef void fetch(self, const CellC* key, uint64_t nulls) noexcept     # ask for the memory find and insert begin with
-    cdef void fetch_slot(self, uint32_t slot) noexcept   # ask for the memory remove begins with
+    cdef void prefetch(self, const CellC* key, uint64_t nulls) noexcept  # the memory that find and insert read first
+    cdef void prefetch_slot(self, uint32_t slot) noexcept                # the memory that remove reads first
     cdef int clear(self) except -1
     # Keys of one number or text, to be looked up later: where it begins to look, and the slot it will find, most likely.
     cdef bint is_simple(self) noexcept

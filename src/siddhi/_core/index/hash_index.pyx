@@ -9,10 +9,10 @@ from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from siddhi._core.index.object_hash cimport object_hash
-from siddhi._core.record.arena cimport enlarge, give_slab, take_slab
+from siddhi._core.record.arena cimport allocate_arena, enlarge, free_arena
 from siddhi._core.record.event cimport BOOL, DOUBLE, INT, LONG, OBJECT, STRING, CellC
 from siddhi._core.record.frame cimport TRUE, VALUE, box, unbox
-from siddhi._core.record.prefetch cimport fetch_line
+from siddhi._core.record.prefetch cimport prefetch_line
 
 cdef extern from "siddhi/text.h":
     bint siddhi_same_text(void* a, void* b)
@@ -92,17 +92,17 @@ cdef class KeyMap:
                 return <uint32_t> entry
             at = (at + 1) & self.mask
 
-    cdef void fetch(self, const CellC* key, uint64_t nulls) noexcept:
+    cdef void prefetch(self, const CellC* key, uint64_t nulls) noexcept:
         if self.size == 0 or nulls:
             return
         if self.shape == ONE_TEXT:
-            fetch_line(&self.table[mix(text_hash(key.o)) & self.mask])
+            prefetch_line(&self.table[mix(text_hash(key.o)) & self.mask])
         elif self.shape == ONE_NUMBER:
-            fetch_line(&self.table[mix(canonical(self.codes[0], key)) & self.mask])
+            prefetch_line(&self.table[mix(canonical(self.codes[0], key)) & self.mask])
 
-    cdef void fetch_slot(self, uint32_t slot) noexcept:
+    cdef void prefetch_slot(self, uint32_t slot) noexcept:
         if slot < self.used:
-            fetch_line(&self.table[self.hashes[slot] & self.mask])
+            prefetch_line(&self.table[self.hashes[slot] & self.mask])
 
     cdef bint is_live(self, uint32_t slot) noexcept:
         return slot < self.used and self.live[slot]
@@ -214,7 +214,7 @@ cdef class KeyMap:
         PyMem_Free(nulls)
         PyMem_Free(hashes)
         PyMem_Free(live)
-        give_slab(table)
+        free_arena(table)
 
     cdef int allocate(self, Py_ssize_t capacity) except -1:
         """Room for `capacity` slots. What was enlarged before a failure stays enlarged, which does no harm."""
@@ -241,10 +241,10 @@ cdef class KeyMap:
     cdef int rehash(self, uint64_t mask) except -1:
         """A table of mask + 1 places."""
         cdef uint32_t slot
-        cdef uint64_t* table = <uint64_t*> take_slab((mask + 1) * sizeof(uint64_t))
+        cdef uint64_t* table = <uint64_t*> allocate_arena((mask + 1) * sizeof(uint64_t))
         if table is NULL:
             raise MemoryError
-        give_slab(self.table)
+        free_arena(self.table)
         memset(table, 0xff, (mask + 1) * sizeof(uint64_t))
         self.table = table
         self.mask = mask

@@ -19,7 +19,7 @@ cdef class JoinSelector(Selector):
 # triggered on once per match, with the pair in the event slots. Timestamp and type of a match are those of the event
 # that triggered, so that event itself stands for the pair.
 cdef enum:
-    ONE_FETCH = 32                 # events whose look-ups are prepared together
+    PREFETCH_EVENTS = 32                 # events whose look-ups are prepared together
 
 cdef class JoinStep(Processor):
     cdef Searchable other          # the other side, as this side's events look at it; None: this side never triggers
@@ -30,7 +30,7 @@ cdef class JoinStep(Processor):
     cdef bint joins_expired
     cdef FoundC found
     cdef int join(self, EventC* event) except -1
-    cdef int fetch(self, EventC** events, Py_ssize_t n) except -1      # they come next, ONE_FETCH at the most
+    cdef int prefetch(self, EventC** events, Py_ssize_t n) except -1      # they come next, PREFETCH_EVENTS at the most
 
 cdef class PassingWindow(Processor):
     cdef EventPool pool            # of the events, where expired ones are wanted; else None

@@ -170,7 +170,7 @@ cdef class JoinStep(Processor):
             return self.parts.end_part()
         return 0
 
-    cdef int fetch(self, EventC** events, Py_ssize_t n) except -1:
+    cdef int prefetch(self, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* slots[2]
         cdef FrameC* frame = &self.app.frame
         cdef EventC** before = frame.slots
@@ -179,7 +179,7 @@ cdef class JoinStep(Processor):
         slots[1 - self.own] = NULL
         frame.slots = slots
         try:
-            self.other.fetch(frame, events, n, self.own)
+            self.other.prefetch(frame, events, n, self.own)
         finally:
             frame.slots = before
         return 0
@@ -228,14 +228,14 @@ cdef class PassingWindow(Processor):
         return self.next.reset(timestamp)
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
-        cdef Py_ssize_t fetched = at[0], more
+        cdef Py_ssize_t prefetched = at[0], more
         cdef JoinStep step = <JoinStep> self.next if isinstance(self.next, JoinStep) else None
         while at[0] < n:
             # What the next events will need is asked for while those before them are at work.
-            while step is not None and fetched < n and fetched - at[0] <= ONE_FETCH // 2:
-                more = min(n - fetched, <Py_ssize_t> ONE_FETCH)
-                step.fetch(events + fetched, more)
-                fetched += more
+            while step is not None and prefetched < n and prefetched - at[0] <= PREFETCH_EVENTS // 2:
+                more = min(n - prefetched, <Py_ssize_t> PREFETCH_EVENTS)
+                step.prefetch(events + prefetched, more)
+                prefetched += more
             self.process_one(events[at[0]])
             at[0] += 1
         return 0

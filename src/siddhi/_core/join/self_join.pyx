@@ -5,7 +5,7 @@ from cpython.mem cimport PyMem_Free
 from libc.stdint cimport uint64_t
 
 from siddhi._core.query.entry cimport QueryEntry
-from siddhi._core.query.output cimport HeldOutputC, OutputStage
+from siddhi._core.query.output cimport HeldOutputC, QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC
 from siddhi._core.runtime.operator cimport Receiver
@@ -23,10 +23,10 @@ cdef class SelfJoinEntry(Receiver):
 
     cdef QueryEntry left
     cdef QueryEntry right
-    cdef OutputStage output
+    cdef QueryOutput output
     cdef HeldOutputC spare         # keeps its memory between two chunks
 
-    def __init__(self, QueryEntry left, QueryEntry right, OutputStage output not None):
+    def __init__(self, QueryEntry left, QueryEntry right, QueryOutput output not None):
         self.left = left
         self.right = right
         self.output = output
@@ -35,7 +35,7 @@ cdef class SelfJoinEntry(Receiver):
         PyMem_Free(self.spare.chunks)
 
     cdef int receive(self, EventChunk* chunk) except -1:
-        cdef OutputStage output = self.output
+        cdef QueryOutput output = self.output
         cdef HeldOutputC* outer = output.held
         # Taken out while it is in use: an expression may call Python, which may send into this join again.
         cdef HeldOutputC own = self.spare

@@ -1,11 +1,11 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 from siddhi._core.expression.executor cimport ExecC
-from siddhi._core.query.entry cimport StageCopier
+from siddhi._core.query.entry cimport RecordCopier
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.record.frame cimport FrameC
-from siddhi._core.record.prefetch cimport fetch_line
+from siddhi._core.record.prefetch cimport prefetch_line
 from siddhi._core.runtime.context cimport FaultSink
 from siddhi._core.runtime.key_limit cimport KeyLimit
 from siddhi._core.runtime.operator cimport Processor, Receiver, receive_fn
@@ -73,12 +73,12 @@ cdef struct PartialC:
     int32_t unarmed                # state whose group starts again once a later state takes this, -1: none, -2: it has
     EventC* slots[1]
 
-cdef class BlockPool:              # blocks of one size; grows by slabs
+cdef class BlockPool:              # blocks of one size; grows by arenas
     cdef void* free
-    cdef void** slabs
-    cdef Py_ssize_t n_slabs
+    cdef void** arenas
+    cdef Py_ssize_t n_arenas
     cdef Py_ssize_t block_bytes
-    cdef Py_ssize_t slab_blocks
+    cdef Py_ssize_t arena_blocks
     cdef readonly Py_ssize_t alive
     cdef readonly Py_ssize_t reserved_bytes
     cdef int grow(self) except -1
@@ -184,10 +184,10 @@ cdef class PatternIndex:
     cdef EventC* at_work           # the event whose hash is known, NULL: none
     cdef uint64_t at_work_hash
     cdef void foresee(self, EventC* event, FrameC* frame) noexcept      # a single event is about to be looked up
-    cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept
-    cdef void fetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept
+    cdef void prefetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept
+    cdef void prefetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept
     cdef void announce(self, FrameC* frame) noexcept         # a partial match is about to be placed
-    cdef void fetch_place(self, MatchEntryC* entry) noexcept      # an entry is about to be removed
+    cdef void prefetch_removal(self, MatchEntryC* entry) noexcept      # an entry is about to be removed
 
 cdef inline uint8_t mark_of(uint64_t hash) noexcept:
     return <uint8_t> (hash >> 57) | 0x80
@@ -200,20 +200,20 @@ cdef inline uint64_t place_of(const uint8_t* marks, const BucketC* buckets, uint
         i = (i + 1) & mask
     return i
 
-cdef inline void fetch_partial(MatchEntryC* entry) noexcept:
+cdef inline void prefetch_partial(MatchEntryC* entry) noexcept:
     """Ask for the lines of a partial match, whose first place this is as a rule."""
     cdef char* partial = <char*> entry - FIRST_PLACE
-    fetch_line(partial)
-    fetch_line(partial + 64)
-    fetch_line(partial + 128)
+    prefetch_line(partial)
+    prefetch_line(partial + 64)
+    prefetch_line(partial + 128)
 
-cdef inline void fetch_around(MatchEntryC* entry) noexcept:
+cdef inline void prefetch_neighbours(MatchEntryC* entry) noexcept:
     """Ask for what taking a partial match out touches besides itself."""
     cdef char* event = <char*> entry.partial.slots[0]
-    fetch_line(entry.prev)
-    fetch_line(entry.next)
-    fetch_line(event)
-    fetch_line(event + 48)         # records do not begin with a line
+    prefetch_line(entry.prev)
+    prefetch_line(entry.next)
+    prefetch_line(event)
+    prefetch_line(event + 48)         # records do not begin with a line
 
 # --- The states of a pattern: plain data, made by the assembly and read by everything that runs the automaton.
 
@@ -231,7 +231,7 @@ cdef class Operand:                # one slot of a state
     cdef readonly int slot
     cdef readonly bint absent
     cdef readonly int64_t for_ms   # -1: no time
-    cdef StageCopier copier        # makes what the slot keeps; None where it is absent
+    cdef RecordCopier copier        # makes what the slot keeps; None where it is absent
     cdef PatternView view
     cdef PatternIndex index        # or None
     cdef bint stops                # an event in this slot ends a count

@@ -4,7 +4,7 @@ from typing import final
 from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
-from siddhi._core.query.entry import StageCopier
+from siddhi._core.query.entry import RecordCopier
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext, FaultSink
 from siddhi._core.runtime.key_limit import KeyLimit
@@ -79,7 +79,7 @@ class Operand:
         alone: tuple[Executor, ...],
         conditions: tuple[Executor, ...],
         view: PatternView,
-        copier: StageCopier | None,
+        copier: RecordCopier | None,
         index: PatternIndex | None = None,
         absent: bool = False,
         for_ms: int = -1,

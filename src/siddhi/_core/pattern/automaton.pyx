@@ -8,14 +8,14 @@ from libc.string cimport memcpy, memset
 from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
 from siddhi._core.expression.object_executor cimport ObjectExecutor, lend, new_object_executor
 from siddhi._core.index.hash_index cimport canonical, mix, text_hash
-from siddhi._core.record.arena cimport give_slab, next_slab, take_slab, take_zeroed_slab
+from siddhi._core.record.arena cimport allocate_arena, allocate_zeroed_arena, free_arena, next_arena_size
 from siddhi._core.record.event cimport (
     BOOL, CURRENT, EXPIRED, INT, LONG, OBJECT, STRING, CellC, EventC, EventPool, Layout, acquire, cell_to_python,
     release,
 )
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC, now_ms
 from siddhi._core.record.instant cimport later
-from siddhi._core.record.prefetch cimport WORTH_FETCHING, fetch_line
+from siddhi._core.record.prefetch cimport PREFETCH_MIN_SIZE, prefetch_line
 from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, left_out, next_tick_of
 from siddhi._core.runtime.key_limit cimport DROP_OLDEST, KeyLimit
 
@@ -470,7 +470,7 @@ cdef class Pattern(Processor):
             return self.advance(run, number, partial)
         entry = self.matches.append(incoming, partial, number)
         index = (<Operand> state.operand[0]).index
-        if index is not None and index.size >= WORTH_FETCHING and index.plain:
+        if index is not None and index.size >= PREFETCH_MIN_SIZE and index.plain:
             self.frame.slots = partial.slots
             index.announce(self.frame)
         if state.kind >= AND:

@@ -37,8 +37,8 @@ cdef class PatternEntry(Receiver):
         while i < n:
             try:
                 while i < n:
-                    if index is not None and index.size >= WORTH_FETCHING:
-                        index.fetch(events, i, n, self.pattern.frame)
+                    if index is not None and index.size >= PREFETCH_MIN_SIZE:
+                        index.prefetch(events, i, n, self.pattern.frame)
                     self.pattern.take_one(self.stream, events[i])
                     i += 1
             except Exception as error:
@@ -57,7 +57,7 @@ cdef class PatternEntry(Receiver):
 cdef int receive_checked(PatternEntry entry, EventChunk* chunk) except -1:
     cdef int status
     if chunk.head.next is NULL and chunk.head.type <= EXPIRED:
-        if entry.index is not None and entry.index.size >= WORTH_FETCHING:
+        if entry.index is not None and entry.index.size >= PREFETCH_MIN_SIZE:
             entry.index.foresee(chunk.head, entry.pattern.frame)
             status = one_unchecked(entry.pattern, entry.stream, chunk.head)
             entry.index.at_work = NULL

@@ -30,8 +30,8 @@ cdef class PatternIndex:
         self.own_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.earlier_fns = <const ExecC**> PyMem_Malloc(self.width * sizeof(void*))
         self.types = <uint8_t*> PyMem_Malloc(self.width)
-        self.marks = <uint8_t*> take_zeroed_slab(FIRST_BUCKETS)
-        self.buckets = <BucketC*> take_slab(FIRST_BUCKETS * sizeof(BucketC))
+        self.marks = <uint8_t*> allocate_zeroed_arena(FIRST_BUCKETS)
+        self.buckets = <BucketC*> allocate_arena(FIRST_BUCKETS * sizeof(BucketC))
         if self.own_fns is NULL or self.earlier_fns is NULL or self.types is NULL:
             raise MemoryError
         if self.marks is NULL or self.buckets is NULL:
@@ -52,8 +52,8 @@ cdef class PatternIndex:
         PyMem_Free(self.own_fns)
         PyMem_Free(self.earlier_fns)
         PyMem_Free(self.types)
-        give_slab(self.marks)
-        give_slab(self.buckets)
+        free_arena(self.marks)
+        free_arena(self.buckets)
 
     cdef bint hash(self, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) except -1:
         """Compute the hash of a key. A null equals nothing, so that a key with one is not a key."""
@@ -110,19 +110,19 @@ cdef class PatternIndex:
     cdef int grow(self) except -1:
         """Double the table. Chains move as they are."""
         cdef uint64_t i, place, mask = 2 * self.mask + 1
-        cdef uint8_t* marks = <uint8_t*> take_zeroed_slab(mask + 1)
-        cdef BucketC* buckets = <BucketC*> take_slab((mask + 1) * sizeof(BucketC))
+        cdef uint8_t* marks = <uint8_t*> allocate_zeroed_arena(mask + 1)
+        cdef BucketC* buckets = <BucketC*> allocate_arena((mask + 1) * sizeof(BucketC))
         if marks is NULL or buckets is NULL:
-            give_slab(marks)
-            give_slab(buckets)
+            free_arena(marks)
+            free_arena(buckets)
             raise MemoryError
         for i in range(self.mask + 1):
             if self.marks[i] != 0:
                 place = place_of(marks, buckets, mask, self.buckets[i].hash)
                 marks[place] = self.marks[i]
                 buckets[place] = self.buckets[i]
-        give_slab(self.marks)
-        give_slab(self.buckets)
+        free_arena(self.marks)
+        free_arena(self.buckets)
         self.marks = marks
         self.buckets = buckets
         self.mask = mask
@@ -170,8 +170,8 @@ cdef class PatternIndex:
         if self.marks[i] == 0:
             return NULL
         entry = self.buckets[i].head
-        if self.size >= WORTH_FETCHING:
-            fetch_partial(entry)
+        if self.size >= PREFETCH_MIN_SIZE:
+            prefetch_partial(entry)
         return entry
 
     # --- what is needed soon
@@ -179,68 +179,68 @@ cdef class PatternIndex:
     cdef void foresee(self, EventC* event, FrameC* frame) noexcept:
         cdef uint64_t hash = 0
         if hash_plain(self, self.own_fns, event, frame, &hash):
-            fetch_home(self, hash)
+            prefetch_home(self, hash)
             self.at_work = event
             self.at_work_hash = hash
 
-    cdef void fetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
+    cdef void prefetch(self, EventC** events, Py_ssize_t i, Py_ssize_t n, FrameC* frame) noexcept:
         """Ask for what the events behind event i of a block will need."""
         cdef Py_ssize_t k
         if i == 0:
             for k in range(min(FAR, n)):
-                self.fetch_bucket(events, k, frame)
+                self.prefetch_bucket(events, k, frame)
             for k in range(AHEAD):
                 self.asked[k] = NULL
             for k in range(min(NEAR, n)):
-                fetch_first(self, k)
+                prefetch_head(self, k)
             for k in range(min(NEXT, n)):
-                fetch_neighbours(self, k)
+                prefetch_entry_neighbours(self, k)
         if i + FAR < n:
-            self.fetch_bucket(events, i + FAR, frame)
+            self.prefetch_bucket(events, i + FAR, frame)
         if i + NEAR < n:
-            fetch_first(self, i + NEAR)
+            prefetch_head(self, i + NEAR)
         if i + NEXT < n:
-            fetch_neighbours(self, i + NEXT)
+            prefetch_entry_neighbours(self, i + NEXT)
         # A zero may stand for a null.
         self.at_work_hash = self.ahead[i % AHEAD]
         self.at_work = NULL if self.partitioned or self.at_work_hash == 0 else events[i]
 
-    cdef void fetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept:
+    cdef void prefetch_bucket(self, EventC** events, Py_ssize_t i, FrameC* frame) noexcept:
         cdef uint64_t hash = 0
         hash_plain(self, self.own_fns, events[i], frame, &hash)
         self.ahead[i % AHEAD] = hash
-        fetch_home(self, hash)
+        prefetch_home(self, hash)
 
     cdef void announce(self, FrameC* frame) noexcept:
         cdef uint64_t hash
         if self.at_work is NULL and hash_plain(self, self.earlier_fns, NULL, frame, &hash):
-            fetch_home(self, hash)
+            prefetch_home(self, hash)
 
-    cdef void fetch_place(self, MatchEntryC* entry) noexcept:
+    cdef void prefetch_removal(self, MatchEntryC* entry) noexcept:
         if entry.keyed:
-            fetch_home(self, entry.hash)
+            prefetch_home(self, entry.hash)
 
 
-cdef inline void fetch_home(PatternIndex index, uint64_t hash) noexcept:
+cdef inline void prefetch_home(PatternIndex index, uint64_t hash) noexcept:
     """Ask for the place of a hash, and the one behind it, which may be the first of another line."""
     cdef uint64_t i = hash & index.mask
-    fetch_line(&index.marks[i])
-    fetch_line(&index.buckets[i])
-    fetch_line(&index.buckets[i] + 1)
+    prefetch_line(&index.marks[i])
+    prefetch_line(&index.buckets[i])
+    prefetch_line(&index.buckets[i] + 1)
 
 
-cdef inline void fetch_first(PatternIndex index, Py_ssize_t i) noexcept:
+cdef inline void prefetch_head(PatternIndex index, Py_ssize_t i) noexcept:
     cdef uint64_t place = place_of(index.marks, index.buckets, index.mask, index.ahead[i % AHEAD])
     cdef MatchEntryC* entry = NULL if index.marks[place] == 0 else index.buckets[place].head
     index.asked[i % AHEAD] = entry
     if entry is not NULL:
-        fetch_partial(entry)
+        prefetch_partial(entry)
 
 
-cdef inline void fetch_neighbours(PatternIndex index, Py_ssize_t i) noexcept:
+cdef inline void prefetch_entry_neighbours(PatternIndex index, Py_ssize_t i) noexcept:
     cdef MatchEntryC* entry = index.asked[i % AHEAD]
     if entry is not NULL and entry.partial is not NULL:
-        fetch_around(entry)
+        prefetch_neighbours(entry)
 
 
 ctypedef bint (*hash_fn)(PatternIndex index, const ExecC** fns, EventC* event, FrameC* frame, uint64_t* out) noexcept

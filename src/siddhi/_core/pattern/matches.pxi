@@ -1,7 +1,7 @@
 # Partial matches and lists of them.
 
 cdef enum:
-    FIRST_SLAB_BLOCKS = 16
+    FIRST_ARENA_BLOCKS = 16
     LINE = 64                      # bytes of a cache line: blocks begin with one
 
 
@@ -11,31 +11,31 @@ cdef class BlockPool:
 
     def __cinit__(self, Py_ssize_t block_bytes):
         self.block_bytes = (block_bytes + LINE - 1) // LINE * LINE
-        self.slab_blocks = FIRST_SLAB_BLOCKS
+        self.arena_blocks = FIRST_ARENA_BLOCKS
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        for i in range(self.n_slabs):
-            give_slab(self.slabs[i])
-        PyMem_Free(self.slabs)
+        for i in range(self.n_arenas):
+            free_arena(self.arenas[i])
+        PyMem_Free(self.arenas)
 
     cdef int grow(self) except -1:
         cdef Py_ssize_t i
         cdef char* memory
-        cdef void** slabs = <void**> PyMem_Realloc(self.slabs, (self.n_slabs + 1) * sizeof(void*))
-        if slabs is NULL:
+        cdef void** arenas = <void**> PyMem_Realloc(self.arenas, (self.n_arenas + 1) * sizeof(void*))
+        if arenas is NULL:
             raise MemoryError
-        self.slabs = slabs
-        memory = <char*> take_slab(self.slab_blocks * self.block_bytes)
+        self.arenas = arenas
+        memory = <char*> allocate_arena(self.arena_blocks * self.block_bytes)
         if memory is NULL:
             raise MemoryError
-        self.slabs[self.n_slabs] = memory
-        self.n_slabs += 1
-        self.reserved_bytes += self.slab_blocks * self.block_bytes
-        for i in range(self.slab_blocks - 1, -1, -1):
+        self.arenas[self.n_arenas] = memory
+        self.n_arenas += 1
+        self.reserved_bytes += self.arena_blocks * self.block_bytes
+        for i in range(self.arena_blocks - 1, -1, -1):
             (<void**> (memory + i * self.block_bytes))[0] = self.free
             self.free = memory + i * self.block_bytes
-        self.slab_blocks = next_slab(self.slab_blocks, self.block_bytes)
+        self.arena_blocks = next_arena_size(self.arena_blocks, self.block_bytes)
         return 0
 
 

@@ -41,8 +41,8 @@ cdef int offer_stream(Pattern pattern, RunC* run, State state, int number, Event
             following = entry.next
         else:
             following = entry.bucket_next
-            if operand.index.size >= WORTH_FETCHING:
-                fetch_around(entry)
+            if operand.index.size >= PREFETCH_MIN_SIZE:
+                prefetch_neighbours(entry)
         partial = entry.partial
         if operand.found_fits or pattern.fits(operand, partial, event, kept):
             partial.refs += 1
@@ -532,8 +532,8 @@ cdef int expire(Pattern pattern, RunC* run, int64_t now) except -1:
     cdef bint again = False
     while run.starts.oldest is not NULL and run.starts.oldest.start < now - pattern.within:
         again |= expire_one(pattern, run, run.starts.oldest)
-    if pattern.n_begun >= WORTH_FETCHING and run.starts.oldest is not NULL:
-        fetch_oldest(pattern, run.starts.oldest)
+    if pattern.n_begun >= PREFETCH_MIN_SIZE and run.starts.oldest is not NULL:
+        prefetch_oldest(pattern, run.starts.oldest)
     if run.starts.latest > now + pattern.within:
         # A late event: rare, and it leaves none of those that are too new for it.
         run.starts.latest = now
@@ -595,16 +595,16 @@ cdef bint expire_one(Pattern pattern, RunC* run, PartialC* partial) except -1:
     return again
 
 
-cdef void fetch_oldest(Pattern pattern, PartialC* partial) noexcept:
+cdef void prefetch_oldest(Pattern pattern, PartialC* partial) noexcept:
     """Ask for what will be needed when this one expires, and the next."""
     cdef Operand operand
     if partial.newer is not NULL:
-        fetch_partial(&partial.newer.first)
+        prefetch_partial(&partial.newer.first)
     if partial.entries is not NULL:
         operand = <Operand> (<State> pattern.state[partial.entries.state]).operand[0]
         if operand.index is not None:
-            operand.index.fetch_place(partial.entries)
-        fetch_line(partial.slots[0])
+            operand.index.prefetch_removal(partial.entries)
+        prefetch_line(partial.slots[0])
 
 
 # Where else than in their lists the entries of partial matches are.

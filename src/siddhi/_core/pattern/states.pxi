@@ -96,7 +96,7 @@ cdef class Operand:
     """
 
     def __init__(self, int slot, tuple alone not None, tuple conditions not None, PatternView view not None,
-                 StageCopier copier, PatternIndex index=None, bint absent=False, int64_t for_ms=-1,
+                 RecordCopier copier, PatternIndex index=None, bint absent=False, int64_t for_ms=-1,
                  bint stops=False):
         self.slot = slot
         self.absent = absent

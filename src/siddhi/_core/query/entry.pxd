@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from siddhi._core.expression.executor cimport ExecC
 from siddhi._core.query.key_gate cimport KeyGate
-from siddhi._core.query.output cimport OutputStage
+from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.record.frame cimport FrameC
@@ -21,7 +21,7 @@ cdef struct CopyC:                 # one cell of a stage record
     uint64_t bit
     bint is_object
 
-cdef class StageCopier:
+cdef class RecordCopier:
     cdef readonly EventPool pool   # of the stage's records
     cdef int words                 # null words of the stage's records
     cdef bint all_there            # every cell has a source; one null word tells all
@@ -36,8 +36,8 @@ cdef class QueryEntry(Receiver):
     cdef const ExecC** conditions
     cdef int n_conditions
     cdef bint selects              # all of them have a form for blocks
-    cdef OutputStage forward       # the events go on as they are: select *, no window; None otherwise
-    cdef StageCopier copier        # None: the next step reads the stream's record
+    cdef QueryOutput forward       # the events go on as they are: select *, no window; None otherwise
+    cdef RecordCopier copier        # None: the next step reads the stream's record
     cdef readonly Processor next
     cdef FrameC* frame             # the app's
     cdef bint passes(self, EventC* event) except -1
@@ -45,10 +45,10 @@ cdef class QueryEntry(Receiver):
     cdef int receive_many(self, EventC* event) except -1
     cdef list insert_all(self, list passed)
     cdef FaultSink source          # the stream it reads
-    cdef OutputStage inserts       # where each event brings one row that a limit may refuse; else None
+    cdef QueryOutput inserts       # where each event brings one row that a limit may refuse; else None
     cdef KeyGate gate              # of the selection, where rows come to it at once; else None
     cdef uint64_t read_mask
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1
 
-cdef class StageProcessor(Processor):      # the same copy behind a stream function
-    cdef StageCopier copier
+cdef class RecordCopyProcessor(Processor):      # the same copy behind a stream function
+    cdef RecordCopier copier

@@ -8,7 +8,7 @@ from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext, FaultSink
 from siddhi._core.runtime.operator import Processor, Receiver
 
-class StageCopier:
+class RecordCopier:
     @property
     def pool(self) -> EventPool: ...
     def __new__(cls, source: Layout, pool: EventPool, positions: Sequence[int]) -> Self: ...
@@ -22,7 +22,7 @@ class QueryEntry(Receiver):
         self,
         app: AppContext,
         filters: tuple[Executor, ...],
-        copier: StageCopier | None,
+        copier: RecordCopier | None,
         next: Processor,
         source: FaultSink,
         reads: int,
@@ -30,5 +30,5 @@ class QueryEntry(Receiver):
     ) -> None: ...
     def set_gate(self, gate: KeyGate) -> None: ...
 
-class StageProcessor(Processor):
-    def __init__(self, app: AppContext, copier: StageCopier) -> None: ...
+class RecordCopyProcessor(Processor):
+    def __init__(self, app: AppContext, copier: RecordCopier) -> None: ...

@@ -16,7 +16,7 @@ from siddhi._core.stream.junction cimport StreamJunction, send
 ctypedef int (*quiet_fn)(const ExecC* x, EventC* event, FrameC* frame, void* unused) noexcept
 
 
-cdef class StageCopier:
+cdef class RecordCopier:
     """Copies the cells of one layout that a later stage reads into records of that stage.
 
     Args:
@@ -61,30 +61,30 @@ cdef class StageCopier:
         cdef int i
         cdef CopyC* cell
         cdef uint64_t value
-        cdef EventC* stage = acquire(self.pool)
-        stage.timestamp = event.timestamp
-        stage.type = event.type
+        cdef EventC* record = acquire(self.pool)
+        record.timestamp = event.timestamp
+        record.type = event.type
         for i in range(self.words):
-            stage.body[i] = 0
+            record.body[i] = 0
         if self.words == 1 and event.body[0] == 0 and self.all_there:
             # No nulls: the common case.
             for i in range(self.n_copies):
                 cell = &self.copies[i]
                 value = event.body[cell.source_cell]
-                stage.body[cell.cell] = value
+                record.body[cell.cell] = value
                 if cell.is_object:
                     Py_INCREF(<object> <PyObject*> value)
-            return stage
+            return record
         for i in range(self.n_copies):
             cell = &self.copies[i]
             if cell.source_cell < 0 or event.body[cell.source_word] & cell.source_bit:
-                stage.body[cell.word] |= cell.bit
+                record.body[cell.word] |= cell.bit
                 continue
             value = event.body[cell.source_cell]
-            stage.body[cell.cell] = value
+            record.body[cell.cell] = value
             if cell.is_object:
                 Py_INCREF(<object> <PyObject*> value)
-        return stage
+        return record
 
     cdef int copy_block(self, EventC** events, Py_ssize_t n, EventC** out) except -1:
         """The same for a block, cell by cell."""
@@ -177,8 +177,8 @@ cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
         while junction.plain and junction.n == 1 and junction.array[0].on_chunk == <receive_fn> entry_receive:
             entry = <PyObject*> junction.array[0].receiver
             app.depth += 1
-            if app.depth > app.deep:
-                junction.dive()
+            if app.depth > app.depth_limit:
+                junction.check_depth()
             verdict = admits(<QueryEntry> entry, event)
             if verdict == TRUE and lends(<QueryEntry> entry, event):
                 sends += 1
@@ -218,7 +218,7 @@ cdef class QueryEntry(Receiver):
         asks: (position, value) where the filters begin with ``attribute == value``.
     """
 
-    def __init__(self, AppContext app not None, tuple filters not None, StageCopier copier, Processor next not None,
+    def __init__(self, AppContext app not None, tuple filters not None, RecordCopier copier, Processor next not None,
                  FaultSink source not None, uint64_t reads, tuple asks=None):
         cdef int i
         cdef Executor executor
@@ -268,7 +268,7 @@ cdef class QueryEntry(Receiver):
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* passed[MAX_BLOCK]
-        cdef EventC* staged[MAX_BLOCK]
+        cdef EventC* records[MAX_BLOCK]
         cdef EventC** rows = events
         cdef Py_ssize_t i, at = 0, made = 0, m = n
         if self.n_conditions:
@@ -276,8 +276,8 @@ cdef class QueryEntry(Receiver):
             events = rows = passed
         try:
             if self.copier is not None:
-                rows = staged
-                self.copier.copy_block(events, m, staged)
+                rows = records
+                self.copier.copy_block(events, m, records)
                 made = m
             while at < m:
                 try:
@@ -294,7 +294,7 @@ cdef class QueryEntry(Receiver):
                     at += 1
         finally:
             for i in range(made):
-                release(self.copier.pool, staged[i])
+                release(self.copier.pool, records[i])
         return 0
 
     cdef Py_ssize_t filter_block(self, EventC** events, Py_ssize_t n, EventC** passed) except -1:
@@ -336,14 +336,14 @@ cdef class QueryEntry(Receiver):
         return entry_receive(self, chunk)
 
     cdef int copy_one(self, EventC* event) except -1:
-        cdef EventC* stage = self.copier.copy(event)
+        cdef EventC* record = self.copier.copy(event)
         try:
-            return self.next.process_one(stage)
+            return self.next.process_one(record)
         finally:
-            release(self.copier.pool, stage)
+            release(self.copier.pool, record)
 
     cdef int receive_many(self, EventC* event) except -1:
-        cdef EventC* stage
+        cdef EventC* record
         cdef EventC* refused
         cdef bint any_passed = False
         cdef list failures = None, passed = None if self.inserts is None else []
@@ -358,11 +358,11 @@ cdef class QueryEntry(Receiver):
                     if self.copier is None:
                         self.next.process(event)
                     else:
-                        stage = self.copier.copy(event)
+                        record = self.copier.copy(event)
                         try:
-                            self.next.process(stage)
+                            self.next.process(record)
                         finally:
-                            release(self.copier.pool, stage)
+                            release(self.copier.pool, record)
                     if self.gate is not None and self.gate.pending is not None:
                         failures = [] if failures is None else failures
                         failures.append((<size_t> event, self.gate.pending))
@@ -383,7 +383,7 @@ cdef class QueryEntry(Receiver):
 
     cdef list insert_all(self, list passed):
         """End a chunk of rows for a table; returns the addresses of the events whose rows it refused, with the errors."""
-        cdef OutputStage inserts = self.inserts
+        cdef QueryOutput inserts = self.inserts
         cdef Py_ssize_t expected = inserts.expected
         cdef list before = inserts.refused, refused = []
         inserts.expected = len(passed)
@@ -396,16 +396,16 @@ cdef class QueryEntry(Receiver):
         return [(passed[number], error) for number, error in refused]
 
 
-cdef class StageProcessor(Processor):
+cdef class RecordCopyProcessor(Processor):
     """Copies an event into the records of the next stage (a window behind a stream function)."""
 
-    def __init__(self, AppContext app not None, StageCopier copier not None):
+    def __init__(self, AppContext app not None, RecordCopier copier not None):
         self.app = app
         self.copier = copier
 
     cdef int process(self, EventC* event) except -1:
-        cdef EventC* stage = self.copier.copy(event)
+        cdef EventC* record = self.copier.copy(event)
         try:
-            return self.next.process(stage)
+            return self.next.process(record)
         finally:
-            release(self.copier.pool, stage)
+            release(self.copier.pool, record)

@@ -4,12 +4,12 @@
 # where nobody could tell the difference.
 #
 # Three ways of holding: the last `extent` events; events younger than `extent` ms by the app's clock; the same by an
-# attribute. Expired events are nobody's business but the measures', so that no timers are needed: what is due leaves
+# attribute. Expired events are nobody's business but the accumulators', so that no timers are needed: what is due leaves
 # before the next event enters, and a timer's chunk of its own shows only in groups being dropped before that.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
-from siddhi._core.aggregate.accumulator cimport Measures
+from siddhi._core.aggregate.accumulator cimport Accumulators
 from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.event cimport EventC
 from siddhi._core.runtime.ring cimport CompactRings, RingC
@@ -20,7 +20,7 @@ cdef enum SlidingKind:
     BY_ATTRIBUTE
 
 cdef class SlidingAggregate(Selector):
-    cdef Measures measures
+    cdef Accumulators accumulators
     cdef CompactRings rings
     cdef int kind
     cdef int64_t extent
@@ -28,9 +28,9 @@ cdef class SlidingAggregate(Selector):
     cdef int32_t cell
     cdef int32_t word
     cdef uint64_t bit
-    cdef bint simple               # plain attributes and bare measures, nothing behind them: rows can be filled at once
-    cdef int* measure_of           # [n_columns] the measure a column shows, -1: a plain attribute
-    cdef uint64_t* results         # [measures][MAX_BLOCK] for blocks that go on as records
+    cdef bint simple               # plain attributes and bare accumulators, nothing behind them: rows can be filled at once
+    cdef int* accumulator_of       # [n_columns] the accumulator a column shows, -1: a plain attribute
+    cdef uint64_t* results         # [accumulators][MAX_BLOCK] for blocks that go on as records
     cdef uint8_t* known            # the same: 1 value, 0 null
     cdef int give_up(self, RingC* ring) except -1
     cdef int make_room(self, RingC* ring, int64_t now) except -1

@@ -5,7 +5,7 @@ from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from libc.string cimport memset
 
 from siddhi._core.aggregate.accumulator cimport (
-    MAX_ARGUMENTS, MeasureC, add_arguments, add_row, measured, remove_arguments, take_arguments,
+    MAX_ARGUMENTS, AccumulatorC, accumulator_value, add_arguments, add_row, remove_arguments, take_arguments,
 )
 from siddhi._core.aggregate.group cimport GroupBy, end_chunk, find_near, leave_group, slot_near
 from siddhi._core.columnar.batch cimport BatchBuilder
@@ -18,13 +18,13 @@ from siddhi._core.record.instant cimport check_instant, is_instant, refuse_insta
 from siddhi._core.runtime.ring cimport entry_head, ring_first, ring_push
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
-cdef inline uint32_t shed(const MeasureC* measures, int n, RingC* ring, int stride) noexcept:
+cdef inline uint32_t shed(const AccumulatorC* accumulators, int n, RingC* ring, int stride) noexcept:
     """Take the oldest entry out of a ring and out of the measures; the slot of its group."""
     cdef const uint64_t* entry = ring.words + ring.head * stride
     cdef uint64_t head = entry[0]
     ring.head = (ring.head + 1) & ring.mask
     ring.size -= 1
-    remove_arguments(measures, n, <uint32_t> head, entry + 1, <uint32_t> (head >> 32))
+    remove_arguments(accumulators, n, <uint32_t> head, entry + 1, <uint32_t> (head >> 32))
     return <uint32_t> head
 
 
@@ -34,7 +34,7 @@ cdef class SlidingAggregate(Selector):
     """A selector with the window in front of it. Made as a :class:`Selector` is, then told which window."""
 
     def __dealloc__(self):
-        PyMem_Free(self.measure_of)
+        PyMem_Free(self.accumulator_of)
         PyMem_Free(self.results)
         PyMem_Free(self.known)
 
@@ -63,18 +63,18 @@ cdef class SlidingAggregate(Selector):
     def prepare(self):
         cdef int i
         aggregators = self.states.aggregators if self.groups is None else self.groups.aggregators
-        self.measures = Measures(aggregators)
-        self.rings = CompactRings(1 + self.measures.n_arguments + (self.kind != BY_LENGTH))
-        self.measure_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
-        self.results = <uint64_t*> PyMem_Malloc(max(1, self.measures.n) * MAX_BLOCK * sizeof(uint64_t))
-        self.known = <uint8_t*> PyMem_Malloc(max(1, self.measures.n) * MAX_BLOCK)
-        if self.measure_of is NULL or self.results is NULL or self.known is NULL:
+        self.accumulators = Accumulators(aggregators)
+        self.rings = CompactRings(1 + self.accumulators.n_arguments + (self.kind != BY_LENGTH))
+        self.accumulator_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
+        self.results = <uint64_t*> PyMem_Malloc(max(1, self.accumulators.n) * MAX_BLOCK * sizeof(uint64_t))
+        self.known = <uint8_t*> PyMem_Malloc(max(1, self.accumulators.n) * MAX_BLOCK)
+        if self.accumulator_of is NULL or self.results is NULL or self.known is NULL:
             raise MemoryError
         self.simple = self.having is None and self.ordering is None and self.limit < 0 and self.offset == 0
         for i in range(self.n_columns):
-            self.measure_of[i] = -1
+            self.accumulator_of[i] = -1
             if self.columns[i].accumulates:
-                self.measure_of[i] = self.measures.aggregators.index(self.executors[i])
+                self.accumulator_of[i] = self.accumulators.aggregators.index(self.executors[i])
             elif self.columns[i].kind > COPY_OBJECT:
                 self.simple = False
 
@@ -113,7 +113,7 @@ cdef class SlidingAggregate(Selector):
 
     cdef int give_up(self, RingC* ring) except -1:
         """The oldest event leaves."""
-        cdef uint32_t slot = shed(self.measures.measures, self.measures.n, ring, self.rings.stride)
+        cdef uint32_t slot = shed(self.accumulators.accumulators, self.accumulators.n, ring, self.rings.stride)
         return 0 if self.groups is None else leave_group(self.groups, slot)
 
     cdef inline int make_room(self, RingC* ring, int64_t now) except -1:
@@ -137,11 +137,11 @@ cdef class SlidingAggregate(Selector):
         cdef uint64_t* entry = ring_push(self.rings, ring)
         cdef int k
         entry[0] = entry_head(slot, nulls)
-        for k in range(self.measures.n_arguments):
+        for k in range(self.accumulators.n_arguments):
             entry[1 + k] = values[k]
         if self.kind != BY_LENGTH:
             entry[self.rings.stride - 1] = <uint64_t> time
-        add_arguments(self.measures.measures, self.measures.n, slot, values, nulls)
+        add_arguments(self.accumulators.accumulators, self.accumulators.n, slot, values, nulls)
         return slot
 
     cdef inline int64_t time_of(self, const EventC* event) except? -1:
@@ -163,7 +163,7 @@ cdef class SlidingAggregate(Selector):
         cdef int64_t time = self.time_of(event)
         frame.type = CURRENT
         frame.group = frame.partition
-        take_arguments(self.measures, event, frame, values, &nulls)
+        take_arguments(self.accumulators, event, frame, values, &nulls)
         ring = &self.rings.rings[frame.partition]
         self.make_room(ring, time if self.kind == BY_ATTRIBUTE else now_ms(frame) if self.kind == BY_TIME else 0)
         frame.group = self.admit(event, ring, time, values, nulls)
@@ -173,15 +173,16 @@ cdef class SlidingAggregate(Selector):
     cdef inline EventC* fill(self, EventC* event, uint32_t slot) except NULL:
         """The output of an event that came, of plain attributes and bare measures."""
         cdef EventC* out = acquire(self.pool)
-        cdef const MeasureC* measures = self.measures.measures
+        cdef const AccumulatorC* accumulators = self.accumulators.accumulators
         cdef int i
         out.timestamp = event.timestamp
         for i in range(self.pool.layout.words):
             out.body[i] = 0
         for i in range(self.n_columns):
-            if self.measure_of[i] < 0:
+            if self.accumulator_of[i] < 0:
                 write_column(&self.columns[i], event, &self.app.frame, out)
-            elif measured(&measures[self.measure_of[i]], slot, &out.body[self.columns[i].cell]) == NULL_VALUE:
+            elif accumulator_value(
+                    &accumulators[self.accumulator_of[i]], slot, &out.body[self.columns[i].cell]) == NULL_VALUE:
                 out.body[self.columns[i].word] |= self.columns[i].bit
         return out
 
@@ -214,14 +215,14 @@ cdef class SlidingAggregate(Selector):
     cdef bint is_silent(self, int epoch) except -1:
         # In playback a block comes before the clock has moved to its rows: fine where their own times tell, and where
         # no row can fail and be taken alone.
-        if self.app.frame.playback and not (self.simple and self.measures.plain and self.kind != BY_ATTRIBUTE):
+        if self.app.frame.playback and not (self.simple and self.accumulators.plain and self.kind != BY_ATTRIBUTE):
             return False
         return self.output.is_silent(epoch)
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef Py_ssize_t i
         cdef uint64_t refused = 0          # events that have no time, or none there is
-        if at[0] == 0 and self.simple and self.measures.plain and self.output.plain:
+        if at[0] == 0 and self.simple and self.accumulators.plain and self.output.plain:
             if self.kind == BY_ATTRIBUTE:
                 for i in range(n):
                     refused |= (events[i].body[self.word] & self.bit) | (
@@ -243,8 +244,8 @@ cdef class SlidingAggregate(Selector):
         First what rows say by themselves, all rows at a time: arguments, and groups by the address of their key. Then
         row by row what depends on the rows before. Divisions come last, again all at a time.
         """
-        cdef Measures taken = self.measures
-        cdef const MeasureC* measures = taken.measures
+        cdef Accumulators taken = self.accumulators
+        cdef const AccumulatorC* accumulators = taken.accumulators
         cdef const uint64_t* values = taken.values
         cdef CompactRings rings = self.rings
         cdef GroupBy groups = self.groups
@@ -253,7 +254,7 @@ cdef class SlidingAggregate(Selector):
         cdef uint32_t slots[MAX_BLOCK]
         cdef uint64_t* entry
         cdef Py_ssize_t j
-        cdef int k, n_measures = taken.n, n_arguments = taken.n_arguments, stride = rings.stride
+        cdef int k, n_accumulators = taken.n, n_arguments = taken.n_arguments, stride = rings.stride
         cdef uint32_t slot = frame.partition
         cdef bint timed = self.kind != BY_LENGTH, steady = True
         cdef Py_ssize_t size = 0
@@ -277,7 +278,7 @@ cdef class SlidingAggregate(Selector):
                     # It may have dropped groups, and the next new one may get their slot.
                     steady = steady and (groups is None or groups.keys.size == size)
             elif ring.size >= extent:
-                slot = shed(measures, n_measures, ring, stride)
+                slot = shed(accumulators, n_accumulators, ring, stride)
                 if groups is not None:
                     leave_group(groups, slot)
             if groups is not None:
@@ -293,7 +294,7 @@ cdef class SlidingAggregate(Selector):
                 entry[1 + k] = values[k * MAX_BLOCK + j]
             if timed:
                 entry[stride - 1] = <uint64_t> time
-            add_row(measures, n_measures, slot, values, taken.nulls[j], j, data, taken.counts)
+            add_row(accumulators, n_accumulators, slot, values, taken.nulls[j], j, data, taken.counts)
             if groups is not None and groups.n_dropping:
                 end_chunk(groups)
                 steady = False
@@ -309,16 +310,16 @@ cdef class SlidingAggregate(Selector):
         cdef int i, m
         while builder.capacity - row < n:
             builder.grow()
-        for m in range(self.measures.n):
+        for m in range(self.accumulators.n):
             data[m] = self.results + m * MAX_BLOCK
             valid[m] = self.known + m * MAX_BLOCK
         for i in range(self.n_columns):
-            if self.measure_of[i] >= 0:
-                data[self.measure_of[i]] = <uint64_t*> builder.data[i] + row
-                valid[self.measure_of[i]] = builder.valid[i] + row
+            if self.accumulator_of[i] >= 0:
+                data[self.accumulator_of[i]] = <uint64_t*> builder.data[i] + row
+                valid[self.accumulator_of[i]] = builder.valid[i] + row
         self.slide(events, n, data, valid)
         for i in range(self.n_columns):
-            if self.measure_of[i] < 0:
+            if self.accumulator_of[i] < 0:
                 copy_column(&self.columns[i], events, n, self.pool.layout.codes[i],
                             builder.data[i], builder.valid[i], row)
         for j in range(n):
@@ -333,10 +334,10 @@ cdef class SlidingAggregate(Selector):
         cdef uint8_t* valid[MAX_BLOCK]
         cdef Py_ssize_t j, made = 0
         cdef int i, m
-        for m in range(self.measures.n):
+        for m in range(self.accumulators.n):
             data[m] = self.results + m * MAX_BLOCK
             valid[m] = self.known + m * MAX_BLOCK
-        memset(self.known, 1, self.measures.n * MAX_BLOCK)
+        memset(self.known, 1, self.accumulators.n * MAX_BLOCK)
         self.slide(events, n, data, valid)
         try:
             while made < n:
@@ -346,7 +347,7 @@ cdef class SlidingAggregate(Selector):
                     out[made].body[i] = 0
                 made += 1
             for i in range(self.n_columns):
-                m = self.measure_of[i]
+                m = self.accumulator_of[i]
                 for j in range(n):
                     if m < 0:
                         write_column(&self.columns[i], events[j], &self.app.frame, out[j])

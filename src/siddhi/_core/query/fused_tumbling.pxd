@@ -5,7 +5,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from siddhi._core.aggregate.accumulator cimport Measures
+from siddhi._core.aggregate.accumulator cimport Accumulators
 from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.event cimport EventC
 
@@ -27,7 +27,7 @@ cdef struct TumbleC:
     bint live                      # the partition slot is in use
 
 cdef class TumblingAggregate(Selector):
-    cdef Measures measures
+    cdef Accumulators accumulators
     cdef TumbleC* batches          # [capacity] by partition slot
     cdef unsigned int capacity
     cdef EventC** rows             # [row_capacity] by group slot: its output so far; NULL: not in the batch
@@ -36,7 +36,7 @@ cdef class TumblingAggregate(Selector):
     cdef int64_t extent            # events, or ms
     cdef int64_t start
     cdef bint aligned
-    cdef int* measure_of           # [n_columns] the measure a column shows, -1: a plain attribute, KEY: that of the group
+    cdef int* accumulator_of       # [n_columns] the accumulator of a column, -1: a plain attribute, KEY: that of the group
     cdef int* shown                # [n_shown] columns of plain attributes that differ within a group
     cdef int n_shown
     cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL

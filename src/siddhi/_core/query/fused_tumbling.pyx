@@ -7,7 +7,9 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
-from siddhi._core.aggregate.accumulator cimport MAX_ARGUMENTS, MeasureC, add_arguments, measured, take_arguments
+from siddhi._core.aggregate.accumulator cimport (
+    MAX_ARGUMENTS, AccumulatorC, accumulator_value, add_arguments, take_arguments,
+)
 from siddhi._core.aggregate.aggregator cimport Aggregator
 from siddhi._core.aggregate.group cimport GroupBy, find_near, slot_near
 from siddhi._core.index.hash_index cimport NO_SLOT
@@ -48,7 +50,7 @@ cdef class TumblingAggregate(Selector):
             PyMem_Free(self.batches[i].before.slots)
         PyMem_Free(self.batches)
         PyMem_Free(self.rows)
-        PyMem_Free(self.measure_of)
+        PyMem_Free(self.accumulator_of)
         PyMem_Free(self.shown)
 
     def over_length(self, int64_t length):
@@ -66,19 +68,19 @@ cdef class TumblingAggregate(Selector):
 
     def prepare(self):
         cdef int i
-        self.measures = Measures(self.states.aggregators if self.groups is None else self.groups.aggregators)
-        self.measure_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
+        self.accumulators = Accumulators(self.states.aggregators if self.groups is None else self.groups.aggregators)
+        self.accumulator_of = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
         self.shown = <int*> PyMem_Malloc(max(1, self.n_columns) * sizeof(int))
-        if self.measure_of is NULL or self.shown is NULL:
+        if self.accumulator_of is NULL or self.shown is NULL:
             raise MemoryError
         for i in range(self.n_columns):
-            self.measure_of[i] = -1
+            self.accumulator_of[i] = -1
             if self.columns[i].accumulates:
-                self.measure_of[i] = self.measures.aggregators.index(self.executors[i])
+                self.accumulator_of[i] = self.accumulators.aggregators.index(self.executors[i])
             elif self.columns[i].kind > COPY_OBJECT:
                 raise ValueError("only plain attributes and aggregators can be put out of what was added up")
             elif self.groups is not None and is_key(self.groups, &self.columns[i]):
-                self.measure_of[i] = KEY
+                self.accumulator_of[i] = KEY
             else:
                 self.shown[self.n_shown] = i
                 self.n_shown += 1
@@ -157,7 +159,7 @@ cdef class TumblingAggregate(Selector):
             row.body[i] = 0
         for i in range(self.n_columns):
             # Until the batch ends.
-            if self.measure_of[i] >= 0:
+            if self.accumulator_of[i] >= 0:
                 row.body[self.columns[i].word] |= self.columns[i].bit
                 row.body[self.columns[i].cell] = 0
         self.rows[slot] = row
@@ -170,7 +172,7 @@ cdef class TumblingAggregate(Selector):
         if row is NULL:
             row = self.open_row(batch, slot)
             for i in range(self.n_columns):
-                if self.measure_of[i] == KEY:
+                if self.accumulator_of[i] == KEY:
                     show(&self.columns[i], event, row)
         row.timestamp = event.timestamp
         for i in range(self.n_shown):
@@ -184,10 +186,10 @@ cdef class TumblingAggregate(Selector):
         cdef FrameC* frame = &self.app.frame
         frame.type = CURRENT
         frame.group = frame.partition
-        take_arguments(self.measures, event, frame, values, &nulls)
+        take_arguments(self.accumulators, event, frame, values, &nulls)
         slot = slot_near(self.groups, event, frame) if self.groups is not None else frame.partition
         self.show_last(event, slot, batch)
-        add_arguments(self.measures.measures, self.measures.n, slot, values, nulls)
+        add_arguments(self.accumulators.accumulators, self.accumulators.n, slot, values, nulls)
         batch.size += 1
         return 0
 
@@ -209,7 +211,7 @@ cdef class TumblingAggregate(Selector):
         if self.timed and n and not batch.armed:
             self.start_clock(batch)
         while at[0] < n:
-            if not self.measures.plain:
+            if not self.accumulators.plain:
                 self.process_one(events[at[0]])
                 at[0] += 1
                 continue
@@ -231,7 +233,7 @@ cdef class TumblingAggregate(Selector):
         cdef uint32_t slot = frame.partition
         frame.type = CURRENT
         frame.group = frame.partition
-        self.measures.take_block(events, n)
+        self.accumulators.take_block(events, n)
         if groups is not None:
             find_near(groups, events, n, slots)
         for j in range(n):
@@ -243,7 +245,7 @@ cdef class TumblingAggregate(Selector):
                     slot = slot_near(groups, events[j], frame)
             slots[j] = slot
             self.show_last(events[j], slot, batch)
-        self.measures.add_block(slots, n)
+        self.accumulators.add_block(slots, n)
         batch.size += n
         return 0
 
@@ -251,7 +253,7 @@ cdef class TumblingAggregate(Selector):
         # In playback a block comes before the clock has moved to its rows: fine once the first period has begun, where
         # nothing behind looks at the clock, and where no row can fail.
         if self.app.frame.playback and not (self.output.target is not None and self.output.target.sink is not None
-                                            and self.measures.plain and self.capacity
+                                            and self.accumulators.plain and self.capacity
                                             and (not self.timed or self.batches[0].armed)):
             return False
         if not self.output.is_silent(epoch):
@@ -280,13 +282,13 @@ cdef class TumblingAggregate(Selector):
 
     cdef int put_out(self, TumbleC* batch) except -1:
         """The batch ends: its groups are put out, and everything begins at nothing."""
-        cdef const MeasureC* measures = self.measures.measures
+        cdef const AccumulatorC* accumulators = self.accumulators.accumulators
         cdef Aggregator aggregator
         cdef SlotsC groups
         cdef EventC* row
         cdef ColumnC* column
         cdef Py_ssize_t i
-        cdef int c
+        cdef int c, k
         cdef uint32_t slot
         cdef bint needed = is_needed(self.output)
         batch.size = 0
@@ -303,10 +305,11 @@ cdef class TumblingAggregate(Selector):
             self.rows[slot] = NULL
             for c in range(self.n_columns):
                 column = &self.columns[c]
-                if self.measure_of[c] >= 0 and needed and (
-                        measured(&measures[self.measure_of[c]], slot, &row.body[column.cell]) != NULL_VALUE):
+                k = self.accumulator_of[c]
+                if k >= 0 and needed and (
+                        accumulator_value(&accumulators[k], slot, &row.body[column.cell]) != NULL_VALUE):
                     row.body[column.word] &= ~column.bit
-            for aggregator in self.measures.aggregators:
+            for aggregator in self.accumulators.aggregators:
                 aggregator.reset(slot)
             if self.groups is not None:
                 self.groups.held[slot] = 0

@@ -19,11 +19,11 @@ cdef struct HeldOutputC:                  # chunks that wait to go out, in order
     Py_ssize_t capacity
 
 cdef class RateLimiter(Processor):
-    # Takes over the chunk; hands on what is due through OutputStage.deliver.
-    cdef public OutputStage stage
+    # Takes over the chunk; hands on what is due through QueryOutput.deliver.
+    cdef public QueryOutput output
     cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1
 
-cdef class OutputStage:
+cdef class QueryOutput:
     cdef readonly AppContext app
     cdef readonly EventPool pool
     cdef readonly Layout layout
@@ -51,11 +51,11 @@ cdef class OutputStage:
     cdef int act(self, EventChunk* chunk) except -1                                # the chunk stays the caller's
     cdef int call_back(self, EventChunk* chunk, int64_t last_timestamp) except -1
 
-cdef inline bint is_needed(OutputStage output) noexcept:
+cdef inline bint is_needed(QueryOutput output) noexcept:
     """Whether anybody can see what the query puts out."""
     return output.always or output.target.n != 0 or output.target.counts
 
-cdef inline int emit_one(OutputStage output, EventC* event) except -1:
+cdef inline int emit_one(QueryOutput output, EventC* event) except -1:
     """Put out a chunk of one; takes over the event."""
     cdef EventChunk chunk
     if output.plain and output.app.in_batch and output.target.sink is not None:

@@ -11,9 +11,9 @@ from siddhi._core.stream.junction import StreamJunction
 _QueryCallback: TypeAlias = Callable[[int, list[Event] | None, list[Event] | None], object]
 
 class RateLimiter(Processor):
-    stage: OutputStage
+    output: QueryOutput
 
-class OutputStage:
+class QueryOutput:
     @property
     def app(self) -> AppContext: ...
     @property

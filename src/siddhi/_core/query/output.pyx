@@ -11,10 +11,10 @@ cdef class RateLimiter(Processor):
     """Base of output rate limiters."""
 
     cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
-        return self.stage.deliver(chunk, last_timestamp)
+        return self.output.deliver(chunk, last_timestamp)
 
 
-cdef class OutputStage:
+cdef class QueryOutput:
     """Inserts into a stream; without one (``return``) only query callbacks see the events.
 
     Args:
@@ -54,7 +54,7 @@ cdef class OutputStage:
 
     def set_limiter(self, RateLimiter limiter not None):
         """Put a rate limiter between selection and callbacks."""
-        limiter.stage = self
+        limiter.output = self
         self.limiter = limiter
         self.always = True
         self.choose()

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t
 
 from siddhi._core.query.column cimport ColumnC
-from siddhi._core.query.output cimport OutputStage
+from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.record.frame cimport FrameC
@@ -12,7 +12,7 @@ from siddhi._core.runtime.operator cimport Processor
 
 cdef class Projection(Processor):
     cdef readonly EventPool pool
-    cdef readonly OutputStage output
+    cdef readonly QueryOutput output
     cdef ColumnC* columns
     cdef int n_columns
     cdef tuple executors

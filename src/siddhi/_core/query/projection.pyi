@@ -1,6 +1,6 @@
 from typing import Any, final
 
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.operator import Processor
@@ -10,14 +10,14 @@ class Projection(Processor):
     @property
     def pool(self) -> EventPool: ...
     @property
-    def output(self) -> OutputStage: ...
+    def output(self) -> QueryOutput: ...
     def __init__(
         self,
         app: AppContext,
         pool: EventPool,
         executors: tuple[Any, ...],
         source: EventPool | None,
-        output: OutputStage,
+        output: QueryOutput,
         pure: bool = False,
     ) -> None: ...
     def collect_at_once(self) -> None: ...

@@ -33,7 +33,7 @@ cdef class Projection(Processor):
     """
 
     def __init__(self, AppContext app not None, EventPool pool not None, tuple executors not None, EventPool source,
-                 OutputStage output not None, bint pure=False):
+                 QueryOutput output not None, bint pure=False):
         cdef int i
         self.app = app
         self.frame = &app.frame

@@ -162,7 +162,7 @@ cdef class Limiter(RateLimiter):
         """Deliver what is due, if anything is."""
         if out.head is NULL:
             return 0
-        return self.stage.deliver(out, out.tail.timestamp)
+        return self.output.deliver(out, out.tail.timestamp)
 
     cdef int take(self, LimiterState state, EventC* event, EventChunk* out) except -1:
         chunk_append(out, event)

@@ -10,7 +10,7 @@ from siddhi._core.aggregate.aggregator cimport AggregatorStates
 from siddhi._core.aggregate.group cimport GroupBy
 from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn
 from siddhi._core.query.column cimport ColumnC
-from siddhi._core.query.output cimport OutputStage
+from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.runtime.operator cimport Processor
@@ -47,7 +47,7 @@ cdef class Selector(Processor):
     cdef uint32_t* order                 # slots by first kept appearance in the chunk
     cdef Py_ssize_t n_order
     cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
-    cdef readonly OutputStage output
+    cdef readonly QueryOutput output
     cdef bint is_silent(self, int epoch) except -1
     cdef uint32_t enter(self, EventC* event) except? 0xfffffffe
     cdef int collect_one(self, BatchCallback sink, EventC* event) except -1

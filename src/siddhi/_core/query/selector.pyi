@@ -4,7 +4,7 @@ from siddhi._core.aggregate.aggregator import Aggregator
 from siddhi._core.aggregate.group import GroupBy
 from siddhi._core.expression.executor import Executor
 from siddhi._core.query.order import ChunkOrder
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.operator import Processor
@@ -13,7 +13,7 @@ class Selector(Processor):
     @property
     def pool(self) -> EventPool: ...
     @property
-    def output(self) -> OutputStage: ...
+    def output(self) -> QueryOutput: ...
     @property
     def groups(self) -> GroupBy | None: ...
     @property
@@ -33,6 +33,6 @@ class Selector(Processor):
         ordering: ChunkOrder | None,
         limit: int,
         offset: int,
-        output: OutputStage,
+        output: QueryOutput,
         late: bool = False,
     ) -> None: ...

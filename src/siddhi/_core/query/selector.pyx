@@ -43,7 +43,7 @@ cdef class Selector(Processor):
 
     def __init__(self, AppContext app not None, EventPool pool not None, tuple executors not None, aggregate_columns,
                  list aggregators not None, GroupBy groups, int mode, bint wants_current, bint wants_expired,
-                 Executor having, ordering, Py_ssize_t limit, Py_ssize_t offset, OutputStage output not None,
+                 Executor having, ordering, Py_ssize_t limit, Py_ssize_t offset, QueryOutput output not None,
                  bint late=False):
         cdef int i
         self.app = app

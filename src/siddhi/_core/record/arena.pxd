@@ -16,7 +16,7 @@ cdef extern from *:
     #define SIDDHI_LARGE_PAGE ((size_t) 1 << 21)
 
     /* Uninitialised, from the beginning of a cache line on where the system can do that; NULL: out of memory. */
-    static inline void *siddhi_take_slab(size_t bytes) {
+    static inline void *siddhi_allocate_arena(size_t bytes) {
     #if defined(_WIN32)
         return malloc(bytes);
     #else
@@ -47,17 +47,17 @@ cdef extern from *:
     #endif
     }
 
-    static inline void *siddhi_take_zeroed_slab(size_t bytes) {
-        void *memory = siddhi_take_slab(bytes);
+    static inline void *siddhi_allocate_zeroed_arena(size_t bytes) {
+        void *memory = siddhi_allocate_arena(bytes);
         if (memory != NULL)
             memset(memory, 0, bytes);
         return memory;
     }
     """
     const Py_ssize_t LARGE_PAGE "((Py_ssize_t) SIDDHI_LARGE_PAGE)"
-    void* take_slab "siddhi_take_slab" (size_t bytes) noexcept
-    void* take_zeroed_slab "siddhi_take_zeroed_slab" (size_t bytes) noexcept
-    void give_slab "free" (void* slab) noexcept
+    void* allocate_arena "siddhi_allocate_arena" (size_t bytes) noexcept
+    void* allocate_zeroed_arena "siddhi_allocate_zeroed_arena" (size_t bytes) noexcept
+    void free_arena "free" (void* arena) noexcept
     void advise_large "siddhi_advise_large" (void* memory, size_t bytes) noexcept
 
 cdef inline void* enlarge(void* memory, size_t used, size_t bytes) noexcept:
@@ -73,6 +73,6 @@ cdef inline void* enlarge(void* memory, size_t used, size_t bytes) noexcept:
         PyMem_Free(memory)
     return larger
 
-cdef inline Py_ssize_t next_slab(Py_ssize_t records, Py_ssize_t record_bytes) noexcept:
-    """Records of the slab that follows one of this many: twice as many, until they fill a large page."""
+cdef inline Py_ssize_t next_arena_size(Py_ssize_t records, Py_ssize_t record_bytes) noexcept:
+    """Records of the arena that follows one of this many: twice as many, until they fill a large page."""
     return max(records, min(2 * records, LARGE_PAGE // record_bytes))

@@ -63,10 +63,10 @@ cdef class EventPool:
     cdef EventC* free
     cdef int n_objects               # the layout's, at hand
     cdef int* objects
-    cdef void** slabs
-    cdef Py_ssize_t n_slabs
+    cdef void** arenas
+    cdef Py_ssize_t n_arenas
     cdef Py_ssize_t record_bytes
-    cdef Py_ssize_t slab_records
+    cdef Py_ssize_t arena_records
     cdef readonly Py_ssize_t capacity
     cdef readonly Py_ssize_t alive   # records handed out and not yet given back
     cdef int grow(self) except -1

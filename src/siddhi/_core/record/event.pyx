@@ -1,4 +1,4 @@
-"""Pools of event records over slabs, and the way between cells and Python values."""
+"""Pools of event records over arenas, and the way between cells and Python values."""
 
 cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_AsDouble, PyFloat_CheckExact, PyFloat_FromDouble
@@ -12,7 +12,7 @@ from cpython.unicode cimport PyUnicode_Check
 import operator
 from contextvars import ContextVar
 
-from siddhi._core.record.arena cimport give_slab, next_slab, take_zeroed_slab
+from siddhi._core.record.arena cimport allocate_zeroed_arena, free_arena, next_arena_size
 from siddhi._core.record.null cimport is_null
 from siddhi.errors import shown
 
@@ -57,8 +57,8 @@ cdef object index_of = operator.index
 
 _NAMES = {STRING: "string", INT: "int", LONG: "long", FLOAT: "float", DOUBLE: "double", BOOL: "bool", OBJECT: "object"}
 
-# A slab starts small, so that an app of a thousand queries stays small, and the next ones double up to this many bytes.
-cdef Py_ssize_t FIRST_SLAB_RECORDS = 16
+# An arena starts small, so that an app of a thousand queries stays small, and the next ones double up to this many bytes.
+cdef Py_ssize_t FIRST_ARENA_RECORDS = 16
 
 
 cdef class Layout:
@@ -115,7 +115,7 @@ cdef object _budget = ContextVar("siddhi record budget", default=None)
 cdef class RecordBudget:
     """How many bytes the pools of an app may take together for their records.
 
-    The pools that are made inside ``with budget:`` share it. The first slab of a pool is granted in any case, unless the
+    The pools that are made inside ``with budget:`` share it. The first arena of a pool is granted in any case, unless the
     budget is 0: what a window holds could not be released where it had left no record for the output.
 
     Args:
@@ -167,7 +167,7 @@ def live_pools():
 @cython.no_gc
 @cython.final
 cdef class EventPool:
-    """Records of one layout. Grows by slabs; ``alive`` counts what is handed out."""
+    """Records of one layout. Grows by arenas; ``alive`` counts what is handed out."""
 
     def __cinit__(self, Layout layout not None):
         self.layout = layout
@@ -175,44 +175,44 @@ cdef class EventPool:
         self.objects = layout.objects
         self.record_bytes = sizeof(EventC) + 8 * (layout.words + layout.width)
         # The struct ends in a flexible array that Cython counts as one word: the C compiler does not.
-        self.slab_records = FIRST_SLAB_RECORDS
+        self.arena_records = FIRST_ARENA_RECORDS
         _pools[<size_t> <void*> self] = _budget.get()
 
     def __dealloc__(self):
         cdef Py_ssize_t i
         cdef RecordBudget budget = _pools.pop(<size_t> <void*> self, None)
-        for i in range(self.n_slabs):
-            give_slab(self.slabs[i])
+        for i in range(self.n_arenas):
+            free_arena(self.arenas[i])
         if budget is not None:
             budget.give(self.capacity * self.record_bytes)
-        PyMem_Free(self.slabs)
+        PyMem_Free(self.arenas)
         if siddhi_is_debug and self.alive:
             raise AssertionError(f"a pool of {self.layout.names} was dropped with {self.alive} events alive")
 
     cdef int grow(self) except -1:
-        cdef Py_ssize_t i, records = self.slab_records
+        cdef Py_ssize_t i, records = self.arena_records
         cdef char* memory
         cdef EventC* event
         cdef RecordBudget budget = _pools[<size_t> <void*> self]
-        cdef void** slabs = <void**> PyMem_Realloc(self.slabs, (self.n_slabs + 1) * sizeof(void*))
-        if slabs is NULL:
+        cdef void** arenas = <void**> PyMem_Realloc(self.arenas, (self.n_arenas + 1) * sizeof(void*))
+        if arenas is NULL:
             raise MemoryError
-        self.slabs = slabs
+        self.arenas = arenas
         if budget is not None:
-            records = budget.take(records, self.record_bytes, self.n_slabs == 0)
-        memory = <char*> take_zeroed_slab(records * self.record_bytes)
+            records = budget.take(records, self.record_bytes, self.n_arenas == 0)
+        memory = <char*> allocate_zeroed_arena(records * self.record_bytes)
         if memory is NULL:
             if budget is not None:
                 budget.give(records * self.record_bytes)
             raise MemoryError
-        self.slabs[self.n_slabs] = memory
-        self.n_slabs += 1
+        self.arenas[self.n_arenas] = memory
+        self.n_arenas += 1
         for i in range(records - 1, -1, -1):
             event = <EventC*> (memory + i * self.record_bytes)
             event.next = self.free
             self.free = event
         self.capacity += records
-        self.slab_records = next_slab(self.slab_records, self.record_bytes)
+        self.arena_records = next_arena_size(self.arena_records, self.record_bytes)
         return 0
 
     cdef void recycle(self, EventC* event) noexcept:

@@ -5,14 +5,14 @@ cdef extern from *:
     """
     #if defined(__x86_64__) && defined(__GNUC__)
     /* For writing: everything that is fetched is changed. Where a processor does not know it, it is not an operation. */
-    #define SIDDHI_FETCH(place) __asm__ volatile ("prefetchw %0" : : "m" (*(const char *) (place)))
+    #define SIDDHI_PREFETCH(place) __asm__ volatile ("prefetchw %0" : : "m" (*(const char *) (place)))
     #elif defined(__GNUC__) || defined(__clang__)
-    #define SIDDHI_FETCH(place) __builtin_prefetch(place)
+    #define SIDDHI_PREFETCH(place) __builtin_prefetch(place)
     #else
-    #define SIDDHI_FETCH(place) ((void) (place))
+    #define SIDDHI_PREFETCH(place) ((void) (place))
     #endif
     """
-    void fetch_line "SIDDHI_FETCH" (const void* place) noexcept nogil
+    void prefetch_line "SIDDHI_PREFETCH" (const void* place) noexcept nogil
 
 cdef enum:
-    WORTH_FETCHING = 4096          # fewer records than this stay in the cache by themselves
+    PREFETCH_MIN_SIZE = 4096          # fewer records than this stay in the cache by themselves

@@ -19,7 +19,7 @@ from siddhi._core.runtime.lock cimport AppLock
 # it: the event that began it is given to the error handling of its stream, once.
 
 cdef enum:
-    SHALLOW = 32                   # sends inside one another before each of them looks whether there is room
+    UNCHECKED_DEPTH = 32                   # sends inside one another before each of them looks whether there is room
     MAX_DEPTH = 10_000             # sends inside one another
 
 cdef class Timed:
@@ -67,8 +67,8 @@ cdef class AppContext:
     cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
     cdef list batch_callbacks              # those that have something to deliver then
     cdef int depth                         # sends that are inside one another now
-    cdef int deep                          # beyond it each send asks dive(); 0: the next outermost one does, too
-    cdef bint overrun                      # it went too deep: every send fails until the outermost one has ended
+    cdef int depth_limit                          # beyond it each send asks dive(); 0: the next outermost one does, too
+    cdef bint depth_exceeded                      # it went too deep: every send fails until the outermost one has ended
     cdef bint closed                       # shut down: no timers any more
     cdef public int64_t most_ticks         # of one periodic timer in one move of the clock, see left_out()
     cdef unsigned int n_fired
@@ -76,10 +76,10 @@ cdef class AppContext:
     cdef readonly dict meters              # (kind, name, operation) -> OperationMeter
     cdef readonly bint measuring
     cdef list retired                      # junctions that tidy up when no delivery is on its way
-    cdef int dive(self, str stream) except -1
+    cdef int check_depth(self, str stream) except -1
     cdef bint has_room(self) except -1                      # for a block to go on
     cdef bint passes_on(self, object error) except -1       # it is not for this send to handle it
-    cdef int surface(self) except -1
+    cdef int reset_depth(self) except -1
     cdef int schedule(self, Timed target, int64_t when, uint32_t partition) except -1
     # Up to which time a step at the current partition slot had its turn with timers, had it set any.
     cdef int64_t had_turns(self, Timed step) noexcept

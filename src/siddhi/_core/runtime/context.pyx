@@ -74,7 +74,7 @@ cdef class AppContext:
         self.batch_callbacks = []
         self.retired = []
         self.meters = {}
-        self.deep = SHALLOW
+        self.depth_limit = UNCHECKED_DEPTH
         self.most_ticks = MOST_TICKS
         self.front.goal = self.told_of = INT64_MIN
 
@@ -375,7 +375,7 @@ cdef class AppContext:
             target.abort()
             if not isinstance(error, Exception) or self.passes_on(error):
                 raise
-            self.surface()
+            self.reset_depth()
             self.handle(error, "timer", [])
         finally:
             self.frame.partition = partition
@@ -409,43 +409,43 @@ cdef class AppContext:
             self.handle(error, origin, events)
         return 0
 
-    cdef int dive(self, str stream) except -1:
+    cdef int check_depth(self, str stream) except -1:
         """Look whether a send into a stream may go on: it is the outermost one, or there is room for it."""
         if self.depth <= 1:
-            return self.surface()
-        if self.overrun:
+            return self.reset_depth()
+        if self.depth_exceeded:
             raise RecursionError(f"stream '{stream}' takes no event: what it follows from has led too deep and is given up")
         if self.depth <= MAX_DEPTH and siddhi_stack_has_room():
             return 0
-        self.overrun = True
-        self.deep = 0
+        self.depth_exceeded = True
+        self.depth_limit = 0
         raise RecursionError(
             f"stream '{stream}': one event leads through more than {self.depth - 1} streams, and there is no room for "
             "more; do streams feed each other without end?")
 
     cdef bint has_room(self) except -1:
         if self.depth == 0:
-            self.surface()
-        return not self.overrun and siddhi_stack_has_room()
+            self.reset_depth()
+        return not self.depth_exceeded and siddhi_stack_has_room()
 
     cdef bint passes_on(self, object error) except -1:
         """Whether an exception is for the outermost send to handle, as one that went too deep."""
         if self.depth == 0:
             return False
-        if not self.overrun and self.depth >= SHALLOW and (
+        if not self.depth_exceeded and self.depth >= UNCHECKED_DEPTH and (
                 isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError)):
             # Callbacks or functions that send were stopped by the interpreter.
-            self.overrun = True
-            self.deep = 0
-        if self.overrun:
+            self.depth_exceeded = True
+            self.depth_limit = 0
+        if self.depth_exceeded:
             # Thousands of frames say no more than one.
             error.__traceback__ = None
-        return self.overrun
+        return self.depth_exceeded
 
-    cdef int surface(self) except -1:
+    cdef int reset_depth(self) except -1:
         """The outermost send begins, or has failed."""
-        self.overrun = False
-        self.deep = SHALLOW
+        self.depth_exceeded = False
+        self.depth_limit = UNCHECKED_DEPTH
         if self.retired:
             retired, self.retired = self.retired, []
             for junction in retired:

@@ -22,7 +22,7 @@ cdef class Searchable:
     # on it may call Python, which may send, and let the content go.
     cdef int find(self, FrameC* frame, FoundC* found) except -1
     # Events that will be looked up next, in the slot `own`: what that takes may be asked for in advance. Slots as find().
-    cdef int fetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1
+    cdef int prefetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1
 
 cdef int measured_find(Searchable content, FrameC* frame, FoundC* found) except -1
 

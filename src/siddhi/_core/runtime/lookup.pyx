@@ -36,7 +36,7 @@ cdef class Searchable:
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         raise TypeError(f"{type(self).__name__} can't be searched")
 
-    cdef int fetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:
+    cdef int prefetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:
         return 0
 
 

@@ -71,7 +71,7 @@ cdef class StreamJunction(FaultSink):
     cdef int handle(self, object error, EventChunk* chunk) except -1
     cdef int fail(self, int receiver, EventChunk* chunk) except -1
     cdef int settle(self, object error, EventChunk* chunk) except -1
-    cdef int dive(self) except -1
+    cdef int check_depth(self) except -1
 
 cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
     """Deliver a chunk to every receiver."""
@@ -79,8 +79,8 @@ cdef inline int send(StreamJunction junction, EventChunk* chunk) except -1:
     if not junction.plain:
         return junction.send_special(chunk)
     junction.app.depth += 1
-    if junction.app.depth > junction.app.deep:
-        junction.dive()
+    if junction.app.depth > junction.app.depth_limit:
+        junction.check_depth()
     # A receiver may subscribe others while it is called: the bound is read anew each time.
     while i < junction.n:
         if junction.array[i].on_chunk(junction.array[i].receiver, chunk) == -1:

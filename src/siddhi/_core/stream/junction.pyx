@@ -7,7 +7,7 @@ from siddhi._core.record.event cimport EventC, acquire, cell_from_python
 from siddhi._core.record.frame cimport MAX_BLOCK
 from siddhi._core.record.instant cimport TimestampCheck
 from siddhi._core.record.user_event cimport make_events
-from siddhi._core.runtime.context cimport SHALLOW, leave
+from siddhi._core.runtime.context cimport UNCHECKED_DEPTH, leave
 from siddhi._core.runtime.lock cimport is_nested, lock_app, unlock_app
 from siddhi._core.stream.routing cimport PlacesC
 
@@ -19,7 +19,7 @@ cdef class RowSource:
         return 0
 
 
-cdef class Nobody(Receiver):
+cdef class TombstoneReceiver(Receiver):
     """Holds the place of a receiver that was taken out."""
 
     cdef int receive(self, EventChunk* chunk) except -1:
@@ -35,7 +35,7 @@ cdef class Nobody(Receiver):
         return 0
 
 
-cdef Receiver NOBODY = Nobody()
+cdef Receiver TOMBSTONE = TombstoneReceiver()
 
 
 cdef class StreamJunction:
@@ -74,7 +74,7 @@ cdef class StreamJunction:
             self.receivers = [other for other in self.receivers if other is not receiver]
         else:
             # A delivery may be on its way to it, or count by places: the place stays until that has ended.
-            self.receivers = [NOBODY if other is receiver else other for other in self.receivers]
+            self.receivers = [TOMBSTONE if other is receiver else other for other in self.receivers]
             self.retire(receiver)
         self.rebuild()
 
@@ -83,13 +83,13 @@ cdef class StreamJunction:
         if self.app.depth:
             self.retired.append(receiver)
             self.app.retired.append(self)
-            self.app.deep = 0
+            self.app.depth_limit = 0
         return 0
 
     def tidy(self):
         """Forget the receivers that were taken out while a delivery was on its way."""
         if self.retired:
-            self.receivers = [other for other in self.receivers if other is not NOBODY]
+            self.receivers = [other for other in self.receivers if other is not TOMBSTONE]
             self.rebuild()
             self.retired = []
 
@@ -152,8 +152,8 @@ cdef class StreamJunction:
         if self.counts:
             self.count(chunk)
         self.app.depth += 1
-        if self.app.depth > self.app.deep:
-            self.dive()
+        if self.app.depth > self.app.depth_limit:
+            self.check_depth()
         if self.dispatch is not None and chunk.head.next is NULL:
             dispatch = self.dispatch
             places = dispatch.lists[dispatch.list_of(chunk.head)]
@@ -272,7 +272,7 @@ cdef class StreamJunction:
         self.epoch = epoch
         self.block_mode = self.silent = False       # also while a cycle of streams is followed
         self.keeps = True
-        if self.app.depth >= SHALLOW:
+        if self.app.depth >= UNCHECKED_DEPTH:
             return False                            # a block wants much of the stack: further down rows go one by one
         self.app.depth += 1
         try:
@@ -305,7 +305,7 @@ cdef class StreamJunction:
             if is_nested(self.app.lock):
                 raise error
             # Rows of a block have nothing to do with each other: the next ones may go as deep.
-            self.app.surface()
+            self.app.reset_depth()
         if self.failed is not NULL and self.n_failed < MAX_BLOCK:
             self.failed[self.n_failed] = event
             self.n_failed += 1
@@ -319,10 +319,10 @@ cdef class StreamJunction:
             self.events += 1
             event = event.next
 
-    cdef int dive(self) except -1:
+    cdef int check_depth(self) except -1:
         """See AppContext.dive; a refusal ends the send."""
         try:
-            return self.app.dive(self.id)
+            return self.app.check_depth(self.id)
         except BaseException:
             self.app.depth -= 1
             raise
@@ -338,7 +338,7 @@ cdef class StreamJunction:
             if self.app.passes_on(error):
                 raise error
             if self.app.depth == 0:
-                self.app.surface()
+                self.app.reset_depth()
             self.settle(error, chunk)
         return 0
 
@@ -346,10 +346,10 @@ cdef class StreamJunction:
         try:
             return self.handle(error, chunk)
         except RecursionError as deeper:
-            if self.app.depth or not self.app.overrun:
+            if self.app.depth or not self.app.depth_exceeded:
                 raise
             # The way through the fault stream has no end either.
-            self.app.surface()
+            self.app.reset_depth()
             self.app.handle(deeper, self.id, make_events(chunk, self.pool, self.layout))
         return 0
 

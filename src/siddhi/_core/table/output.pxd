@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from siddhi._core.expression.executor cimport ExecC
-from siddhi._core.query.output cimport OutputStage
+from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC
 from siddhi._core.table.search cimport TableSearch
@@ -35,21 +35,21 @@ cdef class Assignments:
     cdef int update_distinct(self, EventC* event, uint32_t* found, Py_ssize_t n) except -1
     cdef EventC** assigned(self, EventC* event, const uint32_t* found, Py_ssize_t n) except NULL    # copies; PyMem_Free
 
-cdef class TableStage(OutputStage):
+cdef class TableSink(QueryOutput):
     cdef readonly Table table
     cdef int act_one(self, EventC* event) except -1
 
-cdef class TableInsert(TableStage):
+cdef class TableInsert(TableSink):
     pass
 
-cdef class TableDelete(TableStage):
+cdef class TableDelete(TableSink):
     cdef readonly TableSearch search
 
-cdef class TableUpdate(TableStage):
+cdef class TableUpdate(TableSink):
     cdef readonly TableSearch search
     cdef Assignments assignments
 
-cdef class TableUpdateOrInsert(TableStage):
+cdef class TableUpdateOrInsert(TableSink):
     cdef readonly TableSearch search
     cdef Assignments assignments
     cdef bint overwrites               # what is found by primary key is replaced by the output event

@@ -4,7 +4,7 @@ from typing import final
 from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.table.search import TableSearch
@@ -15,22 +15,22 @@ class Assignments:
     @property
     def table(self) -> Table: ...
 
-class TableStage(OutputStage):
+class TableSink(QueryOutput):
     def __init__(self, app: AppContext, pool: EventPool, layout: Layout, table: Table) -> None: ...
     @property
     def table(self) -> Table: ...
 
 @final
-class TableInsert(TableStage): ...
+class TableInsert(TableSink): ...
 
 @final
-class TableDelete(TableStage):
+class TableDelete(TableSink):
     def __init__(self, app: AppContext, pool: EventPool, layout: Layout, search: TableSearch) -> None: ...
     @property
     def search(self) -> TableSearch: ...
 
 @final
-class TableUpdate(TableStage):
+class TableUpdate(TableSink):
     def __init__(
         self, app: AppContext, pool: EventPool, layout: Layout, search: TableSearch, assignments: Assignments
     ) -> None: ...
@@ -38,7 +38,7 @@ class TableUpdate(TableStage):
     def search(self) -> TableSearch: ...
 
 @final
-class TableUpdateOrInsert(TableStage):
+class TableUpdateOrInsert(TableSink):
     def __init__(
         self,
         app: AppContext,

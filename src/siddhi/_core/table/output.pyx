@@ -173,7 +173,7 @@ cdef class Assignments:
         return 0
 
 
-cdef class TableStage(OutputStage):
+cdef class TableSink(QueryOutput):
     """Base: hands the events of a chunk over one by one.
 
     Args:
@@ -195,7 +195,7 @@ cdef class TableStage(OutputStage):
         cdef EventC* event = chunk.head
         if (event.next is not NULL or self.limiter is not None or self.counting or self.callbacks
                 or self.held is not NULL):
-            return OutputStage.emit(self, chunk, last_timestamp)
+            return QueryOutput.emit(self, chunk, last_timestamp)
         # A single event that nobody else wants to see: the way of most.
         try:
             return self.act(chunk)
@@ -229,7 +229,7 @@ cdef class TableStage(OutputStage):
 
 
 @cython.final
-cdef class TableInsert(TableStage):
+cdef class TableInsert(TableSink):
     """``insert into``. The pool is the table's."""
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None, Table table not None):
@@ -243,7 +243,7 @@ cdef class TableInsert(TableStage):
 
 
 @cython.final
-cdef class TableDelete(TableStage):
+cdef class TableDelete(TableSink):
     """``delete``."""
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
@@ -276,7 +276,7 @@ cdef class TableDelete(TableStage):
 
 
 @cython.final
-cdef class TableUpdate(TableStage):
+cdef class TableUpdate(TableSink):
     """``update``."""
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
@@ -306,7 +306,7 @@ cdef class TableUpdate(TableStage):
 
 
 @cython.final
-cdef class TableUpdateOrInsert(TableStage):
+cdef class TableUpdateOrInsert(TableSink):
     """``update or insert into``. The pool is the table's.
 
     Events of one chunk that find no row of before are reduced among themselves: a later one changes the row that an
@@ -337,7 +337,7 @@ cdef class TableUpdateOrInsert(TableStage):
             if chunk.head.next is not NULL:
                 return self.act_apart(chunk)
             self.gathering = False
-        return TableStage.act(self, chunk)
+        return TableSink.act(self, chunk)
 
     cdef int act_apart(self, EventChunk* chunk) except -1:
         cdef EventC* event = chunk.head

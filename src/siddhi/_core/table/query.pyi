@@ -1,6 +1,6 @@
 from typing import final
 
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.record.user_event import Event
@@ -9,7 +9,7 @@ from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
 
 @final
-class CollectStage(OutputStage):
+class CollectOutput(QueryOutput):
     def __init__(self, app: AppContext, pool: EventPool, layout: Layout, shown: Layout) -> None: ...
 
 @final
@@ -26,10 +26,10 @@ class OnDemandFind(OnDemand):
         source: Searchable,
         pool: EventPool,
         selector: Processor,
-        stage: CollectStage,
+        output: CollectOutput,
         enough: int = -1,
     ) -> None: ...
 
 @final
 class OnDemandChange(OnDemand):
-    def __init__(self, app: AppContext, selector: Processor, output: OutputStage) -> None: ...
+    def __init__(self, app: AppContext, selector: Processor, output: QueryOutput) -> None: ...

@@ -3,7 +3,7 @@
 cimport cython
 
 from siddhi._core.expression.executor cimport Executor
-from siddhi._core.query.output cimport OutputStage
+from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport CURRENT, TIMER, EventC, EventPool, Layout, acquire, event_to_tuple, release
@@ -19,7 +19,7 @@ cdef enum:
 
 
 @cython.final
-cdef class CollectStage(OutputStage):
+cdef class CollectOutput(QueryOutput):
     """Keeps what is put out as events without timestamp.
 
     Args:
@@ -154,16 +154,16 @@ cdef class OnDemandFind(OnDemand):
 
     cdef readonly Searchable source
     cdef readonly EventPool pool
-    cdef readonly CollectStage stage
+    cdef readonly CollectOutput output
     cdef Py_ssize_t enough
 
     def __init__(self, AppContext app not None, Searchable source not None, EventPool pool not None,
-                 Processor selector not None, CollectStage stage not None, Py_ssize_t enough=-1):
+                 Processor selector not None, CollectOutput output not None, Py_ssize_t enough=-1):
         self.app = app
         self.source = source
         self.pool = pool
         self.selector = selector
-        self.stage = stage
+        self.output = output
         self.enough = enough
 
     cdef object answer(self):
@@ -172,7 +172,7 @@ cdef class OnDemandFind(OnDemand):
         cdef int type
         found.events = NULL
         found.size = found.capacity = 0
-        self.stage.events = []
+        self.output.events = []
         try:
             look_up(self.source, &self.app.frame, &found)
             n = min(self.enough, found.size) if self.enough >= 0 else found.size
@@ -184,9 +184,9 @@ cdef class OnDemandFind(OnDemand):
                 finally:
                     found.events[i].type = type
             self.selector.finish()
-            return self.stage.events
+            return self.output.events
         finally:
-            self.stage.events = []
+            self.output.events = []
             found_release(&found, self.pool)
             found_free(&found)
 
@@ -202,9 +202,9 @@ cdef class OnDemandChange(OnDemand):
     """
 
     cdef EventPool pool
-    cdef OutputStage output
+    cdef QueryOutput output
 
-    def __init__(self, AppContext app not None, Processor selector not None, OutputStage output not None):
+    def __init__(self, AppContext app not None, Processor selector not None, QueryOutput output not None):
         self.app = app
         self.selector = selector
         self.output = output

@@ -27,7 +27,7 @@ cpdef enum Binding:                    # where the rest of the condition reads t
     IN_SLOT = 2                        # an event slot (joins)
 
 cdef enum:
-    WORTH_FETCHING = 8192              # rows of fewer stay in the caches by themselves
+    PREFETCH_MIN_SIZE = 8192              # rows of fewer stay in the caches by themselves
 
 cdef class TableSearch:
     cdef readonly Table table
@@ -58,4 +58,4 @@ cdef class TableSearch:
 
 cdef class TableSearchable(Searchable):
     cdef readonly TableSearch search
-    cdef EventC* nobody                # the current event where there is none: no cells and no timestamp; of no pool
+    cdef EventC* null_event                # the current event where there is none: no cells and no timestamp; of no pool

@@ -8,11 +8,11 @@ from libc.stdlib cimport qsort
 from siddhi._core.expression.executor cimport ExecC, eval_fn, new_executor
 from siddhi._core.record.event cimport BOOL, DOUBLE, FLOAT, INT, LONG, OBJECT, STRING, CellC
 from siddhi._core.record.frame cimport TRUE
-from siddhi._core.record.prefetch cimport fetch_line
+from siddhi._core.record.prefetch cimport prefetch_line
 from siddhi._core.runtime.lookup cimport FoundC, found_keep
 from siddhi._core.table.access cimport numbers_add
 from siddhi._core.table.index cimport NO_ROW, ChainC
-from siddhi._core.table.table cimport FETCHED, RowC
+from siddhi._core.table.table cimport PREFETCH_ROWS, RowC
 
 cdef enum:
     FEW = 8                  # so many rows are compared with each other; more are hashed
@@ -373,27 +373,27 @@ cdef class TableSearchable(Searchable):
         self.search = search
         self.pool = search.table.pool
         self.slot = slot
-        self.nobody = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
-        if self.nobody is NULL:
+        self.null_event = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
+        if self.null_event is NULL:
             raise MemoryError
-        self.nobody.timestamp = -1
+        self.null_event.timestamp = -1
 
     def __dealloc__(self):
-        PyMem_Free(self.nobody)
+        PyMem_Free(self.null_event)
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
         cdef NumbersC numbers
         cdef Py_ssize_t i
         cdef uint32_t number
         cdef Table table = self.search.table
-        cdef EventC* event = self.nobody
+        cdef EventC* event = self.null_event
         if self.search.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
             event = frame.slots[1 - self.slot]
         if self.search.is_by_key():
             number = self.search.find_one(event, frame)
             if number != NO_ROW:
                 event = table.rows[number].event
-                fetch_line(<char*> event + self.pool.record_bytes - 1)      # a record lies on two lines, as a rule
+                prefetch_line(<char*> event + self.pool.record_bytes - 1)      # a record lies on two lines, as a rule
                 found_keep(found, self.pool, event)
             return 0
         numbers = self.search.borrow()
@@ -407,17 +407,17 @@ cdef class TableSearchable(Searchable):
             self.search.give_back(numbers)
         return 0
 
-    cdef int fetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:
-        cdef uint64_t hashes[FETCHED]
+    cdef int prefetch(self, FrameC* frame, EventC** events, Py_ssize_t n, int own) except -1:
+        cdef uint64_t hashes[PREFETCH_ROWS]
         cdef Py_ssize_t i, m = 0
         cdef KeyAccess key = self.search.key
-        if key is None or not key.can_hash or self.search.table.size < WORTH_FETCHING:
+        if key is None or not key.can_hash or self.search.table.size < PREFETCH_MIN_SIZE:
             return 0
-        for i in range(min(n, <Py_ssize_t> FETCHED)):
+        for i in range(min(n, <Py_ssize_t> PREFETCH_ROWS)):
             frame.slots[own] = events[i]
             if key.hash_of(events[i], frame, &hashes[m]):
                 m += 1
-        self.search.table.fetch(hashes, m)
+        self.search.table.prefetch(hashes, m)
         return 0
 
 

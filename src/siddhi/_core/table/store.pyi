@@ -4,12 +4,12 @@ from typing import final
 from typing_extensions import Self
 
 from siddhi._core.expression.executor import Executor
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.record.user_event import Event
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.lookup import Searchable
-from siddhi._core.table.output import TableStage, TableUpdateOrInsert
+from siddhi._core.table.output import TableSink, TableUpdateOrInsert
 from siddhi._core.table.query import OnDemand
 from siddhi._core.table.search import TableSearch
 
@@ -21,7 +21,7 @@ class Parameters:
     def __init__(self, names: tuple[str, ...], executors: tuple[Executor, ...]) -> None: ...
 
 @final
-class StoreQuestion:
+class StoreQuery:
     def __init__(
         self,
         pool: EventPool,
@@ -36,20 +36,20 @@ class StoreQuestion:
 
 @final
 class StoreSearchable(Searchable):
-    def __new__(cls, question: StoreQuestion, slot: int) -> Self: ...
+    def __new__(cls, question: StoreQuery, slot: int) -> Self: ...
 
 @final
 class CachedSearchable(Searchable):
     def __init__(self, cache: object, memory: Searchable, store: Searchable) -> None: ...
 
 @final
-class CachedQuestion:
-    def __init__(self, cache: object, memory: TableSearch, store: StoreQuestion) -> None: ...
+class CachedQuery:
+    def __init__(self, cache: object, memory: TableSearch, store: StoreQuery) -> None: ...
 
-def make_in_cached(question: CachedQuestion, name: str) -> Executor: ...
-def make_in_store(question: StoreQuestion, name: str) -> Executor: ...
+def make_in_cached(question: CachedQuery, name: str) -> Executor: ...
+def make_in_store(question: StoreQuery, name: str) -> Executor: ...
 
-class StoreStage(OutputStage):
+class StoreSink(QueryOutput):
     def __init__(
         self,
         app: AppContext,
@@ -60,10 +60,10 @@ class StoreStage(OutputStage):
         gather: object = None,
         change: object = None,
     ) -> None: ...
-    def reflect_in(self, cache: object, mirror: TableStage | None) -> None: ...
+    def reflect_in(self, cache: object, mirror: TableSink | None) -> None: ...
 
 @final
-class StoreUpdateOrInsert(StoreStage):
+class StoreUpdateOrInsert(StoreSink):
     def __init__(
         self,
         app: AppContext,

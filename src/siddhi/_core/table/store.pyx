@@ -10,7 +10,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from siddhi._core.expression.executor cimport ExecC, Executor, eval_fn, evaluate_to_python, new_executor
-from siddhi._core.query.output cimport OutputStage
+from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport BOOL, EventC, EventPool, Layout, acquire, event_to_tuple, release
 from siddhi._core.record.frame cimport TRUE, FrameC
@@ -19,7 +19,7 @@ from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lock cimport lock_app, unlock_app
 from siddhi._core.runtime.lookup cimport FoundC, Searchable, found_add
 from siddhi._core.table.index cimport NO_ROW
-from siddhi._core.table.output cimport TableStage, TableUpdateOrInsert
+from siddhi._core.table.output cimport TableSink, TableUpdateOrInsert
 from siddhi._core.table.search cimport AS_EVENT, IN_SLOT, TableSearch
 from siddhi._core.table.table cimport Table
 
@@ -60,7 +60,7 @@ def event_of(tuple values not None, Layout layout not None):
 
 
 @cython.final
-cdef class StoreQuestion:
+cdef class StoreQuery:
     """A condition over a table kept elsewhere, compiled for one place.
 
     Args:
@@ -157,23 +157,23 @@ cdef class StoreSearchable(Searchable):
         slot: where the condition reads the row; joins have the slots 0 and 1.
     """
 
-    cdef readonly StoreQuestion question
-    cdef EventC* nobody                # the current event where there is none: no cells and no timestamp; of no pool
+    cdef readonly StoreQuery question
+    cdef EventC* null_event                # the current event where there is none: no cells and no timestamp; of no pool
 
-    def __cinit__(self, StoreQuestion question not None, int slot):
+    def __cinit__(self, StoreQuery question not None, int slot):
         self.question = question
         self.pool = question.pool
         self.slot = slot
-        self.nobody = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
-        if self.nobody is NULL:
+        self.null_event = <EventC*> PyMem_Calloc(1, sizeof(EventC) + sizeof(uint64_t))
+        if self.null_event is NULL:
             raise MemoryError
-        self.nobody.timestamp = -1
+        self.null_event.timestamp = -1
 
     def __dealloc__(self):
-        PyMem_Free(self.nobody)
+        PyMem_Free(self.null_event)
 
     cdef int find(self, FrameC* frame, FoundC* found) except -1:
-        cdef EventC* event = self.nobody
+        cdef EventC* event = self.null_event
         if self.question.binding == IN_SLOT and frame.slots[1 - self.slot] is not NULL:
             event = frame.slots[1 - self.slot]
         return self.question.find(event, frame, found)
@@ -209,27 +209,27 @@ cdef class CachedSearchable(Searchable):
 
 
 @cython.final
-cdef class CachedQuestion:
+cdef class CachedQuery:
     """As :class:`CachedSearchable`, for ``in``."""
 
     cdef object cache
     cdef TableSearch memory
-    cdef StoreQuestion store
+    cdef StoreQuery store
 
-    def __init__(self, cache not None, TableSearch memory not None, StoreQuestion store not None):
+    def __init__(self, cache not None, TableSearch memory not None, StoreQuery store not None):
         self.cache = cache
         self.memory = memory
         self.store = store
 
 
 cdef int in_cached(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
-    cdef CachedQuestion question = <CachedQuestion> x.data
+    cdef CachedQuery question = <CachedQuery> x.data
     if question.cache.ensure():
         return question.memory.contains(e, f)
     return question.store.contains(e, f)
 
 
-def make_in_cached(CachedQuestion question not None, str name not None):
+def make_in_cached(CachedQuery question not None, str name not None):
     """Whether a row matches: ``condition in table``."""
     cdef Executor executor = new_executor(<eval_fn> in_cached, BOOL, (), f"in {name}")
     executor.children = (question,)
@@ -238,10 +238,10 @@ def make_in_cached(CachedQuestion question not None, str name not None):
 
 
 cdef int in_store(const ExecC* x, EventC* e, FrameC* f, void* unused) except -1:
-    return (<StoreQuestion> x.data).contains(e, f)
+    return (<StoreQuery> x.data).contains(e, f)
 
 
-def make_in_store(StoreQuestion question not None, str name not None):
+def make_in_store(StoreQuery question not None, str name not None):
     """Whether a row matches: ``condition in table``. The question has binding IN_FRAME."""
     cdef Executor executor = new_executor(<eval_fn> in_store, BOOL, (), f"in {name}")
     executor.children = (question,)
@@ -249,7 +249,7 @@ def make_in_store(StoreQuestion question not None, str name not None):
     return executor
 
 
-cdef class StoreStage(OutputStage):
+cdef class StoreSink(QueryOutput):
     """Hands a chunk over to a store.
 
     Args:
@@ -268,7 +268,7 @@ cdef class StoreStage(OutputStage):
     cdef object gather
     cdef object change
     cdef object cache
-    cdef TableStage mirror
+    cdef TableSink mirror
 
     def __init__(self, AppContext app not None, EventPool pool not None, Layout layout not None,
                  Parameters parameters not None, operate, gather=None, change=None):
@@ -296,7 +296,7 @@ cdef class StoreStage(OutputStage):
             event = event.next
         return records
 
-    def reflect_in(self, cache not None, TableStage mirror):
+    def reflect_in(self, cache not None, TableSink mirror):
         """Do the same to the rows in memory first, while ``cache.whole`` says that all are there.
 
         Args:
@@ -343,7 +343,7 @@ cdef class StoreStage(OutputStage):
 
 
 @cython.final
-cdef class StoreUpdateOrInsert(StoreStage):
+cdef class StoreUpdateOrInsert(StoreSink):
     """``update or insert into`` a table kept elsewhere.
 
     Events that change no row are reduced among themselves as those of a table in memory are: a later one changes the row
@@ -381,17 +381,17 @@ cdef class StoreUpdateOrInsert(StoreStage):
 cdef class Reduction:
     """What is to be added for events that changed no row. Of use while their chunk is at work."""
 
-    cdef StoreUpdateOrInsert stage
+    cdef StoreUpdateOrInsert sink
     cdef EventC* first
 
-    def __init__(self, StoreUpdateOrInsert stage not None):
-        self.stage = stage
+    def __init__(self, StoreUpdateOrInsert sink not None):
+        self.sink = sink
 
     def __call__(self, positions):
         """The rows, in order."""
-        cdef TableUpdateOrInsert pending = self.stage.pending
+        cdef TableUpdateOrInsert pending = self.sink.pending
         cdef Table table = pending.table
-        cdef FrameC* frame = &self.stage.app.frame
+        cdef FrameC* frame = &self.sink.app.frame
         cdef set wanted = set(positions)
         cdef list rows = []
         cdef EventC* event = self.first

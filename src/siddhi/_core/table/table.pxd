@@ -27,7 +27,7 @@ cdef struct RowC:
     uint32_t changed                   # composite key: its values make another key; distinct: changed since it came
 
 cdef enum:
-    FETCHED = 32                       # rows asked for together
+    PREFETCH_ROWS = 32                       # rows asked for together
 
 cdef class Table:
     cdef readonly AppContext app
@@ -66,8 +66,8 @@ cdef class Table:
     cdef int reserve(self) except -1
     cdef int reserve_key(self, uint32_t slot) except -1
     cdef uint32_t number_of(self, const CellC* key, uint64_t nulls) except? 0xfffffffe     # NO_ROW: there is none
-    # Ask the memory for what look-ups of keys will need, FETCHED at the most; the keys are simple (KeyMap.is_simple).
-    cdef void fetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept
+    # Ask the memory for what look-ups of keys will need, PREFETCH_ROWS at the most; the keys are simple (KeyMap.is_simple).
+    cdef void prefetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept
     cdef uint64_t key_of(self, const EventC* row, CellC* key) noexcept                     # null bits
     cdef uint32_t insert(self, EventC* event) except? 0xfffffffe       # NO_ROW: dropped because of its key
     cdef EventC* adopt(self, EventC* event) except NULL

@@ -11,7 +11,7 @@ from siddhi._core.record.arena cimport enlarge
 from siddhi._core.record.event cimport (
     BOOL, CURRENT, OBJECT, STRING, acquire, cell_from_python, event_to_tuple, release, retain,
 )
-from siddhi._core.record.prefetch cimport fetch_line
+from siddhi._core.record.prefetch cimport prefetch_line
 from siddhi._core.record.user_event cimport Event
 from siddhi._core.runtime.key_limit cimport DROP_OLDEST
 from siddhi._core.table.index cimport is_indexed, locate, read_cell_at
@@ -114,38 +114,38 @@ cdef class Table:
             return NO_ROW
         if slot < self.used:
             # Rows and keys that came together have the same number: asked for now, the row comes along with its key.
-            fetch_line(&self.rows[slot])
+            prefetch_line(&self.rows[slot])
         return self.numbers[slot]
 
-    cdef void fetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept:
-        cdef uint32_t slots[FETCHED]
+    cdef void prefetch(self, const uint64_t* hashes, Py_ssize_t n) noexcept:
+        cdef uint32_t slots[PREFETCH_ROWS]
         cdef Py_ssize_t i, last = self.pool.record_bytes - 1
         cdef bint text = self.keys.has_text
         cdef EventC* event
         for i in range(n):
-            fetch_line(&self.keys.table[hashes[i] & self.keys.mask])
+            prefetch_line(&self.keys.table[hashes[i] & self.keys.mask])
         for i in range(n):
             slots[i] = self.keys.guess(hashes[i])
             if slots[i] != NO_SLOT:
-                fetch_line(&self.keys.keys[slots[i]])
-                fetch_line(&self.numbers[slots[i]])
+                prefetch_line(&self.keys.keys[slots[i]])
+                prefetch_line(&self.numbers[slots[i]])
                 if slots[i] < self.used:
-                    fetch_line(&self.rows[slots[i]])
+                    prefetch_line(&self.rows[slots[i]])
         for i in range(n):
             if slots[i] != NO_SLOT:
                 if text:
                     # The text that is held is compared with that which is asked for: its header, and where it begins.
-                    fetch_line(self.keys.keys[slots[i]].o)
-                    fetch_line(<char*> self.keys.keys[slots[i]].o + 63)
+                    prefetch_line(self.keys.keys[slots[i]].o)
+                    prefetch_line(<char*> self.keys.keys[slots[i]].o + 63)
                 if self.numbers[slots[i]] != slots[i]:
                     slots[i] = self.numbers[slots[i]]
-                    fetch_line(&self.rows[slots[i]])
+                    prefetch_line(&self.rows[slots[i]])
         for i in range(n):
             if slots[i] != NO_SLOT:
                 event = self.rows[slots[i]].event
                 if event is not NULL:
-                    fetch_line(event)
-                    fetch_line(<char*> event + last)
+                    prefetch_line(event)
+                    prefetch_line(<char*> event + last)
 
     cdef int refuse(self, EventC* event, str what) except -1:
         """Tell the app's exception handler about a row or change that is dropped."""

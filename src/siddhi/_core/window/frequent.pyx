@@ -12,7 +12,7 @@ from libc.string cimport memset
 from siddhi._core.index.hash_index cimport MAX_WIDTH, KeyMap
 from siddhi._core.record.event cimport BOOL, EXPIRED, FLOAT, INT, CellC, EventC, EventPool, release, retain
 from siddhi._core.record.java cimport hash_of_key, table_size
-from siddhi._core.record.prefetch cimport WORTH_FETCHING, fetch_line
+from siddhi._core.record.prefetch cimport PREFETCH_MIN_SIZE, prefetch_line
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC, found_add
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
@@ -126,10 +126,10 @@ cdef class CountingWindow(Window):
         cdef KeyMap keys = <KeyMap> (<FrequentStateC*> state_of(self)).keys
         cdef Py_ssize_t i
         cdef uint64_t nulls
-        if keys.size >= WORTH_FETCHING:
+        if keys.size >= PREFETCH_MIN_SIZE:
             for i in range(at[0], n):
                 nulls = self.read_key(events[i], key)
-                keys.fetch(key, nulls)
+                keys.prefetch(key, nulls)
         return Window.process_block(self, events, n, at)
 
     cdef CountedC* count(self, FrequentStateC* state, EventC* event, uint32_t* slot, bint* is_new) except NULL:
@@ -213,13 +213,13 @@ cdef class CountingWindow(Window):
             for i in range(n):
                 events[i] = gone[i].event
             for i in range(n):
-                (<KeyMap> state.keys).fetch_slot(gone[min(i + AHEAD, n - 1)].slot)
+                (<KeyMap> state.keys).prefetch_slot(gone[min(i + AHEAD, n - 1)].slot)
                 self.forget(state, gone[i].slot)
             if n > 1:
                 qsort(gone, n, sizeof(GoneC), in_order)
             try:
                 for i in range(n):
-                    fetch_line(gone[min(i + AHEAD, n - 1)].event)
+                    prefetch_line(gone[min(i + AHEAD, n - 1)].event)
                     self.expire_kept(gone[i].event, now)
             finally:
                 for i in range(n):

@@ -13,7 +13,7 @@ from siddhi._core.index.hash_index cimport KeyMap
 from siddhi._core.record.event cimport INT, STRING, CellC, EventC, EventPool, release, retain
 from siddhi._core.record.frame cimport now_ms
 from siddhi._core.record.instant cimport later
-from siddhi._core.record.prefetch cimport fetch_line
+from siddhi._core.record.prefetch cimport prefetch_line
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.lookup cimport FoundC
 from siddhi._core.runtime.ring cimport (
@@ -245,7 +245,7 @@ cdef class SessionWindow(Window):
         cdef EventC* event
         while span.held.size:
             # Events of other sessions lie between those of this one.
-            fetch_line(queue_at(&span.held, min(AHEAD, span.held.size - 1)))
+            prefetch_line(queue_at(&span.held, min(AHEAD, span.held.size - 1)))
             event = queue_pop(&span.held)
             self.expire(event, event.timestamp)
         queue_clear(&span.held, self.pool)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.partition import PartitionReceiver
 from siddhi._core.record.event import EventPool, Layout, TypeCode
 from siddhi._core.runtime.context import AppContext
@@ -396,15 +396,15 @@ class Assembly:
             self.entries.append((partition.plan.name, self.junctions[source], receiver))
         self.entries.append((_path(plan, partition), receiver, entry))
 
-    def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> OutputStage:
+    def _build_output(self, plan: QueryPlan, partition: BuiltPartition | None) -> QueryOutput:
         inner = {} if partition is None else partition.inner
         layout = layout_of([Attribute(column.name, column.expression.type) for column in plan.selector.columns])
         if plan.output.kind is SourceKind.TABLE:
             return build_table_output(plan.output, layout, self._site, self._pool, plan.span)
         target = self._target(plan.output, inner, plan.span)
         if target is None:
-            return OutputStage(self.context, self._pool(layout), layout, None)
-        return OutputStage(
+            return QueryOutput(self.context, self._pool(layout), layout, None)
+        return QueryOutput(
             self.context,
             target.pool,
             target.layout,

@@ -13,7 +13,7 @@ from siddhi._core.runtime.operator import Processor
 from siddhi.planner.plan.expressions import Call, ScriptCall, TypedExpression
 from siddhi.planner.plan.nodes import FilterPlan, HandlerPlan, SingleInputPlan
 from siddhi.planner.plan.walk import read_positions, walk
-from siddhi.runtime.assembly.record_layout import Stage
+from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.stream_functions import build_stream_function
 
 if TYPE_CHECKING:
@@ -51,17 +51,17 @@ def leading_filters(handlers: Sequence[HandlerPlan]) -> tuple[list[FilterPlan], 
 
 
 def add_handlers(
-    handlers: Sequence[HandlerPlan], first_appended: int, stage: Stage, chain: Chain, site: Site
+    handlers: Sequence[HandlerPlan], first_appended: int, record_layout: RecordLayout, chain: Chain, site: Site
 ) -> tuple[list[Aggregator], list[Processor]]:
     """Add filters and stream functions to the chain; returns the aggregators in them, and the steps that hold state."""
     stateful: list[Processor] = []
-    builder = site.builder({0: stage.cells})
+    builder = site.builder({0: record_layout.cells})
     for handler in handlers:
         if isinstance(handler, FilterPlan):
             chain.add(FilterProcessor(site.context, builder.build(handler.condition)))
             continue
         arguments = builder.build_all(handler.arguments)
-        step = build_stream_function(handler, site.context, own_pool(stage), arguments, first_appended)
+        step = build_stream_function(handler, site.context, own_pool(record_layout), arguments, first_appended)
         chain.add(step)
         if isinstance(step, PythonStreamProcessor):
             stateful.append(step)
@@ -69,11 +69,11 @@ def add_handlers(
     return list(builder.aggregators), stateful
 
 
-def own_pool(stage: Stage) -> EventPool:
+def own_pool(record_layout: RecordLayout) -> EventPool:
     """The pool of a stage's records, which the query may keep and change."""
-    if stage.pool is None:
+    if record_layout.pool is None:
         raise TypeError("the stream's own record is not the query's to keep or change")
-    return stage.pool
+    return record_layout.pool
 
 
 def attributes_read(

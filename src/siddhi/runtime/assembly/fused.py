@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from siddhi._core.query.fused_sliding import SlidingAggregate
 from siddhi._core.query.fused_tumbling import TumblingAggregate
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import Layout
 from siddhi.planner.plan.expressions import Attr, Const
@@ -22,7 +22,7 @@ __all__ = ["build_fused"]
 
 
 def build_fused(
-    plan: QueryPlan, form: FusedWindow, slots: Mapping[int, Cells], output: OutputStage, site: Site, layout: Layout
+    plan: QueryPlan, form: FusedWindow, slots: Mapping[int, Cells], output: QueryOutput, site: Site, layout: Layout
 ) -> Selector:
     """Build what stands for the window and the selection of a query.
 

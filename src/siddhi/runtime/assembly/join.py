@@ -10,8 +10,8 @@ from siddhi._core.aggregate.aggregator import Aggregator, AggregatorStates
 from siddhi._core.expression.executor import Executor
 from siddhi._core.join.join import JoinSelector, JoinStep, PassingWindow
 from siddhi._core.join.self_join import SelfJoinEntry
-from siddhi._core.query.entry import QueryEntry, StageCopier, StageProcessor
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.entry import QueryEntry, RecordCopier, RecordCopyProcessor
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.projection import Projection
 from siddhi._core.record.event import Layout
 from siddhi._core.rollup.aggregation import AggregationJoin, AggregationSearch
@@ -53,7 +53,7 @@ from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, 
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.query import BuiltQuery, Site
-from siddhi.runtime.assembly.record_layout import Stage
+from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.selector import (
     build_projection,
     build_selector,
@@ -153,10 +153,10 @@ class _Side:
     joins_expired: bool
     own_records: bool
     chain: Chain = field(default_factory=Chain)
-    stage: Stage = field(init=False)
+    record_layout: RecordLayout = field(init=False)
     filters: list[FilterPlan] = field(init=False, default_factory=list)
     conditions: tuple[Executor, ...] = ()
-    copier: StageCopier | None = None
+    copier: RecordCopier | None = None
     window: Window | None = None
     held: HeldEvents | None = None
     stateful: dict[str, Processor] = field(default_factory=dict)
@@ -169,7 +169,7 @@ class _Side:
     @property
     def cells(self) -> Cells:
         """Where condition and selection find this side's attributes."""
-        return replace(self.stage.cells, source=self.slot)
+        return replace(self.record_layout.cells, source=self.slot)
 
     @property
     def name(self) -> str:
@@ -177,7 +177,7 @@ class _Side:
 
 
 def build_join_query(
-    plan: QueryPlan, sources: tuple[JoinSource, JoinSource], output: OutputStage, site: Site
+    plan: QueryPlan, sources: tuple[JoinSource, JoinSource], output: QueryOutput, site: Site
 ) -> tuple[list[tuple[str, Receiver]], BuiltQuery]:
     """Build a join.
 
@@ -247,7 +247,7 @@ def _step(
 
 
 def _build_projection(
-    plan: QueryPlan, input_: JoinPlan, slots: Mapping[int, Cells], output: OutputStage, site: Site
+    plan: QueryPlan, input_: JoinPlan, slots: Mapping[int, Cells], output: QueryOutput, site: Site
 ) -> Projection:
     projection = build_projection(plan, slots, output, site, None)
     handlers = (*input_.left.before, *input_.right.before)
@@ -330,7 +330,7 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
 
 def _start_shared(side: _Side, plan: QueryPlan, content: SharedContent) -> None:
     """A named window or table: its records are searched and, where it triggers, come as they are."""
-    side.stage = Stage(content.layout)
+    side.record_layout = RecordLayout(content.layout)
     handlers, aggregators = _build_filters(side)
     if handlers:
         what = f"a stream function behind {side.plan.kind.value} '{side.plan.source}' in a join is"
@@ -342,28 +342,28 @@ def _start_shared(side: _Side, plan: QueryPlan, content: SharedContent) -> None:
 def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> None:
     """A stream: filters and functions, the query's own record, the window."""
     site = side.site
-    side.stage = Stage(junction.layout)
+    side.record_layout = RecordLayout(junction.layout)
     handlers, aggregators = _build_filters(side)
     if handlers:
-        side.stage, side.copier = side.stage.widened(side.plan, side.plan.before)
-        more, processors = add_handlers(handlers, side.plan.source_width, side.stage, side.chain, site)
+        side.record_layout, side.copier = side.record_layout.widened(side.plan, side.plan.before)
+        more, processors = add_handlers(handlers, side.plan.source_width, side.record_layout, side.chain, site)
         aggregators += more
         side.stateful |= {f"{side.name}/processor {number}": step for number, step in enumerate(processors)}
     if side.own_records:
-        side.stage, copier = side.stage.kept(side.plan)
+        side.record_layout, copier = side.record_layout.kept(side.plan)
         if side.copier is None:
             side.copier = copier
         else:
-            side.chain.add(StageProcessor(site.context, copier))
+            side.chain.add(RecordCopyProcessor(site.context, copier))
     if side.plan.window is None:
-        side.chain.add(PassingWindow(site.context, own_pool(side.stage) if side.joins_expired else None))
+        side.chain.add(PassingWindow(site.context, own_pool(side.record_layout) if side.joins_expired else None))
     else:
         side.window = build_window(
             side.plan.window,
             WindowSite(
                 site.context,
-                own_pool(side.stage),
-                side.stage.cell_of or {},
+                own_pool(side.record_layout),
+                side.record_layout.cell_of or {},
                 stamps=side.joins_expired,
                 keeps_expired=True,
                 span=plan.span,
@@ -384,7 +384,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
 def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
     """Build the filters on the source's own record; returns the other handlers, and the aggregators in the filters."""
     side.filters, handlers = leading_filters(side.plan.before)
-    builder = side.site.builder({0: side.stage.cells})
+    builder = side.site.builder({0: side.record_layout.cells})
     side.conditions = builder.build_all([handler.condition for handler in side.filters])
     return handlers, builder.aggregators
 

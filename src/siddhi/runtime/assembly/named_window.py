@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from siddhi._core.expression.logic import make_and
-from siddhi._core.query.entry import QueryEntry, StageCopier
+from siddhi._core.query.entry import QueryEntry, RecordCopier
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.lookup import Searchable
@@ -79,7 +79,7 @@ class BuiltNamedWindow:
         self._held: HeldEvents | None = None
         self._finding = context.meter("Windows", plan.id, "find")
         self._indexes: dict[tuple[tuple[str, int], ...], EventIndex] = {}
-        copier = StageCopier(self.layout, own, list(range(self.layout.width)))
+        copier = RecordCopier(self.layout, own, list(range(self.layout.width)))
         self.entry = QueryEntry(context, (), copier, self._window, self.input, _ALL)
         self.input.subscribe(self.entry)
         self.stateful: dict[str, Processor] = {"publisher": self._publisher, "window": self._window}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.runtime.operator import Processor
-from siddhi._core.table.query import CollectStage, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
+from siddhi._core.table.query import CollectOutput, FinishedSelector, OnDemand, OnDemandChange, OnDemandFind
 from siddhi._core.table.store import CachedAnswer, StoreAnswer
 from siddhi._frozen import replace
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT, Attr
@@ -69,10 +69,10 @@ def _find(plan: OnDemandPlan, site: Site) -> OnDemandFind:
     searched, pool, cells = _source(plan, site)
     selection = _with_sort_keys(plan.selector)
     layout = _layout(selection)
-    stage = CollectStage(site.context, EventPool(layout), layout, _layout(plan.selector))
+    output = CollectOutput(site.context, EventPool(layout), layout, _layout(plan.selector))
     finished = selection.having is not None and selection.mode is not SelectMode.EACH
-    selector = _build_selection(selection, cells, stage, site, FinishedSelector if finished else Selector)
-    return OnDemandFind(site.context, searched, pool, selector, stage, _enough(plan.selector))
+    selector = _build_selection(selection, cells, output, site, FinishedSelector if finished else Selector)
+    return OnDemandFind(site.context, searched, pool, selector, output, _enough(plan.selector))
 
 
 def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cells]:
@@ -95,7 +95,7 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
 
 
 def _build_selection(
-    selection: SelectorPlan, cells: Cells, output: OutputStage, site: Site, kind: type[Selector] = Selector
+    selection: SelectorPlan, cells: Cells, output: QueryOutput, site: Site, kind: type[Selector] = Selector
 ) -> Processor:
     query = QueryPlan(
         name="on-demand",

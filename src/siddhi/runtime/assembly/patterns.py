@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from siddhi._core.expression.executor import Executor
 from siddhi._core.pattern.automaton import Matches, Operand, Pattern, PatternEntry, PatternIndex, State, make_collected
-from siddhi._core.query.entry import StageCopier
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.entry import RecordCopier
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
@@ -59,11 +59,11 @@ class _Slot:
         self.pool = EventPool(layout)
         cell_of = {position: cell for cell, position in enumerate(plan.kept)}
         self.kept = CollectedCells(layout, cell_of, number) if plan.counting else Cells(layout, cell_of, number)
-        self.copier = StageCopier(source.layout, self.pool, plan.kept)
+        self.copier = RecordCopier(source.layout, self.pool, plan.kept)
 
 
 def build_pattern_query(
-    plan: QueryPlan, source_of: Callable[[str], StreamJunction], output: OutputStage, site: Site
+    plan: QueryPlan, source_of: Callable[[str], StreamJunction], output: QueryOutput, site: Site
 ) -> tuple[list[tuple[str, PatternEntry]], BuiltQuery]:
     """Build a query over a pattern or sequence.
 
@@ -123,7 +123,7 @@ def _attributes_read(plan: PatternPlan, source: str) -> int:
 
 
 def _select(
-    plan: QueryPlan, slots: Sequence[_Slot], picks: Picks, output: OutputStage, site: Site, built: BuiltQuery
+    plan: QueryPlan, slots: Sequence[_Slot], picks: Picks, output: QueryOutput, site: Site, built: BuiltQuery
 ) -> Processor:
     cells: dict[int, Cells] = {number: slot.kept for number, slot in enumerate(slots)}
     cells |= picks.cells(slots)

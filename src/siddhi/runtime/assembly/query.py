@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from siddhi._core.aggregate.aggregator import AggregatorStates
-from siddhi._core.query.entry import QueryEntry, StageCopier, StageProcessor
+from siddhi._core.query.entry import QueryEntry, RecordCopier, RecordCopyProcessor
 from siddhi._core.query.key_gate import KeyGate
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.operator import Processor
 from siddhi._core.stream.junction import StreamJunction
@@ -28,7 +28,7 @@ from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.fused import build_fused
 from siddhi.runtime.assembly.limits import build_gate
 from siddhi.runtime.assembly.named_window import BuiltNamedWindow
-from siddhi.runtime.assembly.record_layout import Stage
+from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
 from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.windows import WindowSite, build_window
@@ -89,7 +89,7 @@ class BuiltQuery:
 
     __slots__ = ("gate", "name", "output", "stateful")
 
-    def __init__(self, name: str, output: OutputStage) -> None:
+    def __init__(self, name: str, output: QueryOutput) -> None:
         self.name = name
         self.output = output
         self.stateful: dict[str, Processor] = {}
@@ -107,7 +107,7 @@ class BuiltQuery:
 
 
 def build_single_query(
-    plan: QueryPlan, source: StreamJunction, output: OutputStage, site: Site
+    plan: QueryPlan, source: StreamJunction, output: QueryOutput, site: Site
 ) -> tuple[QueryEntry, BuiltQuery]:
     """Build a query over one stream.
 
@@ -131,30 +131,30 @@ def build_single_query(
         window_kind is not None and window_kind.expires and (wants_expired or takes_away)
     )
 
-    stage = Stage(source.layout)
+    record_layout = RecordLayout(source.layout)
     filters, handlers = leading_filters(input_.before)
-    builder = site.builder({0: stage.cells})
+    builder = site.builder({0: record_layout.cells})
     conditions = builder.build_all([handler.condition for handler in filters])
     in_filters = builder.aggregators
-    copier: StageCopier | None = None
+    copier: RecordCopier | None = None
     if handlers:
-        stage, copier = stage.widened(input_, input_.before)
-        aggregators, processors = add_handlers(handlers, input_.source_width, stage, chain, site)
+        record_layout, copier = record_layout.widened(input_, input_.before)
+        aggregators, processors = add_handlers(handlers, input_.source_width, record_layout, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number}": step for number, step in enumerate(processors)}
     fused = None if site.counts_records else plan.fused
     if input_.window is not None and fused is None:
-        stage, window_copier = stage.kept(input_)
+        record_layout, window_copier = record_layout.kept(input_)
         if copier is None:
             copier = window_copier
         else:
-            chain.add(StageProcessor(site.context, window_copier))
+            chain.add(RecordCopyProcessor(site.context, window_copier))
         window = build_window(
             input_.window,
             WindowSite(
                 site.context,
-                own_pool(stage),
-                stage.cell_of or {},
+                own_pool(record_layout),
+                record_layout.cell_of or {},
                 stamps=wants_expired or _sees_expiry(plan, input_),
                 keeps_expired=wants_expired,
                 span=plan.span,
@@ -166,7 +166,7 @@ def build_single_query(
         )
         chain.add(window)
         built.stateful["window"] = window
-        aggregators, processors = add_handlers(input_.after, len(input_.window_layout), stage, chain, site)
+        aggregators, processors = add_handlers(input_.after, len(input_.window_layout), record_layout, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number} behind the window": step for number, step in enumerate(processors)}
         known_again = known_again and not processors  # what they emit are events of their own
@@ -174,15 +174,16 @@ def build_single_query(
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
     if is_projection(plan):
         selector: Processor = build_projection(
-            plan, {0: stage.cells}, output, site, None if stage.pool is not None else source.pool
+            plan, {0: record_layout.cells}, output, site, None if record_layout.pool is not None else source.pool
         )
     elif fused is not None:
-        built.stateful["selector"] = selector = build_fused(plan, fused, {0: stage.cells}, output, site, source.layout)
+        cells = {0: record_layout.cells}
+        built.stateful["selector"] = selector = build_fused(plan, fused, cells, output, site, source.layout)
     else:
         late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
         remembers = takes_away and known_again and window_kind is not None and not window_kind.batch
         selecting = build_selector(
-            plan, {0: stage.cells}, output, site, removes=removes, remembers=remembers, late=late
+            plan, {0: record_layout.cells}, output, site, removes=removes, remembers=remembers, late=late
         )
         built.stateful["selector"] = selector = selecting
         built.gate = build_gate(plan, selecting, site, marks=known_again)
@@ -190,7 +191,7 @@ def build_single_query(
     if not site.partitioned:
         built.make_state(0)
     reads = attributes_read(
-        input_, filters, plan.selector.expressions(), whole=stage.pool is not None and not input_.window
+        input_, filters, plan.selector.expressions(), whole=record_layout.pool is not None and not input_.window
     )
     asks = None if input_.guard is None else (input_.guard.position, input_.guard.value)
     entry = QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, asks)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from siddhi._core.aggregate.group import GroupBy
 from siddhi._core.join.join import JoinSelector, LimitedJoinSelector
 from siddhi._core.query.order import ChunkOrder
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.ratelimit import (
     AllEveryEvents,
     AllEveryTime,
@@ -58,7 +58,7 @@ class BuiltLimiter:
         return limited(arguments, self.limiter)
 
 
-def build_limiter(plan: QueryPlan, output: OutputStage, site: Site, ordering: ChunkOrder | None) -> BuiltLimiter:
+def build_limiter(plan: QueryPlan, output: QueryOutput, site: Site, ordering: ChunkOrder | None) -> BuiltLimiter:
     """Build the rate limiter of a query that has one, and give it to its output.
 
     Args:
@@ -83,7 +83,7 @@ def build_limiter(plan: QueryPlan, output: OutputStage, site: Site, ordering: Ch
     return BuiltLimiter(limiter, LimitedGroups if grouped and _groups_end(plan) else GroupBy, arranges)
 
 
-def _counting(rate: OutputRate, output: OutputStage, site: Site, grouped: bool) -> Limiter:
+def _counting(rate: OutputRate, output: QueryOutput, site: Site, grouped: bool) -> Limiter:
     context, pool = site.context, output.pool
     if isinstance(rate, EventRate):
         if rate.kind is RateKind.ALL:
@@ -100,7 +100,7 @@ def _counting(rate: OutputRate, output: OutputStage, site: Site, grouped: bool) 
 
 
 def _snapshot(
-    plan: QueryPlan, rate: SnapshotRate, output: OutputStage, site: Site, ordering: ChunkOrder | None, arranges: bool
+    plan: QueryPlan, rate: SnapshotRate, output: QueryOutput, site: Site, ordering: ChunkOrder | None, arranges: bool
 ) -> tuple[SnapshotLimiter, bool]:
     """The limiter, and whether it keeps groups apart."""
     selection = plan.selector

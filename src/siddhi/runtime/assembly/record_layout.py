@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from siddhi._core.query.entry import StageCopier
+from siddhi._core.query.entry import RecordCopier
 from siddhi._core.record.event import EventPool, Layout
 from siddhi.planner.plan.nodes import HandlerPlan, SingleInputPlan, StreamFunctionPlan
 from siddhi.query_api.definition import Attribute
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.types import layout_of
 
-__all__ = ["Stage"]
+__all__ = ["RecordLayout"]
 
 
-class Stage:
+class RecordLayout:
     """Where attributes are found at one point of the chain.
 
     Attributes:
@@ -37,26 +37,26 @@ class Stage:
         """The cell of an attribute."""
         return position if self.cell_of is None else self.cell_of[position]
 
-    def widened(self, input_: SingleInputPlan, handlers: Sequence[HandlerPlan]) -> tuple[Stage, StageCopier]:
+    def widened(self, input_: SingleInputPlan, handlers: Sequence[HandlerPlan]) -> tuple[RecordLayout, RecordCopier]:
         """A stage of the query's own with every attribute and those that the handlers append."""
         width = input_.source_width + len(appended_by(handlers))
         return self._next(input_, tuple(range(width)), ())
 
-    def kept(self, input_: SingleInputPlan) -> tuple[Stage, StageCopier]:
+    def kept(self, input_: SingleInputPlan) -> tuple[RecordLayout, RecordCopier]:
         """The stage of the window: the attributes read behind it, and those that the handlers there append."""
         return self._next(input_, input_.window_layout, appended_by(input_.after))
 
     def _next(
         self, input_: SingleInputPlan, positions: tuple[int, ...], added: tuple[Attribute, ...]
-    ) -> tuple[Stage, StageCopier]:
+    ) -> tuple[RecordLayout, RecordCopier]:
         attributes = [input_.attributes[position] for position in positions] + list(added)
         pool = EventPool(layout_of(attributes))
         first_added = len(input_.attributes) - len(added)
         cell_of = {position: cell for cell, position in enumerate(positions)}
         cell_of |= {first_added + i: len(positions) + i for i in range(len(added))}
         sources = [self.cell(position) if position < self._width() else -1 for position in positions]
-        copier = StageCopier(self.layout, pool, [*sources, *[-1] * len(added)])
-        return Stage(pool.layout, pool, cell_of), copier
+        copier = RecordCopier(self.layout, pool, [*sources, *[-1] * len(added)])
+        return RecordLayout(pool.layout, pool, cell_of), copier
 
     def _width(self) -> int:
         """Attributes that exist here: positions from this on are still to be appended."""

@@ -9,7 +9,7 @@ from siddhi._core.aggregate.group import GroupBy
 from siddhi._core.aggregate.sum import SumAggregator
 from siddhi._core.join.join import JoinSelector
 from siddhi._core.query.order import ChunkOrder
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.query.projection import Projection
 from siddhi._core.query.selector import Selector
 from siddhi._core.record.event import EventPool
@@ -31,7 +31,7 @@ _MODES = {SelectMode.EACH: 0, SelectMode.LAST: 1, SelectMode.LAST_PER_GROUP: 2}
 def build_selector(
     plan: QueryPlan,
     slots: Mapping[int, Cells],
-    output: OutputStage,
+    output: QueryOutput,
     site: Site,
     *,
     removes: bool,
@@ -109,7 +109,7 @@ def is_projection(plan: QueryPlan) -> bool:
 
 
 def build_projection(
-    plan: QueryPlan, slots: Mapping[int, Cells], output: OutputStage, site: Site, source: EventPool | None
+    plan: QueryPlan, slots: Mapping[int, Cells], output: QueryOutput, site: Site, source: EventPool | None
 ) -> Projection:
     """Build the selection of a query for which :func:`is_projection` holds.
 

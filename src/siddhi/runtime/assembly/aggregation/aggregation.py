@@ -35,7 +35,7 @@ from siddhi.runtime.assembly.aggregation.store import BucketStore
 from siddhi.runtime.assembly.chain import Chain, add_handlers, attributes_read, leading_filters
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
 from siddhi.runtime.assembly.query import Site
-from siddhi.runtime.assembly.record_layout import Stage
+from siddhi.runtime.assembly.record_layout import RecordLayout
 from siddhi.runtime.assembly.types import layout_of
 from siddhi.types import AttributeType
 
@@ -136,19 +136,19 @@ class BuiltAggregation:
         plan, site = self.plan, self.site
         self.answers = layout_of(plan.attributes)
         self.pool = EventPool(self.answers)
-        chain, stage, copier = Chain(), Stage(self.source.layout), None
+        chain, record_layout, copier = Chain(), RecordLayout(self.source.layout), None
         filters, handlers = leading_filters(plan.input.before)
-        builder = site.builder({0: stage.cells})
+        builder = site.builder({0: record_layout.cells})
         conditions = builder.build_all([handler.condition for handler in filters])
         aggregators = builder.aggregators
         if handlers:
-            stage, copier = stage.widened(plan.input, plan.input.before)
-            more, processors = add_handlers(handlers, plan.input.source_width, stage, chain, site)
+            record_layout, copier = record_layout.widened(plan.input, plan.input.before)
+            more, processors = add_handlers(handlers, plan.input.source_width, record_layout, chain, site)
             aggregators += more
             for number, step in enumerate(processors):
                 step.make_state(0)
                 self.stateful[f"processor {number}"] = step
-        self.core = self._build(stage)
+        self.core = self._build(record_layout)
         chain.add(self.core)
         if aggregators:
             self.stateful["filters"] = AggregatorStates(site.context, aggregators)
@@ -165,9 +165,9 @@ class BuiltAggregation:
         readers: list[TypedExpression] = [base.argument for base in self.plan.base_values if base.argument is not None]
         return [*readers, *self.plan.group_by, *([] if self.plan.by is None else [self.plan.by])]
 
-    def _build(self, stage: Stage) -> Aggregation:
+    def _build(self, record_layout: RecordLayout) -> Aggregation:
         plan = self.plan
-        builder = self.site.builder({0: stage.cells})
+        builder = self.site.builder({0: record_layout.cells})
         tables = [
             (int(_LENGTHS[duration]), self._rows(table))
             for duration, table in zip(plan.durations, plan.tables, strict=True)

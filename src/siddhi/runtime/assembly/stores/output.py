@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool, Layout
-from siddhi._core.table.output import TableStage, TableUpdateOrInsert
+from siddhi._core.table.output import TableSink, TableUpdateOrInsert
 from siddhi._core.table.store import Parameters as Asked
-from siddhi._core.table.store import StoreStage, StoreUpdateOrInsert
+from siddhi._core.table.store import StoreSink, StoreUpdateOrInsert
 from siddhi.planner.plan.expressions import OUTPUT_SLOT, TABLE_SLOT
 from siddhi.planner.plan.nodes import Action, OutputPlan, SetPlan
 from siddhi.planner.plan.text import expression_text
@@ -33,8 +33,8 @@ def build_store_output(
     site: Site,
     pool_of: Callable[[Layout], EventPool],
     span: Span | None,
-    in_memory: Callable[[Tables], TableStage],
-) -> OutputStage:
+    in_memory: Callable[[Tables], TableSink],
+) -> QueryOutput:
     """Build what a query does to a table kept elsewhere.
 
     Args:
@@ -56,7 +56,7 @@ def build_store_output(
     if plan.condition is not None and has_aggregate(plan.condition):
         raise not_supported("aggregates in conditions over tables are", span)
     if plan.action is Action.INSERT:
-        stage = StoreStage(
+        sink = StoreSink(
             context,
             table.pool,
             layout,
@@ -65,7 +65,7 @@ def build_store_output(
             runtime.gather,
             GatheredChange(lambda _, records: table.add(records)),
         )
-        return table.reflected(stage, plan, in_memory)
+        return table.reflected(sink, plan, in_memory)
 
     def told(run: Callable[..., None]) -> Callable[..., None]:
         """Let it be known meanwhile whose change it is that a store may drop."""
@@ -91,7 +91,7 @@ def build_store_output(
             lambda bound, records, reduce: runtime.update_or_add(condition, bound, values, records, reduce, name)
         )
         each = told(lambda bound, records: runtime.update_or_add_each(condition, bound, values, records, name))
-        stage = StoreUpdateOrInsert(
+        sink = StoreUpdateOrInsert(
             context,
             pending.pool,
             layout,
@@ -103,7 +103,7 @@ def build_store_output(
         )
         if name:
             runtime.changes[name] = lambda bound, records: change(bound, records, lambda _: records)
-        return table.reflected(stage, plan, in_memory)
+        return table.reflected(sink, plan, in_memory)
     if plan.action is Action.DELETE:
         change = told(lambda bound, records: runtime.delete(condition, bound, records, name))
     else:
@@ -115,8 +115,8 @@ def build_store_output(
         change(before(bound), records)
 
     pool = pool_of(layout)
-    stage = StoreStage(context, pool, layout, parameters, changed, runtime.gather, GatheredChange(changed))
-    return table.reflected(stage, plan, in_memory)
+    sink = StoreSink(context, pool, layout, parameters, changed, runtime.gather, GatheredChange(changed))
+    return table.reflected(sink, plan, in_memory)
 
 
 def _text(plan: OutputPlan, table: StoreTable) -> str:

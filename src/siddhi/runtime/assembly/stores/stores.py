@@ -12,9 +12,9 @@ from siddhi._core.expression.logic import make_and
 from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.record.user_event import Event
 from siddhi._core.runtime.context import AppContext
-from siddhi._core.table.output import TableStage
+from siddhi._core.table.output import TableSink
 from siddhi._core.table.search import Binding
-from siddhi._core.table.store import Parameters, StoreQuestion, StoreStage, event_of
+from siddhi._core.table.store import Parameters, StoreQuery, StoreSink, event_of
 from siddhi._core.table.table import Table
 from siddhi.errors import SiddhiAppCreationError, SiddhiAppError
 from siddhi.io.options import Option, OptionHolder, Template
@@ -146,7 +146,7 @@ class StoreTable:
             if id(record) not in self._dropped:
                 self.cache.put(record)
 
-    def reflected(self, stage: StoreStage, plan: OutputPlan, build: Callable[[Tables], TableStage]) -> StoreStage:
+    def reflected(self, sink: StoreSink, plan: OutputPlan, build: Callable[[Tables], TableSink]) -> StoreSink:
         """Have what a query does to the store be done to its rows in memory, too.
 
         Args:
@@ -160,8 +160,8 @@ class StoreTable:
                 set_.position in self._plan.primary_key for set_ in plan.set or ()
             )
             by_key = _key(plan.access) is not None and plan.action is Action.UPDATE_OR_INSERT
-            stage.reflect_in(self.cache, None if moves and not by_key else build(self.mirror))
-        return stage
+            sink.reflect_in(self.cache, None if moves and not by_key else build(self.mirror))
+        return sink
 
     @property
     def takes_each(self) -> bool:
@@ -176,7 +176,7 @@ class StoreTable:
         binding: Binding,
         row_slot: int = TABLE_SLOT,
         read: tuple[int, ...] | None = None,
-    ) -> StoreQuestion:
+    ) -> StoreQuery:
         """What finds rows. Parts of the condition that the store can't test are tested here, on the rows it finds.
 
         Args:
@@ -202,7 +202,7 @@ class StoreTable:
         compiled, expressions, rest = self._split(condition, row_slot)
         tested = _all_of(rest, builder)
         runtime = self.runtime
-        return StoreQuestion(
+        return StoreQuery(
             self.pool,
             self.layout,
             parameters_of(expressions, builder),
@@ -248,7 +248,7 @@ class StoreTable:
         builder: ExpressionBuilder,
         binding: Binding,
         row_slot: int,
-    ) -> StoreQuestion:
+    ) -> StoreQuery:
         """A look-up of one key: the cache is asked first; what it lacks is read from the store and kept."""
         names, runtime = tuple(expressions.parameters), self.runtime
         assert self.cache is not None
@@ -265,7 +265,7 @@ class StoreTable:
                 return rows
             return [row]
 
-        return StoreQuestion(
+        return StoreQuery(
             self.pool,
             self.layout,
             parameters_of(expressions, builder),

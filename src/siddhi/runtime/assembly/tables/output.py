@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from siddhi._core.expression.executor import Executor
-from siddhi._core.query.output import OutputStage
+from siddhi._core.query.output import QueryOutput
 from siddhi._core.record.event import EventPool, Layout, TypeCode
 from siddhi._core.table.output import (
     Assignments,
     TableDelete,
     TableInsert,
-    TableStage,
+    TableSink,
     TableUpdate,
     TableUpdateOrInsert,
 )
@@ -43,7 +43,7 @@ _EXACT = (TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.BOOL)
 
 def build_table_output(
     plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
-) -> OutputStage:
+) -> QueryOutput:
     """Build what a query does to a table.
 
     Args:
@@ -63,7 +63,7 @@ def build_table_output(
 
 def _output(
     plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
-) -> OutputStage:
+) -> QueryOutput:
     if plan.target in site.tables.stores:
         store = site.tables.stores[plan.target]
         return build_store_output(
@@ -86,7 +86,7 @@ def _build(
     tables: Tables,
     pool_of: Callable[[Layout], EventPool],
     span: Span | None,
-) -> TableStage:
+) -> TableSink:
     """What is done to a table in memory."""
     context = site.context
     table = tables[plan.target]

@@ -10,7 +10,7 @@ from siddhi._core.record.event import EventPool, Layout
 from siddhi._core.runtime.context import AppContext
 from siddhi._core.runtime.lookup import Searchable
 from siddhi._core.table.search import Binding, TableSearch, TableSearchable, make_in
-from siddhi._core.table.store import CachedQuestion, CachedSearchable, StoreSearchable, make_in_cached, make_in_store
+from siddhi._core.table.store import CachedQuery, CachedSearchable, StoreSearchable, make_in_cached, make_in_store
 from siddhi._core.table.table import Table, TableState
 from siddhi._frozen import frozen
 from siddhi.planner.plan.access import KeyLookup, TableAccess
@@ -117,7 +117,7 @@ class Tables:
             if store.cache is None:
                 return make_in_store(question, node.table)
             memory = store.mirror.search(node.table, access, inside, Binding.IN_FRAME).search
-            return make_in_cached(CachedQuestion(store.cache, memory, question), node.table)
+            return make_in_cached(CachedQuery(store.cache, memory, question), node.table)
         search = self.search(node.table, access, inside, Binding.IN_FRAME).search
         search.meter = self._context.meter("Tables", node.table, "contains")
         return make_in(search)
