@@ -57,7 +57,7 @@ def test_what_has_no_effect_is_a_warning_with_its_place(
     assert (result.exit_code, result.stdout) == (0, "app.siddhi: OK, 2 warnings\n")
     assert result.stderr.splitlines() == [
         "app.siddhi: warning: @asinc is unknown and ignored (line 1, column 0): did you mean '@async'?",
-        "app.siddhi: warning: sink 'log' knows no option 'prefx' (line 2, column 18): did you mean 'prefix'?",
+        "app.siddhi: warning: unknown option 'prefx' of sink 'log' (line 2, column 18): did you mean 'prefix'?",
     ]
     assert caplog.messages == []  # they are said once
     assert command("check", "--strict", "app.siddhi").exit_code == 1
@@ -66,7 +66,7 @@ def test_what_has_no_effect_is_a_warning_with_its_place(
     (found,) = json.loads(command("check", "--json", "app.siddhi").stdout)
     assert found["ok"]
     assert found["warnings"][1] == {
-        "message": "sink 'log' knows no option 'prefx'",
+        "message": "unknown option 'prefx' of sink 'log'",
         "line": 2,
         "column": 18,
         "hint": "did you mean 'prefix'?",
@@ -80,7 +80,7 @@ def test_playback_without_a_word_on_timers_is_told_once(command: Command, write:
     assert result.stderr.startswith(
         "java.siddhi: note: @app:playback runs all timers that an event passes at the time of that event, as Siddhi does"
     )
-    assert "(line 2, column 0): timers = 'exact' runs each at its own time" in result.stderr
+    assert "(line 2, column 0): timers = 'exact' runs each timer at its own time" in result.stderr
     assert result.stderr.count("\n") == 1
     assert command("check", "--strict", "java.siddhi").exit_code == 0
     assert "timers = 'exact'" in json.loads(command("check", "--json", "java.siddhi").stdout)[0]["note"]

@@ -79,7 +79,7 @@ SiddhiAppRuntime.restore = refuse
     "an app that is refused": (
         "times",
         "kind.PARTS[:] = ['from S#window.hopping({span}) select k insert into O;']",
-        "no window is called 'hopping'",
+        "unknown window 'hopping'",
     ),
     "columns of one row that change": (
         "rows",

@@ -59,7 +59,7 @@ def test_partitioned_fails_where_the_destination_of_the_key_is_down():
 
 
 def test_partitioned_needs_an_attribute_of_the_stream():
-    with pytest.raises(SiddhiAppCreationError, match="no attribute 'zz'"):
+    with pytest.raises(SiddhiAppCreationError, match="unknown attribute 'zz' of stream 'S' in 'partitionKey'"):
         keyed(2, "zz")
 
 

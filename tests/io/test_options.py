@@ -37,7 +37,7 @@ def test_options_are_found_in_any_case():
 def test_a_missing_option_is_named():
     holder = OptionHolder("sink 's'")
     assert holder.static("topic", "none") == "none"
-    with pytest.raises(SiddhiAppCreationError, match="sink 's' lacks the option 'topic'"):
+    with pytest.raises(SiddhiAppCreationError, match="sink 's' requires the option 'topic'"):
         holder.option("topic")
 
 
@@ -49,5 +49,5 @@ def test_dynamic_options_follow_event_and_destination():
     assert holder.texts() == {}
     assert topic.value(DynamicOptions(Event(0, ("x", 7)))) == "x"
     assert [each.value(DynamicOptions(None, number)) for number in (0, 1)] == ["a", "b"]
-    with pytest.raises(SiddhiAppCreationError, match="can't hold attributes"):
+    with pytest.raises(SiddhiAppCreationError, match="can't contain attributes"):
         holder.static("topic")

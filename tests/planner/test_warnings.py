@@ -8,7 +8,7 @@ import pytest
 
 import siddhi
 from siddhi import SiddhiManager
-from siddhi.planner.warnings import _PLACES, advice
+from siddhi.planner.warnings import _BY_ELEMENT, advice
 from siddhi.query_compiler import parse
 
 STREAM = "define stream S (v int);"
@@ -19,19 +19,19 @@ STREAM = "define stream S (v int);"
     [
         (
             "@async(bufer.size='8') define stream S (v int);",
-            "@async has no element 'bufer.size', it is ignored (line 1): did you mean 'buffer.size'?",
+            "unknown element 'bufer.size' in @async is ignored (line 1): did you mean 'buffer.size'?",
         ),
         (
             f"{STREAM}\n@info(nam='q') from S select v insert into O;",
-            "@info has no element 'nam', it is ignored (line 2): did you mean 'name'?",
+            "unknown element 'nam' in @info is ignored (line 2): did you mean 'name'?",
         ),
         (
             "@OnError(action='log', what='x') define stream S (v int);",
-            "@OnError has no element 'what', it is ignored (line 1): it takes action",
+            "unknown element 'what' in @OnError is ignored (line 1): the elements are action",
         ),
         (
             f"@app:statistics(reporer='console') {STREAM}",
-            "@app:statistics has no element 'reporer', it is ignored (line 1): did you mean 'reporter'?",
+            "unknown element 'reporer' in @app:statistics is ignored (line 1): did you mean 'reporter'?",
         ),
         (f"@app:playbck {STREAM}", "@app:playbck is unknown and ignored (line 1): did you mean '@app:playback'?"),
         (
@@ -45,19 +45,19 @@ STREAM = "define stream S (v int);"
         ("@mine define window W (v int) length(2);", "@mine is unknown and ignored (line 1): a window takes none"),
         (
             "@app:enforceOrder define stream S (v int);",
-            "@app:enforceOrder has no effect (line 1): events are always processed in the order in which they come",
+            "@app:enforceOrder has no effect (line 1): events are always processed in the order of their arrival",
         ),
         (
             "@PrimaryKey('v') define stream S (v int);",
-            "@PrimaryKey is ignored on a stream (line 1): it stands on a table",
+            "@PrimaryKey is ignored on a stream (line 1): it is allowed on a table",
         ),
         (
             "@payload('x') define stream S (v int);",
-            "@payload is ignored on a stream (line 1): it stands inside @map(...)",
+            "@payload is ignored on a stream (line 1): it is allowed inside @map(...)",
         ),
         (
             "@playback define stream S (v int);",
-            "@playback is ignored on a stream (line 1): it stands in front of the app, as @app:playback",
+            "@playback is ignored on a stream (line 1): it is allowed on the app, as @app:playback",
         ),
         (
             "@sink(type='log', @map(type='passThrough', @payld('x'))) define stream S (v int);",
@@ -65,11 +65,11 @@ STREAM = "define stream S (v int);"
         ),
         (
             "@async('8') define stream S (v int);",
-            "'8' in @async has no name, it is ignored (line 1): give it a name: buffer.size or workers or batch.size.max",
+            "value '8' without a name in @async is ignored (line 1): name it: buffer.size or workers or batch.size.max",
         ),
         (
             f"{STREAM} partition with (v of S) begin @purge(enable='true') from S select v insert into O; end;",
-            "@purge is ignored on a query (line 1): it stands on an aggregation or on a partition",
+            "@purge is ignored on a query (line 1): it is allowed on an aggregation or on a partition",
         ),
         (
             f"{STREAM} from S select v insert into O;\n/* {STREAM}",
@@ -85,32 +85,32 @@ STREAM = "define stream S (v int);"
         ),
         (
             f"{STREAM} from S#window.length(2) join S#window.length(2) on S.v > 3 select S.v insert into O;",
-            "both sides of a join are called 'S' (line 1): 'S.' means the left one; name them: S as l join S as r",
+            "both sides of the join are named 'S' (line 1): 'S.' refers to the left side; use aliases: S as l join S as r",
         ),
         (
             "@store(type='rdbms')\n@cache(size='9') define table T (v int);",
-            ("@cache is ignored on a table (line 2): it stands inside @store(...)"),
+            ("@cache is ignored on a table (line 2): it is allowed inside @store(...)"),
         ),
         (
             f"{STREAM} @info(name='q', max.partial.matches='9') from S select v insert into O;",
-            "max.partial.matches says nothing of a query without a pattern or sequence (line 1)",
+            "max.partial.matches has no effect on a query without a pattern or sequence (line 1)",
         ),
         (
             f"{STREAM}\ndefine window S (v int) length(2); from S select v insert into O;",
             (
-                "window 'S' hides the stream of that name (line 2): queries read and fill the window, and nothing can be sent "
+                "window 'S' hides the stream of the same name (line 2): queries read and write the window, and no event can be sent "
                 "to the stream; rename one of them"
             ),
         ),
         (
             f"{STREAM} @OnError(action='stream')\ndefine window W (v int) length(2); from S insert into W;",
-            "@OnError is ignored on a window (line 1): it stands on a stream",
+            "@OnError is ignored on a window (line 1): it is allowed on a stream",
         ),
         (
             f"@OnError(action='stream') {STREAM} from !S select v insert into !S;",
             (
                 "'insert into !S' writes to stream 'S' itself, as in Siddhi, and not to its fault stream (line 1): write "
-                "'insert into S' where that is meant"
+                "'insert into S' if that is intended"
             ),
         ),
     ],
@@ -125,8 +125,8 @@ def test_what_has_no_effect_is_told(app: str, said: str, caplog: pytest.LogCaptu
 
 
 def starts(warning: str) -> str:
-    """What stands at the place that a warning names."""
-    element = re.search(r"has no element '([^']*)'|'([^']*)' in @", warning)
+    """What stands at the location in a warning."""
+    element = re.search(r"element '([^']*)'|'([^']*)' .*in @", warning)
     if element:
         return element[1] or f"'{element[2]}'"
     name = re.match(r"@[\w:]+", warning)
@@ -158,7 +158,7 @@ TEXTS = {
     "a query": "define stream S (v int); @{} from S select v insert into O;",
     "a partition": "define stream S (v int); @{} partition with (v of S) begin from S select v insert into O; end;",
 }
-READ = sorted({(place, known.name) for place, group in _PLACES.items() for known in group})
+READ = sorted({(place, known.name) for place, group in _BY_ELEMENT.items() for known in group})
 
 
 @pytest.mark.parametrize("place", TEXTS)
@@ -174,7 +174,7 @@ def test_every_annotation_that_is_read_is_known_to_the_advice() -> None:
     calls = re.compile(r'\b(?:only|_read)\(\s*[\w.]+, "(\w+)"')
     read = {name for file in planner.rglob("*.py") for name in calls.findall(file.read_text(encoding="utf-8"))}
     refused = {"persistedAggregation"}  # as is @PrimaryKey of an aggregation
-    inside = {nested.name for group in _PLACES.values() for known in group for nested in known.inside}
+    inside = {nested.name for group in _BY_ELEMENT.values() for known in group for nested in known.inside}
     known = {name for _, name in READ} | inside | {"attributes", "payload"}
     assert len(read) > 10
     assert read - known - refused - {"enforceOrder"} == set()

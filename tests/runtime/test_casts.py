@@ -66,8 +66,8 @@ def warnings_of(query: str) -> list[str]:
 def test_a_cast_that_converts_says_so_with_its_place() -> None:
     (warning,) = warnings_of("select cast(text, 'double') as d")
     assert warning == (
-        "cast() converts the string to double here (line 1, column 70): write convert(..., 'double'), which says so and gives "
-        "null where a text holds no number"
+        "cast() converts the string to double here (line 1, column 70): write convert(..., 'double') to make that "
+        "explicit; it returns null for a string that is not a number"
     )
     assert len(warnings_of("[cast(l, 'int') > 1] select cast(n, 'string') as s")) == 2
 

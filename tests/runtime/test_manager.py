@@ -293,5 +293,5 @@ def test_a_runtime_tells_its_definitions_and_warnings():
     assert list(runtime.window_definitions) == ["W"]
     assert list(runtime.aggregation_definitions) == ["G"]
     (warning,) = runtime.warnings
-    assert warning == "sink 'log' knows no option 'prefx' (line 1, column 18): did you mean 'prefix'?"
+    assert warning == "unknown option 'prefx' of sink 'log' (line 1, column 18): did you mean 'prefix'?"
     assert (warning.span.line, warning.span.column, warning.hint) == (1, 18, "did you mean 'prefix'?")

@@ -192,7 +192,7 @@ def test_a_processor_knows_its_literals_and_counts_for_each_partition_key(manage
 
 def test_a_processor_adds_events_and_attributes_in_one_chunk(manager):
     app = "from S#t:words(k)[n != 1]#t:words(word) select * insert into Out;"
-    with pytest.raises(SiddhiAppError, match="adds an attribute 'word'"):
+    with pytest.raises(SiddhiAppError, match="appends attribute 'word'"):
         play(manager, app, [])
     app = "from S#t:words(k)[n != 1]#window.length(2) select word, n, v insert into Out;"
     assert play(manager, app, [(1, "x y z", 1), (2, "u", 2)]) == [[("x", 0, 1), ("z", 2, 1)], [("u", 0, 2)]]
@@ -354,11 +354,11 @@ def test_live_timers_wake_a_processor(manager):
 @pytest.mark.parametrize(
     ("query", "said", "place"),
     [
-        ("from S#t:deduplicate(k) select k insert into Out;", "does not take", (1, 42)),
+        ("from S#t:deduplicate(k) select k insert into Out;", "does not accept", (1, 42)),
         ("from S#t:deduplicate(k, v) select k insert into Out;", "must be a literal", (1, 59)),
         ("from S#t:deduplicate(k, 0 sec) select k insert into Out;", "must be positive", (1, 42)),
         ("from S#t:dedup(k, 1 sec) select k insert into Out;", "t:dedup", (1, 42)),
-        ("from S#window.t:hopping(1 sec) select k insert into Out;", "does not take", (1, 42)),
+        ("from S#window.t:hopping(1 sec) select k insert into Out;", "does not accept", (1, 42)),
         ("from S#t:hopping(1 sec, 1 sec) select k insert into Out;", "t:hopping", (1, 42)),
     ],
 )

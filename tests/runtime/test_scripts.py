@@ -186,7 +186,7 @@ def test_another_language_is_refused_with_a_way_out() -> None:
 
 
 def test_an_app_in_another_language_is_refused() -> None:
-    with pytest.raises(ExtensionNotFoundError, match="no script language is called 'javascript'"):
+    with pytest.raises(ExtensionNotFoundError, match="unknown script language 'javascript'"):
         SiddhiManager().create_siddhi_app_runtime(APP.format(language="javascript", result="a"))
 
 

@@ -43,7 +43,7 @@ class PartitionedStrategy(DistributionStrategy):
         names = [name for name, _ in context.attributes]
         if key not in names:
             raise SiddhiAppCreationError(
-                f"stream '{context.stream}' has no attribute '{key}' to be the partitionKey",
+                f"unknown attribute '{key}' of stream '{context.stream}' in 'partitionKey'",
                 code="E326",
                 hint=f"the attributes are {', '.join(names)}",
             )

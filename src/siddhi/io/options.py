@@ -102,7 +102,7 @@ class OptionHolder:
         if found is not None:
             return found
         if default is None:
-            raise SiddhiAppCreationError(f"{self._owner} lacks the option '{name}'", code="E326")
+            raise SiddhiAppCreationError(f"{self._owner} requires the option '{name}'", code="E326")
         return Option(name, (Template((default,)),))
 
     def static(self, name: str, default: str | None = None) -> str:
@@ -113,7 +113,7 @@ class OptionHolder:
         """
         option = self.option(name, default)
         if not option.is_static:
-            raise SiddhiAppCreationError(f"option '{name}' of {self._owner} can't hold attributes", code="E326")
+            raise SiddhiAppCreationError(f"option '{name}' of {self._owner} can't contain attributes", code="E326")
         return str(option.value())
 
     def texts(self) -> Mapping[str, str]:

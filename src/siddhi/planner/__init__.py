@@ -1,1 +1,1 @@
-"""The planner: an app with names resolved, types inferred, parameters checked."""
+"""The planner: resolve names, infer types, check parameters and make the physical choices of an app."""

@@ -1,4 +1,4 @@
-"""A whole app → its plan."""
+"""Plan a whole app."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def plan(
 
     Args:
         app: the app.
-        registry: the extensions it may use; None: those of the process.
-        source: the app's text for error messages, where the app does not carry it.
-        properties: settings of the system it runs in; ``aggTimeZone`` is where the buckets of aggregations begin
-            (GMT) unless the app says it.
-        config: references and settings of extensions.
-        policy: what the app may touch and hold; None: anything.
+        registry: the extensions that the app can use; None: those of the process.
+        source: the text of the app for error messages, if ``app.source`` is None.
+        properties: settings of the system; ``aggTimeZone`` is the default time zone of the buckets of aggregations
+            (GMT without it).
+        config: the configuration of extensions.
+        policy: the sandbox policy of the app; None: trusted.
 
     Returns:
-        The plan. An app without ``@app:name`` gets a random one.
+        The plan. An app without ``@app:name`` gets a random name.
 
     Raises:
-        SiddhiAppError: something in the app does not make sense or cannot be run; with its place and a hint.
+        SiddhiAppError: the app is invalid or not supported; the error has a location and a hint.
     """
     try:
         return _plan(app, shared_registry() if registry is None else registry, properties, config, policy)
@@ -108,7 +108,7 @@ def _plan(
 
 
 def _filled(app: SiddhiApp) -> set[str]:
-    """The streams that queries insert into."""
+    """Return the streams that queries insert into."""
     queries = [
         query
         for execution in app.executions
@@ -119,7 +119,7 @@ def _filled(app: SiddhiApp) -> set[str]:
 
 
 class _Names:
-    """Names of queries and partitions: as given, else by their number in the text."""
+    """Names of queries and partitions: as written, else by their number in the text."""
 
     def __init__(self, app: SiddhiApp) -> None:
         self._count = 0
@@ -129,26 +129,26 @@ class _Names:
             if name is None:
                 continue
             if name in self._given:
-                raise duplicate_name(f"two queries or partitions are called '{name}'", execution)
+                raise duplicate_name(f"duplicate query or partition name '{name}'", execution)
             self._given.add(name)
 
     def of(self, query: Query, *, top_level: bool = False) -> str:
-        """The name of the next query in text order."""
+        """Return the name of the next query in text order."""
         self._count += 1
         if query.name is not None:
             return query.name
         name = f"query_{self._count}"
         if top_level and name in self._given:
             raise SiddhiAppCreationError(
-                f"a query without name would be called '{name}', but another one is",
+                f"the default name '{name}' of a query without a name is already used",
                 code="E208",
                 span=query.span,
-                hint="give it a name with @info(name='...')",
+                hint="name the query with @info(name='...')",
             )
         return name
 
     def of_partition(self, partition: Partition, number: int) -> str:
-        """The name of a partition; ``number`` counts partitions from 0."""
+        """Return the name of a partition; ``number`` counts partitions from 0."""
         return _partition_name(partition) or f"partition_{number}"
 
 

@@ -1,4 +1,4 @@
-"""Keys of a distribution as typed expressions over the attributes of their stream."""
+"""Bind keys of a distribution: typed expressions over the attributes of a stream."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["key_expression", "range_conditions"]
 
 
 def range_conditions(plan: Plan, stream: str, text: str) -> tuple[tuple[str, TypedExpression], ...]:
-    """Labels and conditions of the key ``text`` of a stream of the plan; nothing where it is not a key by ranges."""
+    """Return labels and conditions of the range key ``text`` of a stream; empty if it is not a range key."""
     return next(
         (
             key.ranges
@@ -26,7 +26,7 @@ def range_conditions(plan: Plan, stream: str, text: str) -> tuple[tuple[str, Typ
 
 
 def key_expression(plan: Plan, stream: str, text: str) -> TypedExpression:
-    """The expression ``text`` over a stream of the plan; attributes are those of the stream, in slot 0."""
+    """Return the expression ``text`` over the attributes of a stream, in slot 0."""
     attributes = plan.streams[stream].attributes
     for position, attribute in enumerate(attributes):
         if attribute.name == text:

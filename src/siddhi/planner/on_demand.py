@@ -1,4 +1,4 @@
-"""An on-demand query → its plan."""
+"""Plan an on-demand query."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def plan_on_demand(
     """Plan an on-demand query against the tables and windows of a planned app.
 
     Args:
-        registry: the extensions it may use; None: those of the process.
-        source: the query's text, for error messages.
+        registry: the extensions that the query can use; None: those of the process.
+        source: the text of the query, for error messages.
 
     Raises:
-        OnDemandQueryCreationError: names or types do not fit, or the store cannot be asked.
+        OnDemandQueryCreationError: names or types do not match, or the source can't be queried.
     """
     bound = bind_on_demand(query, plan, shared_registry() if registry is None else registry, source=source)
     return choose_on_demand_access(bound, plan.tables)

@@ -1,17 +1,17 @@
-"""The errors planning raises, one function per kind of mistake; their codes are permanent.
+"""The errors of the planner, one function per kind; codes are permanent.
 
 E201 ambiguous attribute            E202 name out of scope           E203 unknown attribute
 E204 duplicate definition           E205 duplicate attribute         E206 duplicate annotation
 E207 type not supported             E208 duplicate name              E209 different schema
 E301 unknown extension              E303 no such overload            E304 literal expected
-E305 argument refused               E306 attribute expected          E310 types do not fit
+E305 invalid argument               E306 attribute expected          E310 type mismatch
 E311 not a condition                E312 unknown definition          E313 wrong kind of source
-E314 window on a named window       E315 wrong annotation            E316 wrong output rate
-E317 join that cannot work          E318 partition that cannot work  E319 wrong limit or offset
-E320 not supported yet              E321 wrong output                E322 wrong window condition
-E323 wrong cron text                E324 pattern that cannot be     E325 aggregation that cannot be
-E326 option of a source or sink refused
-E328 limit that an element cannot hold
+E314 window on a named window       E315 invalid annotation          E316 invalid output rate
+E317 invalid join                   E318 invalid partition           E319 invalid limit or offset
+E320 not supported yet              E321 invalid output              E322 invalid window condition
+E323 invalid cron expression        E324 invalid pattern             E325 invalid aggregation
+E326 invalid option of a connector
+E328 limit that an element cannot enforce
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ __all__ = [
 
 
 MOST_OF_A_KEY = 64
-"""Parts of a key: engines keep their nulls in one word."""
+"""Limit for the attributes of a key: engines store their null bits in one word."""
 
 
 def check_key(what: str, parts: Sequence[Node | None], at: Node | None, others: int = 0) -> None:
-    """Refuse a key of too many attributes.
+    """Reject a key with too many attributes.
 
     Args:
-        what: it is, for the message.
-        parts: the place of each attribute.
-        at: the place of those that have none.
-        others: parts that engines add, such as a partition or a time.
+        what: the name of the key, for the message.
+        parts: the node of each attribute.
+        at: the location of attributes without a node.
+        others: the number of attributes that engines add, such as a partition or a time.
 
     Raises:
-        SiddhiAppError: it has more than an engine takes; at the first that is too many.
+        SiddhiAppError: the key has too many attributes; located at the first excess attribute.
     """
     most = MOST_OF_A_KEY - others
     if len(parts) > most:
@@ -77,12 +77,12 @@ def check_key(what: str, parts: Sequence[Node | None], at: Node | None, others: 
             "E320",
             f"{what} of more than {most} attributes ({len(parts)} here) is not supported yet",
             parts[most] or at,
-            "leave out those that follow from others, or put several together in a query before",
+            "remove attributes that others determine, or combine several in an earlier query",
         )
 
 
 def close_to(name: str, known: Iterable[str]) -> str | None:
-    """The hint "did you mean ...", or None where nothing known is similar."""
+    """Return the hint "did you mean ...", or None if no known name is similar."""
     from difflib import get_close_matches
 
     candidates = list(dict.fromkeys(known))
@@ -94,17 +94,17 @@ def close_to(name: str, known: Iterable[str]) -> str | None:
 
 
 def schema_text(attributes: Iterable[Attribute]) -> str:
-    """``(a string, b int)``."""
+    """Return the text of a schema, such as ``(a string, b int)``."""
     return f"({', '.join(f'{attribute.name} {attribute.type}' for attribute in attributes)})"
 
 
 def a_type(type_: AttributeType) -> str:
-    """``a string``, ``an int``."""
+    """Return a type with its article: ``a string``, ``an int``."""
     return f"{'an' if type_ in (AttributeType.INT, AttributeType.OBJECT) else 'a'} {type_}"
 
 
 def creation_error(code: str, message: str, at: Node | Span | None, hint: str | None = None) -> SiddhiAppCreationError:
-    """A creation error of this code at this place."""
+    """Return a creation error with this code and location."""
     return SiddhiAppCreationError(message, code=code, span=_span(at), hint=hint)
 
 
@@ -119,7 +119,7 @@ def unknown_attribute(
 
 
 def ambiguous_attribute(name: str, sources: Sequence[str], at: Node | None) -> SiddhiAppError:
-    """An attribute of several sources; sources without a name of their own are ''."""
+    """Return the error for an attribute of several sources; an unnamed source is ''."""
     message = f"attribute '{name}' is ambiguous: {' and '.join(sources)} have it"
     hint = f"write {' or '.join(f'{source}.{name}' for source in sources)}"
     if len(set(sources)) == 1:
@@ -141,11 +141,11 @@ def out_of_scope(name: str, known: Iterable[str], at: Node | None) -> SiddhiAppE
 
 
 def unknown_definition(what: str, name: str, known: Iterable[str], at: Node | None) -> SiddhiAppError:
-    return creation_error("E312", f"{what} '{name}' has not been defined", at, close_to(name, known))
+    return creation_error("E312", f"{what} '{name}' is not defined", at, close_to(name, known))
 
 
 def unknown_extension(what: str, name: str, known: Iterable[str], at: Node | Span | None) -> SiddhiAppError:
-    return ExtensionNotFoundError(f"no {what} is called '{name}'", span=_span(at), hint=close_to(name, known))
+    return ExtensionNotFoundError(f"unknown {what} '{name}'", span=_span(at), hint=close_to(name, known))
 
 
 def unsupported(what: str, at: Node | Span | None, hint: str | None = None) -> SiddhiAppError:
@@ -164,10 +164,10 @@ def different_schema(
     what: str, has: Iterable[Attribute], found: Iterable[Attribute], at: Node | None
 ) -> SiddhiAppError:
     return DuplicateDefinitionError(
-        f"the output does not fit {what}: it is {schema_text(found)}",
+        f"the output {schema_text(found)} does not match the schema of {what}",
         code="E209",
         span=_span(at),
-        hint=f"{what} has {schema_text(has)}; names, order and types must be the same",
+        hint=f"{what} has {schema_text(has)}; names, order and types must match",
     )
 
 
@@ -176,7 +176,7 @@ def duplicate_attribute(message: str, at: Node | None, hint: str | None = None) 
 
 
 def duplicate_annotation(name: str, at: Node | None) -> SiddhiAppError:
-    return DuplicateAnnotationError(f"{name} is given twice", span=_span(at))
+    return DuplicateAnnotationError(f"duplicate {name}", span=_span(at))
 
 
 def duplicate_name(message: str, at: Node | None) -> SiddhiAppError:

@@ -1,4 +1,4 @@
-"""What an app says that has no effect, or another than it seems. Siddhi takes such apps, so they are told, not refused."""
+"""Warn about parts of an app without effect, or with a surprising one. Siddhi accepts such apps, so they are not errors."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["advice", "playback_advice"]
 
 @frozen
 class _Known:
-    """An annotation that means something at its place.
+    """An annotation that has a meaning on a kind of element.
 
     Attributes:
-        name: as it is written, without a prefix.
-        keys: of the elements that are read; None: whoever reads them tells of unknown ones, or refuses them.
-        bare: whether elements without key are read.
-        inside: annotations that may stand in it.
+        name: the name without a prefix.
+        keys: the keys of its elements; None: unknown keys are reported where the annotation is bound.
+        bare: whether elements without a key are allowed.
+        inside: the nested annotations.
     """
 
     name: str
@@ -49,7 +49,7 @@ _QUERY = (
     _Known("limit"),
     _Known("synchronized", ()),
 )
-_PLACES: dict[str, tuple[_Known, ...]] = {
+_BY_ELEMENT: dict[str, tuple[_Known, ...]] = {
     "an app": (
         _Known("name", ()),
         _Known("description", ()),
@@ -79,12 +79,12 @@ _PLACES: dict[str, tuple[_Known, ...]] = {
         _Known("limit"),
     ),
 }
-_IDLE = {
-    "app:enforceorder": "events are always processed in the order in which they come",
-    "app:transportchannelcreationenabled": "no source or sink makes channels",
-    "dist": "siddhi.spark spreads an app by what its queries can be spread by",
+_NO_EFFECT = {
+    "app:enforceorder": "events are always processed in the order of their arrival",
+    "app:transportchannelcreationenabled": "sources and sinks never create transport channels",
+    "dist": "siddhi.spark distributes an app by the keys of its queries",
 }
-"""Annotations that Siddhi knows and that have no effect, with the reason."""
+"""Annotations of Siddhi that have no effect here, with the reason."""
 _DEFINITIONS: dict[type, str] = {
     StreamDefinition: "a stream",
     TableDefinition: "a table",
@@ -94,7 +94,7 @@ _DEFINITIONS: dict[type, str] = {
 
 
 def advice(app: SiddhiApp) -> list[AppWarning]:
-    """One warning for each thing that has no effect, or another than it seems, in the order of the text."""
+    """Return the warnings of an app, in the order of the text."""
     found = list(_annotations(app.annotations, "an app"))
     streams = {definition.id for definition in app.definitions if isinstance(definition, StreamDefinition)}
     for definition in app.definitions:
@@ -120,21 +120,21 @@ def advice(app: SiddhiApp) -> list[AppWarning]:
 
 
 def playback_advice(app: SiddhiApp) -> AppWarning | None:
-    """A note about the rule of timers, where the text leaves it to the default."""
+    """Return a warning about the timer rule if the text does not set it."""
     for annotation in app.annotations:
         if annotation.name.lower() == "playback" and annotation.element("timers") is None:
             return AppWarning(
-                "@app:playback runs all timers that an event passes at the time of that event, as Siddhi does, and results can "
+                "@app:playback runs all timers that an event passes at the time of that event, as Siddhi does, so results can "
                 "differ from those of the live clock",
                 annotation,
-                "timers = 'exact' runs each at its own time, timers = 'jump' says that Siddhi's rule is meant",
+                "timers = 'exact' runs each timer at its own time, timers = 'jump' confirms Siddhi's rule",
             )
     return None
 
 
 def _annotations(annotations: Iterable[Annotation], place: str) -> Iterator[AppWarning]:
     for annotation in annotations:
-        yield from _annotation(annotation, place, "app:" if place == "an app" else "", _PLACES.get(place, ()))
+        yield from _annotation(annotation, place, "app:" if place == "an app" else "", _BY_ELEMENT.get(place, ()))
 
 
 def _annotation(annotation: Annotation, place: str, prefix: str, known: tuple[_Known, ...]) -> Iterator[AppWarning]:
@@ -149,27 +149,33 @@ def _annotation(annotation: Annotation, place: str, prefix: str, known: tuple[_K
             continue
         if element.key is not None:
             likely = _likely(element.key, own.keys)
-            takes = f"it takes {', '.join(sorted(own.keys))}" if own.keys else "it takes a value without name"
+            takes = f"the elements are {', '.join(sorted(own.keys))}" if own.keys else "it takes a value without a name"
             hint = f"did you mean '{likely}'?" if likely else takes
-            yield AppWarning(f"{name} has no element '{element.key}', it is ignored", at, hint)
+            yield AppWarning(f"unknown element '{element.key}' in {name} is ignored", at, hint)
         elif not own.bare:
-            hint = f"give it a name: {' or '.join(own.keys)}"
-            yield AppWarning(f"'{element.value}' in {name} has no name, it is ignored", at, hint)
+            hint = f"name it: {' or '.join(own.keys)}"
+            yield AppWarning(f"value '{element.value}' without a name in {name} is ignored", at, hint)
     for inside in annotation.annotations:
         yield from _annotation(inside, name, "", own.inside)
 
 
 def _ignored(annotation: Annotation, name: str, place: str, prefix: str, known: tuple[_Known, ...]) -> AppWarning:
-    """What to say of an annotation that nobody reads where it stands."""
-    idle = _IDLE.get(name[1:].lower())
-    if idle is not None:
-        return AppWarning(f"{name} has no effect", annotation, idle)
+    """Return the warning for an annotation that has no meaning on its element."""
+    reason = _NO_EFFECT.get(name[1:].lower())
+    if reason is not None:
+        return AppWarning(f"{name} has no effect", annotation, reason)
     likely = _likely(annotation.name, [one.name for one in known])
     if likely is None:
         elsewhere = list(_elsewhere(annotation.name))
         if elsewhere:
-            return AppWarning(f"{name} is ignored on {place}", annotation, f"it stands {' or '.join(elsewhere)}")
-        every = [*(one.name for group in _PLACES.values() for one in group), "map", "attributes", "payload", "cache"]
+            return AppWarning(f"{name} is ignored on {place}", annotation, f"it is allowed {' or '.join(elsewhere)}")
+        every = [
+            *(one.name for group in _BY_ELEMENT.values() for one in group),
+            "map",
+            "attributes",
+            "payload",
+            "cache",
+        ]
         likely = _likely(annotation.name, every)
     if likely is not None:
         return AppWarning(f"{name} is unknown and ignored", annotation, f"did you mean '@{prefix}{likely}'?")
@@ -178,12 +184,12 @@ def _ignored(annotation: Annotation, name: str, place: str, prefix: str, known: 
 
 
 def _elsewhere(name: str) -> Iterator[str]:
-    """Where an annotation of this name is read."""
-    for place, known in _PLACES.items():
+    """Yield the elements on which an annotation of this name has a meaning."""
+    for place, known in _BY_ELEMENT.items():
         for one in known:
             if one.name.lower() == name.lower():
-                yield f"on {place}" if place != "an app" else f"in front of the app, as @app:{one.name}"
-    for holder in (_MAP, *_PLACES["a stream"], *_PLACES["a table"], _PLACES["an aggregation"][1]):
+                yield f"on {place}" if place != "an app" else f"on the app, as @app:{one.name}"
+    for holder in (_MAP, *_BY_ELEMENT["a stream"], *_BY_ELEMENT["a table"], _BY_ELEMENT["an aggregation"][1]):
         if any(one.name.lower() == name.lower() for one in holder.inside):
             yield f"inside @{holder.name}(...)"
 
@@ -191,9 +197,9 @@ def _elsewhere(name: str) -> Iterator[str]:
 def _window(window: WindowDefinition, streams: Container[str]) -> Iterator[AppWarning]:
     if window.id in streams:
         yield AppWarning(
-            f"window '{window.id}' hides the stream of that name",
+            f"window '{window.id}' hides the stream of the same name",
             window,
-            "queries read and fill the window, and nothing can be sent to the stream; rename one of them",
+            "queries read and write the window, and no event can be sent to the stream; rename one of them",
         )
 
 
@@ -201,7 +207,7 @@ def _query(query: Query) -> Iterator[AppWarning]:
     if not isinstance(query.input, (Pattern, Sequence)):
         for info in (annotation for annotation in query.annotations if annotation.name.lower() == "info"):
             if info.element("max.partial.matches") is not None:
-                yield AppWarning("max.partial.matches says nothing of a query without a pattern or sequence", info)
+                yield AppWarning("max.partial.matches has no effect on a query without a pattern or sequence", info)
     join = query.input
     output = query.output
     if isinstance(output, InsertInto) and output.is_fault:
@@ -209,16 +215,16 @@ def _query(query: Query) -> Iterator[AppWarning]:
             f"'insert into !{output.target}' writes to stream '{output.target}' itself, as in Siddhi, and not to its "
             "fault stream",
             output if output.span is not None else query,
-            f"write 'insert into {output.target}' where that is meant",
+            f"write 'insert into {output.target}' if that is intended",
         )
     if isinstance(join, JoinInput):
         left, right = join.left, join.right
         if left.alias is None and right.alias is None and _source(left) == _source(right):
             name = left.source
             yield AppWarning(
-                f"both sides of a join are called '{name}'",
+                f"both sides of the join are named '{name}'",
                 join,
-                f"'{name}.' means the left one; name them: {name} as l join {name} as r",
+                f"'{name}.' refers to the left side; use aliases: {name} as l join {name} as r",
             )
 
 

@@ -101,4 +101,4 @@ def test_users_extensions_are_found() -> None:
 def test_the_hint_knows_every_function() -> None:
     assert refused("from S select convrt(i, 'long') as x insert into O;").hint == "did you mean 'convert'?"
     error = refused("from S#length(3) select i insert into O;")
-    assert error.hint == "a window is written #window.length(...)"
+    assert error.hint == "write a window as #window.length(...)"

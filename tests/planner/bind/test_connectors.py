@@ -94,46 +94,76 @@ def test_destinations_that_differ_in_other_options_have_clients_of_their_own():
 @pytest.mark.parametrize(
     ("annotation", "code", "message", "hint"),
     [
-        ("@source(topic='t')", "E315", "@source lacks the element 'type'", "registered: inMemory"),
-        ("@source(type='inmemory')", "E301", "no source is called 'inmemory'", "did you mean 'inMemory'?"),
-        ("@source(type='http')", "E301", "no source is called 'http'", "registered: inMemory"),
-        ("@sink(type='a:b:c')", "E315", "'a:b:c' is not a name of a sink", "write name or namespace:name"),
-        ("@sink(type='inMemory')", "E326", "sink 'inMemory' lacks the option 'topic'", "where it publishes"),
+        ("@source(topic='t')", "E315", "@source requires the element 'type'", "registered: inMemory"),
+        ("@source(type='inmemory')", "E301", "unknown source 'inmemory'", "did you mean 'inMemory'?"),
+        ("@source(type='http')", "E301", "unknown source 'http'", "registered: inMemory"),
+        ("@sink(type='a:b:c')", "E315", "invalid name 'a:b:c' of a sink", "write name or namespace:name"),
+        ("@sink(type='inMemory')", "E326", "sink 'inMemory' requires the option 'topic'", "where it publishes"),
         ("@sink(type='inMemory', topic='{{z}}')", "E203", "unknown attribute 'z'", ""),
-        ("@sink(type='log', prefix='{{k}}')", "E326", "option 'prefix' of sink 'log' can't hold attributes", ""),
-        ("@source(type='inMemory', topic='{{k}}')", "E326", "can't hold attributes", ""),
-        ("@sink(type='inMemory', topic='t', topic='u')", "E315", "has the option 'topic' twice", ""),
-        ("@sink(type='log', 'x')", "E315", "has no name: 'x'", ""),
-        ("@sink(type='log', on.error='RETRY')", "E315", "can't be 'RETRY'", "use one of LOG, WAIT, STREAM, STORE"),
-        ("@sink(type='log', @map(x='y'))", "E315", "@map lacks the element 'type'", "registered: passThrough"),
-        ("@sink(type='log', @map(type='json'))", "E301", "no sink mapper is called 'json'", "registered: passThrough"),
-        ("@sink(type='log', @map(type='passThrough', @payload('a', 'b')))", "E315", "holds one text", ""),
+        ("@sink(type='log', prefix='{{k}}')", "E326", "option 'prefix' of sink 'log' can't contain attributes", ""),
+        (
+            "@source(type='inMemory', topic='{{k}}')",
+            "E326",
+            "option 'topic' of source 'inMemory' can't contain attributes",
+            "",
+        ),
+        ("@sink(type='inMemory', topic='t', topic='u')", "E315", "duplicate option 'topic' of sink 'inMemory'", ""),
+        ("@sink(type='log', 'x')", "E315", "option value 'x' of sink 'log' has no name", ""),
+        (
+            "@sink(type='log', on.error='RETRY')",
+            "E315",
+            "invalid 'on.error' of @sink: 'RETRY'",
+            "use one of LOG, WAIT, STREAM, STORE",
+        ),
+        ("@sink(type='log', @map(x='y'))", "E315", "@map requires the element 'type'", "registered: passThrough"),
+        ("@sink(type='log', @map(type='json'))", "E301", "unknown sink mapper 'json'", "registered: passThrough"),
+        (
+            "@sink(type='log', @map(type='passThrough', @payload('a', 'b')))",
+            "E315",
+            "@payload takes one value without a name, or values that all have names",
+            "",
+        ),
         ("@source(type='inMemory', @map(type='passThrough', @attributes('a')))", "E315", "has 1 elements", ""),
-        ("@source(type='inMemory', @map(type='passThrough', @attributes(k='a')))", "E315", "lacks v", ""),
+        (
+            "@source(type='inMemory', @map(type='passThrough', @attributes(k='a')))",
+            "E315",
+            "@attributes does not map v",
+            "",
+        ),
         ("@source(type='inMemory', @map(type='passThrough', @attributes(k='a', 'b')))", "E315", "mixes", ""),
         ("@source(type='inMemory', @map(type='passThrough', @attributes(k='a', z='b')))", "E315", "'z'", ""),
-        ("@sink(type='log', @distribution(@destination(prefix='a')))", "E315", "lacks the element 'strategy'", ""),
+        (
+            "@sink(type='log', @distribution(@destination(prefix='a')))",
+            "E315",
+            "@distribution requires the element 'strategy'",
+            "",
+        ),
         ("@sink(type='log', @distribution(strategy='nope', @destination(prefix='a')))", "E301", "'nope'", "roundRobin"),
         ("@sink(type='log', @distribution(strategy='broadcast'))", "E315", "no @destination", ""),
         (
             "@sink(type='log', @distribution(strategy='partitioned', @destination(prefix='a')))",
             "E326",
-            "lacks the option 'partitionKey'",
+            "distribution strategy 'partitioned' requires the option 'partitionKey'",
             "",
         ),
         (
             "@sink(type='log', @distribution(strategy='partitioned', partitionKey='z', @destination(prefix='a')))",
             "E326",
-            "no attribute 'z'",
+            "unknown attribute 'z' in 'partitionKey'",
             "",
         ),
         (
             "@sink(type='inMemory', @distribution(strategy='broadcast', @destination(topic='a'), @destination(x='b')))",
             "E326",
-            "lacks the option 'topic'",
+            "sink 'inMemory' requires the option 'topic'",
             "",
         ),
-        ("@source(type='inMemory', dep:port='1')", "E326", "offers no service", ""),
+        (
+            "@source(type='inMemory', dep:port='1')",
+            "E326",
+            "option 'dep:port' needs a service, which source 'inMemory' does not offer",
+            "",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_place(annotation, code, message, hint):
@@ -146,12 +176,12 @@ def test_what_is_wrong_is_refused_with_its_place(annotation, code, message, hint
 def test_an_unknown_option_is_told_of_but_given_to_the_sink():
     found = planned(f"@sink(type='log', prefx='a') {STREAM}")
     assert [option.name for option in found.streams["S"].sinks[0].options] == ["prefx"]
-    assert found.warnings == ("sink 'log' knows no option 'prefx' (line 1, column 18): did you mean 'prefix'?",)
+    assert found.warnings == ("unknown option 'prefx' of sink 'log' (line 1, column 18): did you mean 'prefix'?",)
 
 
 def test_options_of_a_built_in_mapper_that_has_none_are_told_of():
     (warning,) = planned(f"@sink(type='log', @map(type='passThrough', json='a')) {STREAM}").warnings
-    assert warning == "sink mapper 'passThrough' knows no option 'json' (line 1, column 43): it has no options"
+    assert warning == "unknown option 'json' of sink mapper 'passThrough' (line 1, column 43): it has no options"
 
 
 def test_users_sinks_are_found_where_they_are_registered():

@@ -61,7 +61,7 @@ def test_the_next_time(text: str, expected: str | None) -> None:
     ],
 )  # fmt: skip
 def test_texts_that_name_no_times(text: str) -> None:
-    with pytest.raises(ValueError, match=r"cron text|in '") as caught:
+    with pytest.raises(ValueError, match="cron expression") as caught:
         parse_cron(text)
     assert len(caught.value.args) == 2
 

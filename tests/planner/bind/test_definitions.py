@@ -80,7 +80,7 @@ def test_what_says_the_same_may_be_said_twice(pair: tuple[object, object]) -> No
 
 def test_attributes_are_unique_also_in_apps_built_from_objects() -> None:
     for definition in (stream((*X, *X)), table((*X, *X)), window((*X, *X))):
-        with pytest.raises(Exception, match="two attributes called 'x'"):
+        with pytest.raises(Exception, match="duplicate attribute 'x' in"):
             plan(SiddhiApp(definitions=(definition,)))
 
 

@@ -50,8 +50,8 @@ def test_a_query_that_limits_values_leaves_the_keys_to_the_app() -> None:
         values_annotation="@limit",
     )
     shown = explain(plan(parse(app)))
-    assert "hold at most 1 keys, then drop" in shown
-    assert "hold at most 2 distinct values per group, then" in shown
+    assert "at most 1 keys, then drop" in shown
+    assert "at most 2 distinct values per group, then" in shown
 
 
 def test_the_app_leaves_alone_what_ends_with_its_rows_and_could_not_be_limited() -> None:
@@ -63,7 +63,7 @@ def test_the_app_leaves_alone_what_ends_with_its_rows_and_could_not_be_limited()
 def test_what_a_policy_cannot_limit_is_refused_with_the_way_out() -> None:
     app = f"""{STREAM}define window W (k string, v int) length(3); from S insert into W;
     from W select k, maxForever(v) as top group by k insert into Out;"""
-    with pytest.raises(SiddhiAppError, match=r"set no limit on keys: SandboxPolicy\(max_keys=None\)"):
+    with pytest.raises(SiddhiAppError, match=r"remove the limit with SandboxPolicy\(max_keys=None\)"):
         plan(parse(app), policy=SandboxPolicy())
     assert plan(parse(app), policy=SandboxPolicy(max_keys=None)).executions
 
@@ -83,11 +83,17 @@ def test_the_ttl_of_an_app_leaves_out_groups_that_end_with_their_window() -> Non
     [
         ("@limit(keys = '0')", GROUPED, "E315", 0, "'keys' of @limit must be a positive number, not '0'"),
         ("@limit(keyz = '1')", GROUPED, "E315", 7, "did you mean 'keys'?"),
-        ("@limit('1')", GROUPED, "E315", 7, "@limit has no element '1'"),
-        ("@limit(ttl = 'soon')", GROUPED, "E315", 0, "'ttl' of @limit is not a duration: 'soon'"),
+        ("@limit('1')", GROUPED, "E315", 7, "unknown element '1' in @limit"),
+        ("@limit(ttl = 'soon')", GROUPED, "E315", 0, "invalid duration 'soon' for 'ttl' of @limit"),
         ("@limit(keys = '1', on.full = 'drop')", GROUPED, "E315", 0, "'error', 'drop_oldest' or 'log', not 'drop'"),
-        ("@limit(on.full = 'log')", GROUPED, "E315", 0, "@limit limits nothing"),
-        ("@limit(keys = '1')", "from S select k insert into Out;", "E328", 0, "the query has no group-by keys"),
+        ("@limit(on.full = 'log')", GROUPED, "E315", 0, "@limit sets no limit"),
+        (
+            "@limit(keys = '1')",
+            "from S select k insert into Out;",
+            "E328",
+            0,
+            "'keys' of @limit has no effect: the query has no 'group by'",
+        ),
         ("@limit(values = '1')", GROUPED, "E328", 0, "the query counts no distinct values"),
         (
             "@limit(ttl = '1 sec')",
@@ -110,7 +116,7 @@ def test_the_ttl_of_an_app_leaves_out_groups_that_end_with_their_window() -> Non
             ),
             "E328",
             0,
-            "'output snapshot' keeps every row that window 'delay' lets pass",
+            "every row of window 'delay', and they never expire: keys can't be limited",
         ),
         (
             "@limit(keys = '1')",
@@ -156,7 +162,9 @@ def test_a_wrong_limit_is_refused_with_its_place(
 
 
 def test_the_app_refuses_what_its_limit_cannot_hold() -> None:
-    with pytest.raises(SiddhiAppError, match="@app:limits cannot limit query 'q'"):
+    with pytest.raises(
+        SiddhiAppError, match="the limit of @app:limits is not supported for query 'q': its window returns"
+    ):
         plan(
             parse(
                 "@app:limits(keys = '5') define stream S (k string, v int); define window W (k string, v int) length(3); "
@@ -173,16 +181,16 @@ def test_wrong_elements_of_the_app_are_refused(element: str) -> None:
 
 def test_explain_shows_the_limit() -> None:
     shown = explain(plan(parse(f"{STREAM}@limit(keys = '10', ttl = '1 min', on.full = 'drop_oldest') {GROUPED}")))
-    assert "hold at most 10 keys, then drop the oldest; forget keys unused for 60000 ms" in shown
+    assert "at most 10 keys, then drop the oldest; drop keys unused for 60000 ms" in shown
 
 
 @pytest.mark.parametrize(
     ("app", "code", "words"),
     [
-        ("@limit(keys = '1') define stream T (k string);", "E315", "cannot stand on the definition of 'T'"),
-        ("@limit(keys = '1') define window W (k string) length(3);", "E315", "cannot stand on the definition of 'W'"),
-        ("@limit(keys = '1') define table T (k string);", "E315", "it takes rows, on.full here"),
-        ("@limit(on.full = 'log') define table T (k string);", "E315", "@limit limits nothing"),
+        ("@limit(keys = '1') define stream T (k string);", "E315", "is not allowed on the definition of 'T'"),
+        ("@limit(keys = '1') define window W (k string) length(3);", "E315", "is not allowed on the definition of 'W'"),
+        ("@limit(keys = '1') define table T (k string);", "E315", "the elements are rows, on.full here"),
+        ("@limit(on.full = 'log') define table T (k string);", "E315", "@limit sets no limit"),
         (
             "@limit(keys = '1', ttl = '1 sec') partition with (k of S) begin from S select k insert into Out; end;",
             "E315",
@@ -191,7 +199,7 @@ def test_explain_shows_the_limit() -> None:
         (
             "@limit(keys = '1') partition with (v > 1 as 'many' of S) begin from S select k insert into Out; end;",
             "E328",
-            "the keys of the partition are its ranges",
+            "the ranges fix the number of keys",
         ),
     ],
 )
@@ -212,9 +220,9 @@ def test_explain_shows_limits_of_tables_and_partitions() -> None:
             )
         )
     )
-    assert "table T (k string) [at most 5 rows, then refuse and log]" in shown
+    assert "table T (k string) [at most 5 rows, then drop the event and log]" in shown
     assert "table U (k string) [at most 7 rows, then drop the oldest]" in shown
-    assert "hold at most 6 keys, then refuse and log" in shown
+    assert "at most 6 keys, then drop the event and log" in shown
 
 
 def under(policy: SandboxPolicy, app: str) -> Plan:

@@ -123,7 +123,7 @@ def test_a_stream_must_be_filled_before_it_is_read() -> None:
     assert query("from S select i insert into M; from M select i insert into O;").name == "query_2"
     error = refused("from M select i insert into O; from S select i insert into M;")
     assert error.hint is not None
-    assert "further down" in error.hint
+    assert "a later query inserts into 'M': move it before this one, or define the stream" in error.hint
 
 
 def test_inner_streams_are_seen_in_their_partition_only() -> None:

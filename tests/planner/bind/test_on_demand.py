@@ -107,7 +107,9 @@ def test_batch_windows_of_current_events_keep_nothing_to_read(kind: str) -> None
         app = f"define stream S (t long); define window W (t long) {kind} output {output} events; {query}"
         return plan_on_demand(parse_on_demand_query("from W select t"), planned(app))
 
-    with pytest.raises(OnDemandQueryCreationError, match="keeps no batch to read") as refused:
+    with pytest.raises(
+        OnDemandQueryCreationError, match="window 'W' outputs only current events and no query joins it, so it retains"
+    ) as refused:
         found("current")
     assert refused.value.span is not None
     assert refused.value.hint == "define it with 'output all events'"

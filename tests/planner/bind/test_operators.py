@@ -66,14 +66,14 @@ def test_equality_of_texts_and_bools(operator: str, name: str, type_: AttributeT
 def test_comparisons_that_never_work_are_refused(expression: str) -> None:
     error = refused(f"from S[{expression}] select i insert into O;")
     assert error.code == "E310"
-    assert "cannot be compared" in error.message
+    assert "cannot compare" in error.message
 
 
 @pytest.mark.parametrize("expression", ["s + 1", "1 + s", "b * 2", "s + s", "b - b", "o * o", "o + s"])
 def test_arithmetic_that_never_works_is_refused(expression: str) -> None:
     error = refused(f"from S select {expression} as x insert into O;")
     assert error.code == "E310"
-    assert "works on numbers" in error.message
+    assert "requires numbers, not a" in error.message
 
 
 def test_an_object_next_to_a_number_is_taken_for_one() -> None:

@@ -101,4 +101,4 @@ def test_an_inner_stream_is_not_read_outside() -> None:
     for text in (body + "from #A select i insert into O;", "from #A select i insert into O; " + body):
         error = refused(text)
         assert error.code == "E312"
-        assert "inside that partition only: insert it into a stream without '#'" in (error.hint or "")
+        assert "inner stream '#A' is visible only inside its partition: insert into a stream" in (error.hint or "")

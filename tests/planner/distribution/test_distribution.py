@@ -99,7 +99,7 @@ def test_triggers_aggregations_and_readers_of_them() -> None:
         "from T select triggered_time as t insert into O;"
         "from R join A on R.k == A.k within 0L, 10L per 'sec' select R.k as k, A.n as n insert into P;"
     )
-    assert (found["T"].keys, found["T"].endless) == ((), "trigger 'T' fires again and again")
+    assert (found["T"].keys, found["T"].endless) == ((), "trigger 'T' fires periodically")
     assert keys(found["A"]) == {"S.k"}
     assert keys(found["B"]) == set()
     assert found["query_2"].reason == "it reads an aggregation"

@@ -38,8 +38,11 @@ def test_apps_that_come_to_rest(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("define trigger T at '*/5 * * * * ?';", "trigger 'T' fires again and again"),
-        ("@info(name = 'q') from S select a output snapshot every 1 sec insert into O;", "'q' puts out a snapshot"),
+        ("define trigger T at '*/5 * * * * ?';", "trigger 'T' fires periodically"),
+        (
+            "@info(name = 'q') from S select a output snapshot every 1 sec insert into O;",
+            "query 'q' emits snapshots periodically",
+        ),
         ("@info(name = 'q') from every not S for 1 sec select 1 as x insert into O;", "'q' waits for an absence"),
         (
             "@info(name = 'q') from every (not S for 1 sec or R) select 1 as x insert into O;",
@@ -47,18 +50,18 @@ def test_apps_that_come_to_rest(text: str) -> None:
         ),
         (
             "@info(name = 'q') from S#window.delay(1 sec) select a, v insert into R; from R select a, v insert into S;",
-            "'q' feeds itself, later",
+            "'q' feeds itself with a delay",
         ),
         (
             "@info(name = 'p') partition with (a of S) begin from S#window.delay(1 sec) select a, v insert into S; end;",
-            "'p' feeds itself, later",
+            "'p' feeds itself with a delay",
         ),
         (
             (
                 "define window W (a string, v int) delay(1 sec);"
                 "from S select a, v insert into W; from W select a, v insert into S;"
             ),
-            "feeds itself, later",
+            "'query_1' feeds itself with a delay",
         ),
     ],
 )

@@ -90,7 +90,9 @@ def test_a_list_keeps_what_it_names_and_no_more() -> None:
     with create(STREAM + KEPT + text) as runtime:
         send(runtime, (0, "x", 0, 1, BASE), (1, "x", 0, 2, BASE + 7_000_000))
         assert per(runtime, "hours", "AGG_TIMESTAMP, s") == [(BASE - 350000, 1), (BASE + 6_850_000, 2)]
-        with pytest.raises(OnDemandQueryCreationError, match="keeps no values per min"):
+        with pytest.raises(
+            OnDemandQueryCreationError, match="per min: the aggregate values for MINUTES granularity cannot be provided"
+        ):
             per(runtime, "min", "s")
 
 
@@ -306,9 +308,9 @@ def test_a_range_that_cannot_be_is_an_error_of_the_event() -> None:
         asks.send(("x", 5, 6, "fortnight"), timestamp=BASE)
         asks.send(("x", 5, 6, "sec"), timestamp=BASE)
     assert seen == [
-        "the range behind 'within' is empty: 5 is not before 5: the end is not part of it",
-        "the second value behind 'within' is null: leave such events out with a filter",
-        "'fortnight' behind 'per' is not a bucket length: write 'sec', 'min', 'hour', 'day', 'month' or 'year'",
+        "the range of 'within' is empty: 5 is not before 5: the end of the range is exclusive",
+        "the second value of 'within' is null: remove such events with a filter",
+        "invalid duration 'fortnight' for 'per': write 'sec', 'min', 'hour', 'day', 'month' or 'year'",
     ]
 
 

@@ -293,12 +293,12 @@ def test_nodes_share_tables(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("annotations", "message"),
     [
-        ("@store(type = 'rdbms', url = 'sqlite://', table.name = 'T')", "can't all have one name"),
-        ("@store(type = 'rdbms', url = 'sqlite://', @cache(size = '5'))", "no @cache"),
-        ("@store(type = 'rdbms', url = 'sqlite://', on.error = 'STORE')", "waits until its store is back"),
+        ("@store(type = 'rdbms', url = 'sqlite://', table.name = 'T')", "'table.name' is not allowed"),
+        ("@store(type = 'rdbms', url = 'sqlite://', @cache(size = '5'))", "@cache is not allowed"),
+        ("@store(type = 'rdbms', url = 'sqlite://', on.error = 'STORE')", "must be RETRY"),
         ("@store(type = 'nowhere')", "nowhere"),
         ("@PartitionById", "kept in memory"),
-        ("@PartitionById @store(type = 'rdbms', url = 'sqlite://')", "'shardId', is not given"),
+        ("@PartitionById @store(type = 'rdbms', url = 'sqlite://')", "missing 'shardId'"),
         ("@PartitionById(enable = 'perhaps') @store(type = 'rdbms', url = 'sqlite://')", "'true' or 'false'"),
     ],
 )
@@ -408,7 +408,7 @@ def test_sets_can_not_be_kept_in_a_database() -> None:
         "select distinctCount(v) as n aggregate every sec, min;"
     )
     with pytest.raises(
-        SiddhiAppCreationError, match="the values that 'distinctCount' has met in aggregation 'A'"
+        SiddhiAppCreationError, match="the distinct values of 'distinctCount' in aggregation 'A'"
     ) as caught:
         running(text).__enter__()
     span = caught.value.span

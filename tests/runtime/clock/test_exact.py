@@ -138,7 +138,7 @@ def test_a_backtest_gives_what_the_live_clock_gives(monkeypatch: pytest.MonkeyPa
 
 
 def test_other_rules_are_refused_with_the_place() -> None:
-    with pytest.raises(SiddhiAppCreationError, match="timers are not 'later'"):
+    with pytest.raises(SiddhiAppCreationError, match="invalid 'timers' of @app:playback: 'later'"):
         SiddhiManager().create_siddhi_app_runtime(f"@app:playback(timers = 'later') {STREAM}")
 
 

@@ -288,7 +288,7 @@ def test_without_an_error_store_a_change_that_failed_is_told(held, time):
 @pytest.mark.parametrize(
     ("annotation", "code", "message"),
     [
-        ("@store(kind = 'shelf')", "E315", "lacks the element 'type'"),
+        ("@store(kind = 'shelf')", "E315", "requires the element 'type'"),
         ("@store(type = 'shelv')", "E301", "shelf"),
         ("@store(type = 'shelf', on.error = 'WAIT')", "E315", "use one of RETRY, LOG, STORE"),
         ("@store(type = 'shelf', ref = 'x')", "E326", "not defined in the configuration"),

@@ -314,13 +314,13 @@ def test_a_store_that_is_away_at_the_start_is_read_later():
 @pytest.mark.parametrize(
     ("annotations", "message"),
     [
-        ("@cache | @primaryKey('s')", "lacks the element 'size'"),
+        ("@cache | @primaryKey('s')", "requires the element 'size'"),
         ("@cache(size = '0') | @primaryKey('s')", "positive"),
         ("@cache(size = '9', cache.policy = 'MRU') | @primaryKey('s')", "use one of FIFO, LRU, LFU"),
-        ("@cache(size = '9', policy = 'LRU') | @primaryKey('s')", "@cache has no element 'policy'"),
+        ("@cache(size = '9', policy = 'LRU') | @primaryKey('s')", "unknown element 'policy' in @cache"),
         ("@cache(size = '9', retention.perod = '1 sec') | @primaryKey('s')", "did you mean 'retention.period'"),
-        ("@cache(size = '9', retention.period = 'soon') | @primaryKey('s')", "not a duration"),
-        ("@cache(size = '9', purge.interval = '-1') | @primaryKey('s')", "not a duration"),
+        ("@cache(size = '9', retention.period = 'soon') | @primaryKey('s')", "invalid duration"),
+        ("@cache(size = '9', purge.interval = '-1') | @primaryKey('s')", "invalid duration"),
     ],
 )
 def test_wrong_caches_are_refused(annotations, message):

@@ -356,7 +356,7 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
     """Extensions that an earlier one used may be there no more."""
 
     def missing(*_, **__):
-        raise ExtensionNotFoundError("no function is called 'my:twice'")
+        raise ExtensionNotFoundError("unknown function 'my:twice'")
 
     gone = Slot.from_json(json.loads(json.dumps(asdict(fitted(slots(COUNT, SUM), slots(COUNT)).slots[0]))))
     for module in ("siddhi.spark.checkpoint.key_ranges", "siddhi.planner.compatibility"):
@@ -364,7 +364,7 @@ def test_the_same_form_asks_nothing_of_earlier_ones(monkeypatch):
     fit = fitted([gone], slots(COUNT))
     assert (fit.refused, fit.changed, fit.slots) == ([], [], [gone])
     (told,) = fitted([gone], slots(COUNT, OTHER.replace("group by v", "group by k"))).refused
-    assert told.startswith("what it was can't be told: no function is called 'my:twice'")
+    assert told.startswith("what it was can't be told: unknown function 'my:twice'")
 
 
 @pytest.mark.parametrize("forget", [True, False])

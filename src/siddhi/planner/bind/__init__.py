@@ -1,1 +1,1 @@
-"""Names and types: the object model of an app resolved into its plan, one module per part of the language."""
+"""Bind names and types: resolve the object model of an app into its plan, one module per part of the language."""

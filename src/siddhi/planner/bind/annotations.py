@@ -1,4 +1,4 @@
-"""Reading annotations: each at most once, with the elements it must have."""
+"""Read annotations and their elements."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from siddhi.query_compiler import parse_time
 __all__ = ["boolean", "duration_ms", "only", "positive", "required", "shown"]
 
 
-_MOST_DIGITS = 18  # of a long; Python refuses to read thousands
+_MOST_DIGITS = 18  # of a long; Python rejects thousands of digits
 
 
 def only(annotations: tuple[Annotation, ...], name: str) -> Annotation | None:
-    """The annotation of this name (any case), or None.
+    """Return the annotation of this name (any case), or None.
 
     Raises:
-        DuplicateAnnotationError: there are two, or one of its elements comes twice.
+        DuplicateAnnotationError: the annotation, or one of its elements, is duplicated.
     """
     lowered = name.lower()
     found = [annotation for annotation in annotations if annotation.name.lower() == lowered]
@@ -38,27 +38,27 @@ def only(annotations: tuple[Annotation, ...], name: str) -> Annotation | None:
 
 
 def shown(annotation: Annotation, at: Node) -> str:
-    """The name of an annotation as messages show it; ``at``: what it stands on."""
+    """Return the name of an annotation for messages; ``at`` is the annotated node."""
     return f"@app:{annotation.name}" if isinstance(at, SiddhiApp) else f"@{annotation.name}"
 
 
 def required(annotation: Annotation, key: str, at: Node) -> str:
-    """The element's value.
+    """Return the value of an element.
 
     Raises:
-        SiddhiAppCreationError: the annotation lacks it.
+        SiddhiAppCreationError: the element is missing.
     """
     value = annotation.element(key)
     if value is None:
-        raise creation_error("E315", f"{shown(annotation, at)} lacks the element '{key}'", _place(annotation, at))
+        raise creation_error("E315", f"{shown(annotation, at)} requires the element '{key}'", _place(annotation, at))
     return value
 
 
 def boolean(annotation: Annotation, key: str, value: str, at: Node) -> bool:
-    """The element's value, 'true' or 'false' in any case.
+    """Return the value of an element that is 'true' or 'false' in any case.
 
     Raises:
-        SiddhiAppCreationError: it is something else.
+        SiddhiAppCreationError: the value is invalid.
     """
     lowered = value.strip().lower()
     if lowered not in ("true", "false"):
@@ -71,10 +71,10 @@ def boolean(annotation: Annotation, key: str, value: str, at: Node) -> bool:
 
 
 def positive(annotation: Annotation, key: str, value: str, at: Node) -> int:
-    """The element's value, a whole number above zero.
+    """Return the value of an element that is a positive integer.
 
     Raises:
-        SiddhiAppCreationError: it is something else.
+        SiddhiAppCreationError: the value is invalid.
     """
     text = value.strip()
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
@@ -88,10 +88,10 @@ def positive(annotation: Annotation, key: str, value: str, at: Node) -> int:
 
 
 def duration_ms(annotation: Annotation, key: str, value: str, at: Node) -> int:
-    """The element's value in milliseconds, written as ``10 sec`` or ``1 hour 30 min``.
+    """Return the value of an element, such as ``10 sec`` or ``1 hour 30 min``, in milliseconds.
 
     Raises:
-        SiddhiAppCreationError: it is something else.
+        SiddhiAppCreationError: the value is invalid.
     """
     try:
         total = parse_time(value)
@@ -100,9 +100,9 @@ def duration_ms(annotation: Annotation, key: str, value: str, at: Node) -> int:
     if total <= 0:
         raise creation_error(
             "E315",
-            f"'{key}' of {shown(annotation, at)} is not a duration: '{value}'",
+            f"invalid duration '{value}' for '{key}' of {shown(annotation, at)}",
             _place(annotation, at),
-            "write it as '10 sec' or '1 hour 30 min'",
+            "write a duration such as '10 sec' or '1 hour 30 min'",
         )
     return total
 

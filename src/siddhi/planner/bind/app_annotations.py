@@ -1,4 +1,4 @@
-"""Annotations of the app: name, playback, statistics."""
+"""Bind the app annotations: name, playback, statistics."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from siddhi.query_api.app import SiddhiApp
 
 __all__ = ["TIMER_RULES", "AppSettings", "plan_app_annotations"]
 
-# Where an event moves the clock over timers: jump, they all run at the event's time; exact, each at its own.
+# When an event advances the clock past several timers: "jump" runs them all at the event's time, "exact" each at its own.
 TIMER_RULES = ("jump", "exact")
 _REPORTERS = ("console", "jmx")
 
 
 @frozen
 class AppSettings:
-    """What ``@app:...`` says. ``name`` None: the app has no name of its own."""
+    """The settings of ``@app:...``. ``name`` is None where the app has no ``@app:name``."""
 
     name: str | None
     playback: Playback | None
@@ -27,14 +27,14 @@ class AppSettings:
 
 
 def plan_app_annotations(app: SiddhiApp) -> AppSettings:
-    """Check and read the app's annotations; unknown ones are ignored.
+    """Check and read the app annotations; ignore unknown ones.
 
     Raises:
-        SiddhiAppError: one is given twice, cannot stand on an app, or has wrong elements.
+        SiddhiAppError: an annotation is duplicated, not allowed on an app, or has invalid elements.
     """
     refused = find_annotation(app.annotations, "async")
     if refused is not None:
-        raise creation_error("E315", "@async cannot stand on an app", refused, "put @async on the streams")
+        raise creation_error("E315", "@async is not allowed on an app", refused, "put @async on the streams")
     for name in ("name", "description", "enforceOrder", "transportChannelCreationEnabled"):
         only(app.annotations, name)
     return AppSettings(app.name, _playback(app), _statistics(app))
@@ -47,15 +47,18 @@ def _playback(app: SiddhiApp) -> Playback | None:
     for element in annotation.elements:
         if (element.key or "").lower() not in ("idle.time", "increment", "timers"):
             raise SiddhiAppValidationError(
-                f"@app:playback has no element '{element.key if element.key is not None else element.value}'",
+                f"unknown element '{element.key if element.key is not None else element.value}' in @app:playback",
                 code="E315",
                 span=element.span or annotation.span,
-                hint="it takes idle.time, increment and timers",
+                hint="the elements are idle.time, increment and timers",
             )
     timers = (annotation.element("timers") or TIMER_RULES[0]).lower()
     if timers not in TIMER_RULES:
         raise creation_error(
-            "E315", f"timers are not '{timers}'", annotation, f"timers = {' or '.join(map(repr, TIMER_RULES))}"
+            "E315",
+            f"invalid 'timers' of @app:playback: '{timers}'",
+            annotation,
+            f"use {' or '.join(map(repr, TIMER_RULES))}",
         )
     exact = timers == "exact"
     idle, increment = annotation.element("idle.time"), annotation.element("increment")
@@ -63,7 +66,7 @@ def _playback(app: SiddhiApp) -> Playback | None:
         return Playback(exact=exact)
     if idle is None or increment is None:
         raise SiddhiAppValidationError(
-            f"@app:playback lacks '{'idle.time' if idle is None else 'increment'}'",
+            f"@app:playback requires the element '{'idle.time' if idle is None else 'increment'}'",
             code="E315",
             span=annotation.span,
             hint="give both idle.time and increment, or neither",
@@ -82,7 +85,7 @@ def _statistics(app: SiddhiApp) -> Annotation | None:
     reporter = annotation.element("reporter")
     if reporter is not None and reporter.lower() not in _REPORTERS:
         raise creation_error(
-            "E315", f"there is no statistics reporter '{reporter}'", annotation, f"use {' or '.join(_REPORTERS)}"
+            "E315", f"unknown statistics reporter '{reporter}'", annotation, f"use {' or '.join(_REPORTERS)}"
         )
     interval = annotation.element("interval")
     if interval is not None:

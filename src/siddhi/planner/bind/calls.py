@@ -1,4 +1,4 @@
-"""Calls: script functions, then scalar functions, then aggregators."""
+"""Bind calls: look a name up among script functions, then scalar functions, then aggregators."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["call", "resolve_arguments"]
 
 
 def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
-    """A typed call.
+    """Return the typed call.
 
     Raises:
-        ExtensionNotFoundError: nothing has that name.
-        SiddhiAppCreationError: it does not take these arguments.
+        ExtensionNotFoundError: the function is unknown.
+        SiddhiAppCreationError: the function does not accept these arguments.
     """
     arguments = resolve_arguments(resolve, node)
     if node.namespace is None and node.name in resolve.catalog.functions:
         definition = resolve.catalog.functions[node.name]
         if any(isinstance(argument, EventReference) for argument in arguments):
-            raise creation_error("E303", f"script function '{node.name}' does not take events", node)
+            raise creation_error("E303", f"script function '{node.name}' does not accept events as arguments", node)
         return ScriptCall(definition.return_type, definition, arguments)
     registry = resolve.catalog.registry
     function = registry.function(node.namespace, node.name)
@@ -48,9 +48,9 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
     if registry.incremental_aggregator(node.namespace, node.name) is not None:
         raise creation_error(
             "E325",
-            f"'{name}' is an incremental aggregator: it is selected by itself, in 'define aggregation'",
+            f"'{name}' is an incremental aggregator, which only the selection of 'define aggregation' can call",
             node,
-            "select it there as it is, and calculate where the aggregation is read",
+            "select it there alone, and compute with it where the aggregation is read",
         )
     known = [*resolve.catalog.functions, *registry.names(FunctionMetadata, AggregatorMetadata)]
     error = unknown_extension("function or aggregator", name, known, node)
@@ -58,28 +58,28 @@ def call(resolve: Resolver, node: FunctionCall) -> TypedExpression:
 
 
 def _advise_to_convert(resolve: Resolver, node: FunctionCall, source: AttributeType, target: AttributeType) -> None:
-    """Say that a cast converts: in Siddhi it leaves the value as it was."""
+    """Warn that a cast converts the value; in Siddhi it returns the value unchanged."""
     if source is target or source is AttributeType.OBJECT:
         return
     if (source, target) != (AttributeType.INT, AttributeType.LONG):
-        clearer = f"write convert(..., '{target}'), which says so"
+        clearer = f"write convert(..., '{target}') to make that explicit"
         if source is AttributeType.STRING and target.is_numeric:
-            clearer += " and gives null where a text holds no number"
+            clearer += "; it returns null for a string that is not a number"
         resolve.catalog.note(AppWarning(f"cast() converts the {source} to {target} here", node, clearer))
 
 
 def resolve_arguments(resolve: Resolver, node: FunctionCall) -> tuple[TypedExpression, ...]:
-    """The typed arguments; ``*`` stands for every attribute of the inputs."""
+    """Return the typed arguments; ``*`` expands to every attribute of the inputs."""
     if node.star:
         return resolve.scope.every_attribute()
     arguments = []
     for argument in node.arguments:
-        arguments.append(_argument(resolve, argument))  # noqa: PERF401 - a loop, not one more frame for each nested call
+        arguments.append(_argument(resolve, argument))  # noqa: PERF401 - a comprehension adds a frame per nested call
     return tuple(arguments)
 
 
 def _argument(resolve: Resolver, node: Expression) -> TypedExpression:
-    """An argument; in joins and patterns the bare name of an event means the event, unless an attribute has it."""
+    """Return a typed argument. In joins and patterns, a name that is no attribute can refer to an event."""
     scope = resolve.scope
     if scope.has_event_references and isinstance(node, Variable) and node.source is None and node.index is None:
         slot = scope.event_slot(node.name)

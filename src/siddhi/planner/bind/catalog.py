@@ -1,4 +1,4 @@
-"""What an app has defined so far: definitions first, then what queries add, in text order."""
+"""The catalog: everything an app has defined so far, definitions first, then the streams that queries define."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Catalog", "Source"]
 
 @frozen
 class Source:
-    """Something a query may read. ``label`` is its id as written: ``S``, ``#I``, ``!S``."""
+    """A source that a query can read. ``label`` is its id as written: ``S``, ``#I``, ``!S``."""
 
     kind: SourceKind
     label: str
@@ -43,12 +43,12 @@ class Source:
 
     @property
     def what(self) -> str:
-        """How messages call it."""
+        """Kind and label, for messages."""
         return f"{self.kind.value} '{self.label}'"
 
 
 class Configuration(Protocol):
-    """What the system says about extensions from outside (:class:`siddhi.config.ConfigManager`)."""
+    """The configuration of extensions outside the app (:class:`siddhi.config.ConfigManager`)."""
 
     def reference(self, name: str) -> Mapping[str, str] | None: ...
 
@@ -66,9 +66,15 @@ class Catalog:
         config: Configuration | None = None,
         policy: SandboxPolicy | None = None,
     ) -> None:
-        """``filled``: every stream some query inserts into, for hints about those that are read too early.
-        ``properties``: settings of the system the app runs in, such as ``aggTimeZone``.
-        ``policy``: what the text may touch and hold; None: anything."""
+        """Create an empty catalog.
+
+        Args:
+            registry: the extensions of the manager.
+            filled: the streams that queries insert into, for hints about those that are read too early.
+            properties: settings of the system that runs the app, such as ``aggTimeZone``.
+            config: the configuration of extensions.
+            policy: the sandbox policy of the app; None: trusted.
+        """
         self.permissions = Permissions(SandboxPolicy.trusted() if policy is None else policy)
         self.registry = self.permissions.registry(registry)
         self.filled = frozenset(filled)
@@ -81,43 +87,43 @@ class Catalog:
         self.triggers: dict[str, TriggerPlan] = {}
         self.functions: dict[str, FunctionDefinition] = {}
         self.inner: dict[str, StreamPlan] | None = None
-        """Inner streams of the partition being planned; None outside of partitions."""
+        """Inner streams of the partition that is being planned; None outside partitions."""
         self.app_is_named = False
-        """Whether the app says its name; another one is made up, anew each time."""
+        """Whether the app has a name; an app without one gets a new random name each time."""
         self.partial_matches = PartialMatches()
-        """How many partial matches a pattern may hold where it does not say itself."""
+        """Default limit of partial matches of a pattern."""
         self.limits = AppLimits()
-        """Limits of keys, values and rows where an element does not say its own."""
+        """Default limits of keys, values and rows."""
         self.time_zone: str | None = None
-        """Where the buckets of aggregations begin, if the app says so; otherwise the system does."""
+        """Time zone of the buckets of aggregations; None: that of the system."""
         self.warnings: list[AppWarning] = []
-        """What the app uses although it should not."""
+        """Warnings found so far."""
         self._anonymous = 0
 
     def reference(self, name: str) -> Mapping[str, str] | None:
-        """What ``ref = 'name'`` stands for; None where the configuration has no such reference."""
+        """Return the elements of ``ref = 'name'``, or None where the configuration has no such reference."""
         return None if self._config is None else self._config.reference(name)
 
     def extension_config(self, metadata: ConnectorMetadata) -> Mapping[str, str]:
-        """What the configuration says of an extension."""
+        """Return the configuration of an extension."""
         namespace = metadata.namespace or metadata.default_namespace
         return {} if self._config is None else self._config.extension_config(namespace, metadata.name)
 
     def note_use(self, metadata: ExtensionMetadata) -> None:
-        """Remember a warning where an extension is deprecated."""
+        """Record a warning if an extension is deprecated."""
         if metadata.deprecated is not None:
             self.note(AppWarning(f"{metadata.title} '{metadata.full_name}' is deprecated", hint=metadata.deprecated))
 
     def note(self, warning: AppWarning) -> None:
-        """Remember a warning, once."""
+        """Record a warning, once."""
         if warning not in self.warnings:
             self.warnings.append(warning)
 
     def source(self, name: str, at: Node, *, is_inner: bool = False, is_fault: bool = False) -> Source:
-        """What ``from name`` means: a window, else a stream, else a table.
+        """Return the source that ``from name`` reads: a window, else a stream, else a table, else an aggregation.
 
         Raises:
-            SiddhiAppCreationError: nothing of that name exists yet.
+            SiddhiAppCreationError: the name is not defined yet.
         """
         if is_inner:
             label = f"#{name}"
@@ -129,8 +135,8 @@ class Catalog:
             unknown = unknown_definition("inner stream", label, known, at)
             if self.inner is None and label in self.filled:
                 unknown.hint = (
-                    f"what a partition inserts into '{label}' is read inside that partition only: "
-                    "insert it into a stream without '#' to read it elsewhere"
+                    f"inner stream '{label}' is visible only inside its partition: "
+                    "insert into a stream without '#' to read it elsewhere"
                 )
                 raise unknown
             raise self._too_early(label, unknown)
@@ -139,7 +145,7 @@ class Catalog:
             if label in self.streams:
                 return Source(SourceKind.FAULT, label, self.streams[label].attributes)
             hint = f"define stream '{name}' with @OnError(action='stream')" if name in self.streams else None
-            raise creation_error("E312", f"fault stream '{label}' does not exist", at, hint)
+            raise creation_error("E312", f"fault stream '{label}' is not defined", at, hint)
         if name in self.windows:
             return Source(SourceKind.WINDOW, name, self.windows[name].attributes)
         if name in self.streams:
@@ -151,27 +157,27 @@ class Catalog:
         raise self._too_early(name, unknown_definition("stream, table or window", name, self.source_names(), at))
 
     def _too_early(self, label: str, error: SiddhiAppError) -> SiddhiAppError:
-        """Say so where a later query would fill the stream."""
+        """Add a hint if a later query fills the stream."""
         if label in self.filled:
-            error.hint = f"a query further down fills '{label}': put it in front of this one, or define the stream"
+            error.hint = f"a later query inserts into '{label}': move it before this one, or define the stream"
         return error
 
     def source_names(self) -> list[str]:
-        """The names of everything that can be read outside of a partition."""
+        """Return the names of all sources outside partitions."""
         return [*self.streams, *self.windows, *self.tables, *self.aggregations]
 
     def is_taken(self, name: str) -> bool:
-        """Whether something that holds or carries events has this id."""
+        """Return whether a stream, window, table or aggregation has this id."""
         return name in self.streams or name in self.windows or name in self.tables or name in self.aggregations
 
     def insert_target(
         self, name: str, columns: Iterable[Attribute], at: Node, *, is_inner: bool
     ) -> tuple[SourceKind, str]:
-        """Kind and label of what ``insert into name`` writes to; a stream that does not exist is defined by it.
+        """Return kind and label of the target of ``insert into name``; define the stream if it does not exist.
 
         Raises:
-            DuplicateDefinitionError: it exists with other attributes.
-            SiddhiAppCreationError: only an aggregation writes there.
+            DuplicateDefinitionError: the target has a different schema.
+            SiddhiAppCreationError: the target belongs to an aggregation.
         """
         columns = tuple(columns)
         self.refuse_owned(name, at)
@@ -198,26 +204,26 @@ class Catalog:
         return kind, label
 
     def refuse_owned(self, name: str, at: Node) -> None:
-        """Refuse to write where only an aggregation does.
+        """Reject a query that writes to an aggregation.
 
         Raises:
-            SiddhiAppCreationError: it is an aggregation, or one of its tables.
+            SiddhiAppCreationError: the target is an aggregation, or one of its tables.
         """
         owner = name if name in self.aggregations else self.tables[name].owner if name in self.tables else None
         if owner is not None:
             raise creation_error(
                 "E325",
-                f"only aggregation '{owner}' writes '{name}'",
+                f"'{name}' can be written only by aggregation '{owner}'",
                 at,
-                f"send events to stream '{self.aggregations[owner].input.source}'",
+                f"send events to stream '{self.aggregations[owner].input.source}' instead",
             )
 
     def anonymous_stream(self) -> str:
-        """A fresh name for the stream between an anonymous query and the one that reads it (no identifier)."""
+        """Return a new name for the hidden stream of an anonymous query; the name is not a valid identifier."""
         self._anonymous += 1
         return f"anonymous-{self._anonymous}"
 
 
 def same_schema(left: Iterable[Attribute], right: Iterable[Attribute]) -> bool:
-    """Whether names, order and types are the same."""
+    """Return whether names, order and types of the attributes are equal."""
     return [(a.name, a.type) for a in left] == [(b.name, b.type) for b in right]

@@ -1,4 +1,4 @@
-"""The extension an annotation names, and the options it is given: of sources, sinks, mappers, strategies and stores."""
+"""Bind the extension that an annotation names, and its options: sources, sinks, mappers, strategies and stores."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _DEPLOYMENT = "dep:"
 
 
 def extension_of(catalog: Catalog, kind: type[_K], annotation: Annotation, key: str, at: Node) -> _K:
-    """The extension an annotation names."""
+    """Return the extension that an annotation names."""
     named = next((element for element in annotation.elements if (element.key or "").lower() == key), None)
     if named is None:
         names = ", ".join(catalog.registry.names(kind))
-        raise creation_error("E315", f"@{annotation.name} lacks the element '{key}'", at, f"registered: {names}")
+        raise creation_error("E315", f"@{annotation.name} requires the element '{key}'", at, f"registered: {names}")
     name = named.value
     if name.count(":") > 1:
-        raise creation_error("E315", f"'{name}' is not a name of a {kind.title}", at, "write name or namespace:name")
+        raise creation_error("E315", f"invalid name '{name}' of a {kind.title}", at, "write name or namespace:name")
     metadata = catalog.registry.connector(kind, name)
     if metadata is None:
         known = catalog.registry.names(kind)
@@ -52,23 +52,25 @@ def options_of(
     *,
     named_by: str = "type",
 ) -> tuple[OptionPlan, ...]:
-    """The options of an annotation; attributes may stand in those that its extension calls dynamic."""
+    """Return the options of an annotation; options that the extension declares as dynamic can contain attributes."""
     found: dict[str, OptionPlan] = {}
     elements = tuple(elements)
     what = f"{metadata.title} '{metadata.full_name}'"
     for element in elements:
         name, place = element.key, _place(element, at)
         if name is None:
-            raise creation_error("E315", f"an option of {what} has no name: '{element.value}'", place)
+            raise creation_error(
+                "E315", f"option value '{element.value}' of {what} has no name", place, "write <name> = '...'"
+            )
         if name.lower() == named_by:
             continue
         if name.lower().startswith(_DEPLOYMENT):
-            raise creation_error("E326", f"{what} offers no service, so that it can't take '{name}'", place)
+            raise creation_error("E326", f"option '{name}' needs a service, which {what} does not offer", place)
         if name.lower() in found:
-            raise creation_error("E315", f"{what} has the option '{name}' twice", place)
+            raise creation_error("E315", f"duplicate option '{name}' of {what}", place)
         known = metadata.option(name)
         if known is None and (metadata.options or metadata.native is not None):
-            catalog.note(AppWarning(f"{what} knows no option '{name}'", place, _hint(name, metadata)))
+            catalog.note(AppWarning(f"unknown option '{name}' of {what}", place, _hint(name, metadata)))
         template = TemplatePlan((element.value,))
         if attributes and known is not None and known.dynamic:
             template = plan_template(element.value, attributes, place)
@@ -76,9 +78,9 @@ def options_of(
             dynamic = [option.name for option in metadata.options if option.dynamic]
             raise creation_error(
                 "E326",
-                f"option '{name}' of {what} can't hold attributes",
+                f"option '{name}' of {what} can't contain attributes",
                 place,
-                f"{' and '.join(dynamic)} can" if dynamic and attributes else None,
+                f"only {' and '.join(dynamic)} can" if dynamic and attributes else None,
             )
         found[name.lower()] = OptionPlan(name if known is None else known.name, (template,))
     catalog.permissions.options(metadata, found.values(), elements, at)
@@ -87,13 +89,13 @@ def options_of(
 
 def _hint(name: str, metadata: ConnectorMetadata) -> str:
     names = [option.name for option in metadata.options]
-    return close_to(name, names) or (f"it has {', '.join(names)}" if names else "it has no options")
+    return close_to(name, names) or (f"the options are {', '.join(names)}" if names else "it has no options")
 
 
 def require_options(
     catalog: Catalog, metadata: ConnectorMetadata, options: Iterable[Sequence[OptionPlan]], at: Node
 ) -> None:
-    """Refuse where an option is missing that must be there."""
+    """Reject a connector without a required option."""
     for given in options:
         catalog.permissions.has_place(metadata, given, at)
         names = {option.name for option in given}
@@ -101,7 +103,7 @@ def require_options(
             if option.required and option.name not in names:
                 raise creation_error(
                     "E326",
-                    f"{metadata.title} '{metadata.full_name}' lacks the option '{option.name}'",
+                    f"{metadata.title} '{metadata.full_name}' requires the option '{option.name}'",
                     at,
                     option.description or None,
                 )

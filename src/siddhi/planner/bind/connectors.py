@@ -1,4 +1,4 @@
-"""``@source`` and ``@sink`` of a stream → their plans."""
+"""Bind ``@source`` and ``@sink`` of a stream."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _TRANSPORT = "trp:"
 
 
 def plan_sources(catalog: Catalog, definition: StreamDefinition) -> tuple[SourcePlan, ...]:
-    """The sources of a stream, in text order.
+    """Return the sources of a stream, in text order.
 
     Raises:
-        SiddhiAppError: one is unknown, or an option or mapping is wrong.
+        SiddhiAppError: an extension is unknown, or an option or mapping is invalid.
     """
     return tuple(
         _source(catalog, definition, annotation)
@@ -53,7 +53,7 @@ def plan_sources(catalog: Catalog, definition: StreamDefinition) -> tuple[Source
 
 
 def plan_sinks(catalog: Catalog, definition: StreamDefinition) -> tuple[SinkPlan, ...]:
-    """The sinks of a stream, in text order.
+    """Return the sinks of a stream, in text order.
 
     Raises:
         SiddhiAppError: as :func:`plan_sources`.
@@ -130,12 +130,14 @@ def _mappings(map_: Annotation, definition: StreamDefinition, at: Node) -> tuple
     attributes = definition.attributes
     named = [element.key for element in annotation.elements if element.key is not None]
     if named and len(named) < len(annotation.elements):
-        raise creation_error("E315", "@attributes mixes elements with and without name", place, "name all, or none")
+        raise creation_error(
+            "E315", "@attributes mixes elements with and without names", place, "name all elements, or none"
+        )
     if not named:
         if len(annotation.elements) != len(attributes):
             raise creation_error(
                 "E315",
-                f"@attributes has {len(annotation.elements)} elements, stream '{definition.id}' {len(attributes)} attributes",
+                f"@attributes has {len(annotation.elements)} elements, but stream '{definition.id}' has {len(attributes)} attributes",
                 place,
             )
         return tuple(
@@ -150,7 +152,7 @@ def _mappings(map_: Annotation, definition: StreamDefinition, at: Node) -> tuple
             )
     missing = [name for name in names if name not in named]
     if missing:
-        raise creation_error("E315", f"@attributes lacks {', '.join(missing)}", place, "map every attribute")
+        raise creation_error("E315", f"@attributes does not map {', '.join(missing)}", place, "map every attribute")
     return tuple(
         _mapping(element.key, names.index(element.key), element.value)
         for element in annotation.elements
@@ -169,9 +171,9 @@ def _payloads(map_: Annotation, attributes: Sequence[Attribute], at: Node) -> tu
         return ()
     place = _place(annotation, at)
     if not annotation.elements:
-        raise creation_error("E315", "@payload holds nothing", place, "write @payload('...')")
+        raise creation_error("E315", "@payload is empty", place, "write @payload('...')")
     if len(annotation.elements) > 1 and any(element.key is None for element in annotation.elements):
-        raise creation_error("E315", "@payload holds one text, or texts that all have names", place)
+        raise creation_error("E315", "@payload takes one value without a name, or values that all have names", place)
     return tuple(
         (element.key or "", plan_template(element.value, attributes, _place(element, place)))
         for element in annotation.elements
@@ -189,7 +191,7 @@ def _on_error(catalog: Catalog, annotation: Annotation, at: Node) -> SinkErrorAc
             return action
     raise creation_error(
         "E315",
-        f"'on.error' of @{annotation.name} can't be '{value}'",
+        f"invalid 'on.error' of @{annotation.name}: '{value}'",
         at,
         f"use one of {', '.join(action.value for action in SinkErrorAction)}",
     )
@@ -216,10 +218,12 @@ def _distribution(
         if nested.name.lower() == "destination"
     ]
     if not destinations:
-        raise creation_error("E315", "@distribution has no @destination", place, "write one for each of them")
+        raise creation_error(
+            "E315", "@distribution has no @destination", place, "add @destination(...) for each destination"
+        )
     if strategy.keyed:
         _check_key(strategy_options, attributes, place)
-    # Where all that tells destinations apart can change from event to event, one client serves them all.
+    # If destinations differ only in dynamic options, one client serves them all.
     names = [{option.name for option in destination} for destination in destinations]
     dynamic = {option.name for option in metadata.options if option.dynamic}
     if all(given <= dynamic for given in names) and all(given == names[0] for given in names):
@@ -242,14 +246,14 @@ def _check_key(options: Iterable[OptionPlan], attributes: Sequence[Attribute], a
         if option.name == "partitionKey" and (key := str(option.templates[0].parts[0])) not in names:
             raise creation_error(
                 "E326",
-                f"the stream has no attribute '{key}' to be the partitionKey",
+                f"unknown attribute '{key}' in 'partitionKey'",
                 at,
                 close_to(key, names) or f"the attributes are {', '.join(names)}",
             )
 
 
 def _merged(options: Iterable[OptionPlan], own: Iterable[OptionPlan]) -> tuple[OptionPlan, ...]:
-    """A destination's options, with those of its sink where it does not say."""
+    """Return the options of a destination, completed with those of its sink."""
     return tuple({option.name.lower(): option for option in (*options, *own)}.values())
 
 

@@ -1,4 +1,4 @@
-"""Cron texts in Quartz's form: ``seconds minutes hours day-of-month month day-of-week [year]``.
+"""Cron expressions in the format of Quartz: ``seconds minutes hours day-of-month month day-of-week [year]``.
 
 A field is ``*``, a value, a range ``a-b`` (which may wrap), a step ``a/n`` or ``a-b/n``, or a list of those; months and
 days of the week have names. One of the two day fields is ``?``. ``L`` is the last day (of the month, or ``6L``: the last
@@ -18,7 +18,7 @@ __all__ = ["CronSchedule", "parse_cron"]
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _FIRST_YEAR, _LAST_YEAR = 1970, 2199
-_BEGIN_MS, _END_MS = -86_400_000, 7_258_204_800_000  # around those years in all time zones
+_BEGIN_MS, _END_MS = -86_400_000, 7_258_204_800_000  # contains those years in all time zones
 
 
 @frozen
@@ -40,7 +40,7 @@ _YEARS = _Field("year", _FIRST_YEAR, _LAST_YEAR)
 
 @frozen
 class CronSchedule:
-    """The times a cron text names. Values are sorted; ``weekdays`` count from 1 (Sunday).
+    """The schedule of a cron expression. Values are sorted; ``weekdays`` count from 1 (Sunday).
 
     ``days`` and ``weekdays`` are None where the field is ``?``; ``special`` is a day rule ``(kind, a, b)``:
     ``last`` (b days before the end), ``last_working``, ``working`` (nearest to day a), ``last_weekday`` (weekday a),
@@ -57,11 +57,11 @@ class CronSchedule:
     special: tuple[str, int, int] | None = None
 
     def next_after(self, time_ms: int, tz: tzinfo | None = None) -> int | None:
-        """The first of the times after ``time_ms``, or None where there is none left.
+        """Return the first time after ``time_ms``, or None if there is none.
 
         Args:
             time_ms: milliseconds since 1970.
-            tz: the time zone the text speaks of; None: the machine's.
+            tz: the time zone of the expression; None: that of the machine.
         """
         if time_ms >= _END_MS:
             return None
@@ -80,12 +80,12 @@ class CronSchedule:
         return None
 
     def before_last(self, n: int, until_ms: int, tz: tzinfo | None = None) -> int:
-        """A time after which come the last n of the times up to ``until_ms``, or fewer if the clocks were set forward.
+        """Return a time after which the last n times up to ``until_ms`` follow, or fewer if the clocks were set forward.
 
         Args:
-            n: how many, 1 or more.
+            n: the number of times, 1 or more.
             until_ms: milliseconds since 1970.
-            tz: the time zone the text speaks of; None: the machine's.
+            tz: the time zone of the expression; None: that of the machine.
         """
         if until_ms < _BEGIN_MS:
             return until_ms
@@ -106,7 +106,7 @@ class CronSchedule:
         return _BEGIN_MS
 
     def _times_until(self, end: datetime) -> int:
-        """How many of a day's times come by a time of day, which is one of them or not."""
+        """Return how many of the times of a day are at or before a time of day."""
         count = 0
         whole = True
         for values, bound, smaller in (
@@ -120,31 +120,31 @@ class CronSchedule:
         return count + whole
 
     def _nth_of_day(self, day: datetime, number: int) -> int:
-        """One of a day's times, in milliseconds since 1970."""
-        rest, second = divmod(number, len(self.seconds))
-        hour, minute = divmod(rest, len(self.minutes))
+        """Return the nth time of a day, in milliseconds since 1970."""
+        minutes, second = divmod(number, len(self.seconds))
+        hour, minute = divmod(minutes, len(self.minutes))
         found = day.replace(hour=self.hours[hour], minute=self.minutes[minute], second=self.seconds[second])
         return int(found.timestamp()) * 1000
 
     def has_days(self) -> bool:
-        """Whether there is any day, past or to come, on which it fires."""
+        """Return whether the schedule fires on any day, past or future."""
         return any(self._days_of(year, month) for year in self.years for month in self.months)
 
     def _on_day(self, day: datetime, start: datetime | None, time_ms: int) -> int | None:
-        """The first time of a day that is after ``time_ms``; ``start`` bounds it on the first day."""
+        """Return the first time of a day after ``time_ms``; ``start`` is a lower bound on the first day."""
         least = (0, 0, 0) if start is None else (start.hour, start.minute, start.second)
         for hour in self.hours[bisect_left(self.hours, least[0]) :]:
             for minute in self.minutes if hour > least[0] else self.minutes[bisect_left(self.minutes, least[1]) :]:
                 later = (hour, minute) > least[:2]
                 for second in self.seconds if later else self.seconds[bisect_left(self.seconds, least[2]) :]:
-                    # Where clocks are set forward a local time may not exist and turn out earlier: take the next.
+                    # When the clocks are set forward, a local time may not exist and map to an earlier time: take the next.
                     found = int(day.replace(hour=hour, minute=minute, second=second).timestamp()) * 1000
                     if found > time_ms:
                         return found
         return None
 
     def _days_of(self, year: int, month: int) -> list[int]:
-        """The days of a month, ascending."""
+        """Return the days of a month, ascending."""
         first_weekday, length = calendar.monthrange(year, month)  # Monday is 0
         weekday_of = [(first_weekday + day + 1) % 7 + 1 for day in range(length)]  # Sunday is 1
         if self.special is not None:
@@ -156,21 +156,22 @@ class CronSchedule:
 
 
 def parse_cron(text: str) -> CronSchedule:
-    """The schedule a cron text describes.
+    """Parse a cron expression.
 
     Raises:
-        ValueError: with what is wrong and, as a second argument, a hint.
+        ValueError: the expression is invalid; the arguments are the message and a hint.
     """
     parts = text.split()
     if len(parts) not in (6, 7):
         raise ValueError(
-            f"a cron text has 6 or 7 fields, '{text}' has {len(parts)}",
-            "seconds minutes hours day-of-month month day-of-week [year], such as '0 30 9 ? * MON-FRI'",
+            f"invalid cron expression '{text}': expected 6 or 7 fields, got {len(parts)}",
+            "write seconds minutes hours day-of-month month day-of-week [year], such as '0 30 9 ? * MON-FRI'",
         )
     day_text, weekday_text = parts[3].upper(), parts[5].upper()
     if (day_text == "?") is (weekday_text == "?"):
         raise ValueError(
-            f"exactly one of day of month and day of week is '?' in '{text}'", "write '?' for the one that is free"
+            f"invalid cron expression '{text}': exactly one of day of month and day of week must be '?'",
+            "write '?' for the unused field",
         )
     special = _day_rule(day_text) or _weekday_rule(weekday_text)
     plain = special is None
@@ -186,21 +187,23 @@ def parse_cron(text: str) -> CronSchedule:
     )
     if not schedule.has_days():
         raise ValueError(
-            f"no calendar has a day that the cron text '{text}' names, so that it would never fire",
-            "February has 29 days at the most; April, June, September and November have 30",
+            f"cron expression '{text}' never fires: no month has such a day",
+            "February has at most 29 days; April, June, September and November have 30",
         )
     return schedule
 
 
 def _values(field: _Field, text: str) -> tuple[int, ...]:
-    """The values of a field, ascending."""
+    """Return the values of a field, ascending."""
     values: set[int] = set()
-    for piece in text.split(","):
-        span, slash, step_text = piece.partition("/")
+    for part in text.split(","):
+        span, slash, step_text = part.partition("/")
         step = 1
         if slash:
             if not (step_text.isascii() and step_text.isdigit()) or int(step_text) == 0:
-                raise ValueError(f"'{piece}' in the {field.name} of a cron text has no step", "write it as 0/15")
+                raise ValueError(
+                    f"invalid step '{part}' in field '{field.name}' of a cron expression", "write it as 0/15"
+                )
             step = int(step_text)
         if span in ("*", "") and (span or slash):
             low, high = field.low, field.high
@@ -223,10 +226,12 @@ def _value(field: _Field, text: str) -> int:
     if field is _WEEKDAY and text == "L":
         return field.high
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"'{text}' is not a value for {field.name} of a cron text", _range_hint(field))
+        raise ValueError(f"invalid value '{text}' for field '{field.name}' of a cron expression", _range_hint(field))
     value = int(text)
     if not field.low <= value <= field.high:
-        raise ValueError(f"{value} is not a value for {field.name} of a cron text", _range_hint(field))
+        raise ValueError(
+            f"value {value} is out of range for field '{field.name}' of a cron expression", _range_hint(field)
+        )
     return value
 
 
@@ -257,7 +262,7 @@ def _weekday_rule(text: str) -> tuple[str, int, int] | None:
 
 
 def _special_day(rule: tuple[str, int, int], weekday_of: list[int]) -> list[int]:
-    """The day a rule names in a month with these weekdays, if the month has it."""
+    """Return the day that a rule names in a month with these weekdays, if the month has such a day."""
     kind, value, number = rule
     length = len(weekday_of)
     if kind == "last":

@@ -1,4 +1,4 @@
-"""Definitions → plans: streams (with their fault streams), triggers, windows, script functions."""
+"""Bind definitions: streams (with their fault streams), tables, windows, triggers, script functions."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ from siddhi.types import AttributeType
 __all__ = ["DEFAULT_BUFFER_SIZE", "plan_definitions"]
 
 DEFAULT_BUFFER_SIZE = 1024
-"""Events in the buffer of an ``@async`` stream that does not say."""
+"""Default buffer size of an ``@async`` stream, in events."""
 
 _TRIGGERED = (Attribute("triggered_time", AttributeType.LONG),)
 _ERROR = Attribute("_error", AttributeType.OBJECT)
 
 
 def plan_definitions(app: SiddhiApp, catalog: Catalog) -> None:
-    """Enter the definitions of an app into the catalog, in text order.
+    """Add the definitions of an app to the catalog, in text order.
 
     Raises:
-        SiddhiAppError: an id is taken, an annotation or an argument is wrong.
+        SiddhiAppError: an id is duplicated, or an annotation or argument is invalid.
     """
     windows: list[WindowDefinition] = []
     aggregations: list[AggregationDefinition] = []
@@ -76,7 +76,7 @@ def plan_definitions(app: SiddhiApp, catalog: Catalog) -> None:
             _add_function(catalog, definition)
         elif isinstance(definition, AggregationDefinition):
             aggregations.append(definition)
-    # They read streams, wherever in the text those are defined.
+    # Aggregations last: they can read streams that are defined after them.
     for aggregation in aggregations:
         plan_aggregation(catalog, aggregation)
 
@@ -85,7 +85,7 @@ def _add_stream(catalog: Catalog, definition: StreamDefinition) -> None:
     _refuse_repeated_attributes("stream", definition)
     id_ = definition.id
     if id_ in catalog.tables:
-        raise duplicate_definition(f"'{id_}' is already a table", definition)
+        raise duplicate_definition(f"'{id_}' is already defined as a table", definition)
     taken = catalog.streams.get(id_) or catalog.windows.get(id_)
     if taken is not None:
         if same_schema(taken.attributes, definition.attributes) and id_ in catalog.streams:
@@ -105,7 +105,9 @@ def _add_stream(catalog: Catalog, definition: StreamDefinition) -> None:
     )
     if on_error is OnErrorAction.STREAM:
         if any(attribute.name == _ERROR.name for attribute in definition.attributes):
-            raise duplicate_attribute(f"'{_ERROR.name}' is the attribute a fault stream adds", definition, "rename it")
+            raise duplicate_attribute(
+                f"attribute name '{_ERROR.name}' is reserved: the fault stream adds it", definition, "rename it"
+            )
         catalog.streams[f"!{id_}"] = StreamPlan(
             id=f"!{id_}",
             attributes=(*definition.attributes, _ERROR),
@@ -119,7 +121,7 @@ def _add_table(catalog: Catalog, definition: TableDefinition) -> None:
     id_ = definition.id
     for holders, kind in ((catalog.streams, "stream"), (catalog.windows, "window")):
         if id_ in holders:
-            raise duplicate_definition(f"'{id_}' is already a {kind}", definition)
+            raise duplicate_definition(f"'{id_}' is already defined as a {kind}", definition)
     taken = catalog.tables.get(id_)
     if taken is not None:
         if same_schema(taken.attributes, definition.attributes):
@@ -132,7 +134,7 @@ def _add_window(catalog: Catalog, definition: WindowDefinition) -> None:
     _refuse_repeated_attributes("window", definition)
     id_ = definition.id
     if id_ in catalog.tables:
-        raise duplicate_definition(f"'{id_}' is already a table", definition)
+        raise duplicate_definition(f"'{id_}' is already defined as a table", definition)
     if id_ in catalog.windows:
         raise duplicate_definition(f"window '{id_}' is already defined", definition)
     stream = catalog.streams.get(id_)
@@ -155,12 +157,12 @@ def _add_trigger(catalog: Catalog, definition: TriggerDefinition) -> None:
         raise duplicate_definition(f"trigger '{id_}' is already defined", definition)
     for holders, kind in ((catalog.tables, "table"), (catalog.windows, "window")):
         if id_ in holders:
-            raise duplicate_definition(f"'{id_}' is already a {kind}", definition)
+            raise duplicate_definition(f"'{id_}' is already defined as a {kind}", definition)
     stream = catalog.streams.get(id_)
     if stream is not None and not same_schema(stream.attributes, _TRIGGERED):
         raise _other_definition("stream", id_, stream.attributes, definition)
     if definition.every_ms is not None and definition.every_ms <= 0:
-        raise creation_error("E305", f"trigger '{id_}' cannot fire every {definition.every_ms} ms", definition)
+        raise creation_error("E305", f"invalid period of trigger '{id_}': {definition.every_ms} ms", definition)
     at = None if definition.at is None else definition.at.strip()
     starts = at is not None and at.lower() == "start"
     if at is not None and not starts:
@@ -185,7 +187,7 @@ def _add_function(catalog: Catalog, definition: FunctionDefinition) -> None:
     if catalog.registry.script_language(definition.language) is None:
         known = catalog.registry.names(ScriptLanguageMetadata)
         error = unknown_extension("script language", definition.language, known, definition)
-        error.hint = error.hint or (f"known: {', '.join(known)}" if known else "register one with the manager")
+        error.hint = error.hint or (f"registered: {', '.join(known)}" if known else "register one with the manager")
         raise catalog.permissions.not_found(error, catalog.registry, definition.language, ScriptLanguageMetadata)
     catalog.functions[definition.id] = definition
 
@@ -195,7 +197,7 @@ def _refuse_repeated_attributes(kind: str, definition: Definition) -> None:
     for attribute in definition.attributes:
         if attribute.name in seen:
             raise duplicate_attribute(
-                f"{kind} '{definition.id}' has two attributes called '{attribute.name}'",
+                f"duplicate attribute '{attribute.name}' in {kind} '{definition.id}'",
                 attribute if attribute.span is not None else definition,
             )
         seen.add(attribute.name)
@@ -218,7 +220,7 @@ def _on_error(catalog: Catalog, definition: StreamDefinition) -> OnErrorAction:
             if known is OnErrorAction.STORE:
                 catalog.permissions.error_store(place)
             return known
-    raise creation_error("E315", f"@OnError has no action '{action}'", place, "use 'log', 'stream' or 'store'")
+    raise creation_error("E315", f"unknown action '{action}' of @OnError", place, "use 'log', 'stream' or 'store'")
 
 
 def _async_settings(catalog: Catalog, definition: StreamDefinition) -> AsyncSettings | None:

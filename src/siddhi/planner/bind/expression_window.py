@@ -1,7 +1,7 @@
-"""The condition of an expression window: an expression written inside a text.
+"""Bind the condition of an expression window: an expression inside a string.
 
-It sees the current event (unqualified names), the oldest and newest event held (``first.x``, ``last.x``) and may use
-aggregators over what the window holds.
+It reads the current event (unqualified names), the oldest and newest buffered event (``first.x``, ``last.x``), and can
+call aggregators over the events of the window.
 """
 
 from __future__ import annotations
@@ -28,33 +28,31 @@ __all__ = ["plan_window_condition"]
 def plan_window_condition(
     catalog: Catalog, attributes: Iterable[Attribute], text: str, at: Node | None = None
 ) -> TypedExpression:
-    """The typed condition in ``text``, over events with these attributes.
+    """Return the typed condition in ``text``, over events with these attributes.
 
     Args:
-        at: the literal that holds the text; errors are placed inside of it.
+        at: the literal that contains the text; errors are located inside it.
 
     Raises:
-        SiddhiAppCreationError: the text is not an expression, or not a condition over the attributes.
+        SiddhiAppCreationError: the text is not a condition over the attributes.
     """
-    # The grammar's tables are loaded where they are needed: apps built from objects may do without.
+    # Imported here: it loads the parse tables, which apps built from objects may not need.
     from siddhi.query_compiler import parse_expression
 
     try:
-        return Resolver(catalog, _HeldScope(tuple(attributes))).condition(
+        return Resolver(catalog, _WindowScope(tuple(attributes))).condition(
             "the condition of a window", parse_expression(text)
         )
     except SiddhiParserError as error:
         place = _inside(at, error.span)
-        raise creation_error(
-            "E322", f"the condition of the window is not an expression: {error.message}", place
-        ) from error
+        raise creation_error("E322", f"invalid condition of the window: {error.message}", place) from error
     except SiddhiAppError as error:
         error.span = _inside(at, error.span)
         raise
 
 
-class _HeldScope(Scope):
-    """The event at hand, and the first and last event of the window."""
+class _WindowScope(Scope):
+    """The current event, and the first and last event of the window."""
 
     def __init__(self, attributes: tuple[Attribute, ...]) -> None:
         what = "the events of the window"
@@ -87,7 +85,7 @@ class _HeldScope(Scope):
 
 
 def _inside(at: Node | None, span: Span | None) -> Span | None:
-    """A place inside a one-line literal, from the place inside its text."""
+    """Return the span in the app of a span inside the text of a one-line literal."""
     outer = None if at is None else at.span
     if outer is None or span is None or outer.line != outer.end_line or span.line != 1:
         return outer

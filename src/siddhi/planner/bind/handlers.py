@@ -1,4 +1,4 @@
-"""What stands behind a source: filters, stream functions, one window."""
+"""Bind the handlers of a source: filters, stream functions, one window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Handlers", "check_cron", "plan_handlers", "plan_window"]
 
 @dataclass(slots=True)
 class Handlers:
-    """The planned handlers of one source."""
+    """The bound handlers of one source, before and after its window."""
 
     before: list[HandlerPlan] = field(default_factory=list)
     window: WindowPlan | None = None
@@ -36,32 +36,32 @@ class Handlers:
 
 
 def plan_handlers(catalog: Catalog, scope: SourceScope, handlers: tuple[Handler, ...]) -> Handlers:
-    """Plan the handlers in order; stream functions extend the scope.
+    """Bind the handlers in order; stream functions extend the scope.
 
     Raises:
-        SiddhiAppError: a filter is not a condition, an extension is unknown, arguments are wrong.
+        SiddhiAppError: a filter is not a condition, an extension is unknown, or arguments are invalid.
     """
     planned = Handlers()
     resolver = Resolver(catalog, scope)
     for handler in handlers:
-        stage = planned.before if planned.window is None else planned.after
+        target = planned.before if planned.window is None else planned.after
         if isinstance(handler, Filter):
-            stage.append(FilterPlan(resolver.condition("a filter", handler.condition, handler)))
+            target.append(FilterPlan(resolver.condition("a filter", handler.condition, handler)))
         elif isinstance(handler, StreamFunction):
-            stage.append(_plan_stream_function(resolver, scope, handler))
+            target.append(_plan_stream_function(resolver, scope, handler))
         elif isinstance(handler, WindowHandler):
             if planned.window is not None:
-                raise creation_error("E314", "a stream has at most one window in a query", handler)
+                raise creation_error("E314", "a stream can have at most one window in a query", handler)
             planned.window = plan_window(catalog, scope, handler.call, handler)
     return planned
 
 
 def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: Node) -> WindowPlan:
-    """A window with checked arguments.
+    """Return a window with checked arguments.
 
     Raises:
-        ExtensionNotFoundError: there is no such window.
-        SiddhiAppCreationError: it does not take these arguments.
+        ExtensionNotFoundError: the window is unknown.
+        SiddhiAppCreationError: the window does not accept these arguments.
     """
     place = node if node.span is not None else at
     window = catalog.registry.window(node.namespace, node.name)
@@ -87,12 +87,12 @@ def plan_window(catalog: Catalog, scope: SourceScope, node: FunctionCall, at: No
 
 
 def check_cron(text: str, at: Node) -> None:
-    """Refuse a cron text that names no times.
+    """Reject an invalid cron expression.
 
     Raises:
-        SiddhiAppCreationError: it cannot be read.
+        SiddhiAppCreationError: the expression is invalid.
     """
-    # Few apps have a cron text, and the calendar takes its time to load.
+    # Imported here: the calendar is slow to load, and few apps have a cron expression.
     from siddhi.planner.bind.cron import parse_cron
 
     try:
@@ -110,7 +110,7 @@ def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: Strea
         hint_names = registry.names(StreamFunctionMetadata, StreamProcessorMetadata)
         error = unknown_extension("stream function", _full_name(node), hint_names, place)
         if registry.window(node.namespace, node.name) is not None:
-            error.hint = f"a window is written #window.{node.name}(...)"
+            error.hint = f"write a window as #window.{node.name}(...)"
         permissions = resolver.catalog.permissions
         raise permissions.not_found(error, registry, _full_name(node), StreamFunctionMetadata, StreamProcessorMetadata)
     resolver.catalog.permissions.stream_function(function, place)
@@ -122,9 +122,9 @@ def _plan_stream_function(resolver: Resolver, scope: SourceScope, handler: Strea
     for attribute in appended:
         if scope.at(attribute.name) is not None:
             raise duplicate_attribute(
-                f"'{node.name}' adds an attribute '{attribute.name}', which {scope.what} already has",
+                f"'{node.name}' appends attribute '{attribute.name}', which {scope.what} already has",
                 place,
-                "rename it in a query before",
+                "rename the existing attribute in an earlier query",
             )
     scope.extend(appended)
     return StreamFunctionPlan(function, arguments, tuple(appended))

@@ -1,4 +1,4 @@
-"""Joins of two sources."""
+"""Bind joins of two sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class JoinSide:
         self.node = node
         self.source: Source = catalog.source(node.source, node, is_inner=node.is_inner, is_fault=node.is_fault)
         _check_handlers(self.source, node)
-        # Handlers and window see their own source only, in slot 0; both its id and its alias name it there.
+        # Handlers and window read only their own source, in slot 0, by its id or its alias.
         own = SourceScope(self.source.label, self.source.attributes, what=self.source.what, also=node.alias)
         self.handlers: Handlers = plan_handlers(catalog, own, node.handlers)
         label = node.alias if node.alias is not None else self.source.label
@@ -36,11 +36,11 @@ class JoinSide:
 
     @property
     def is_static(self) -> bool:
-        """Whether nothing ever arrives on this side (tables, aggregations)."""
+        """Whether this side never receives events (tables, aggregations)."""
         return self.source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION)
 
     def finished(self) -> SingleInputPlan:
-        """The plan of this side."""
+        """Return the plan of this side."""
         return SingleInputPlan(
             source=self.source.label,
             kind=self.source.kind,
@@ -72,7 +72,7 @@ class JoinInputs:
         self.scope: Scope = MultiScope((left.scope, right.scope))
 
     def finished(self) -> JoinPlan:
-        """The plan."""
+        """Return the plan."""
         return JoinPlan(
             left=self._left.finished(),
             right=self._right.finished(),
@@ -84,10 +84,10 @@ class JoinInputs:
 
 
 def plan_join(catalog: Catalog, node: JoinInput) -> JoinInputs:
-    """Plan the inputs and the condition of a join.
+    """Bind the inputs and the condition of a join.
 
     Raises:
-        SiddhiAppError: a source is unknown, neither side can trigger, or the condition is wrong.
+        SiddhiAppError: a source is unknown, neither side can trigger, or the condition is invalid.
     """
     left = JoinSide(catalog, node.left, 0)
     right = JoinSide(catalog, node.right, 1)
@@ -101,7 +101,7 @@ def plan_join(catalog: Catalog, node: JoinInput) -> JoinInputs:
     elif node.within or node.per is not None:
         raise creation_error(
             "E317",
-            f"'within' and 'per' belong to aggregations, and neither '{left.source.label}' nor "
+            f"'within' and 'per' require an aggregation, but neither '{left.source.label}' nor "
             f"'{right.source.label}' is one",
             node,
         )
@@ -118,30 +118,30 @@ def _check_handlers(source: Source, node: SingleInput) -> None:
     if window is not None and source.kind in (SourceKind.WINDOW, SourceKind.TABLE, SourceKind.AGGREGATION):
         raise creation_error(
             "E314",
-            f"'{source.label}' is a {source.kind.value}: it cannot have a window of its own",
+            f"'{source.label}' is a {source.kind.value}, which can't have a window in a join",
             window if window.span is not None else node,
-            "leave the window out",
+            "remove the window",
         )
     if source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION) and node.handlers:
         first = node.handlers[0]
         raise creation_error(
             "E317",
-            f"{source.what} has no handlers in a join",
+            f"{source.what} can't have handlers in a join",
             first if first.span is not None else node,
-            "put the condition behind 'on'",
+            "write the condition in 'on'",
         )
     if window is not None and not isinstance(node.handlers[-1], WindowHandler):
         last = node.handlers[-1]
         raise creation_error(
             "E317",
-            "in a join nothing can stand behind the window of a source",
+            "a side of a join can't have handlers after its window",
             last if last.span is not None else node,
-            "put it in front of the window",
+            "move it before the window",
         )
 
 
 def _check_triggers(node: JoinInput, left: JoinSide, right: JoinSide) -> None:
-    """Some side must be able to trigger."""
+    """Reject a join that no side can trigger."""
     if left.is_static and right.is_static:
         raise creation_error(
             "E317",
@@ -153,7 +153,7 @@ def _check_triggers(node: JoinInput, left: JoinSide, right: JoinSide) -> None:
         if side.is_static and node.trigger is trigger:
             raise creation_error(
                 "E317",
-                f"{side.source.what} is marked 'unidirectional', but it never triggers",
+                f"{side.source.what} is marked 'unidirectional', but never triggers a join",
                 side.node if side.node.span is not None else node,
-                "mark the other side, or leave 'unidirectional' out",
+                "mark the other side, or remove 'unidirectional'",
             )

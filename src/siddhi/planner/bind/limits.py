@@ -1,4 +1,4 @@
-"""Reading ``@app:limits`` and ``@limit``, and refusing limits that an element cannot hold."""
+"""Bind ``@app:limits`` and ``@limit``, and reject limits that an element cannot enforce."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _QUERY = ("keys", "values", "ttl", "on.full")
 _PARTITION = ("keys", "on.full")
 _TABLE = ("rows", "on.full")
 _COUNTING_VALUES = frozenset({"distinctCount", "unionSet"})
-_END_WITH_THEIR_ROWS = frozenset(
+_RELEASED_WITH_ROWS = frozenset(
     {"sum", "avg", "count", "min", "max", "stdDev", "and", "or", "distinctCount", "unionSet"}
 )
-"""Aggregators that hold nothing of a group whose last row has left the window."""
+"""Aggregators whose state of a group ends when the last row of the group leaves the window."""
 
 
 def app_limits(annotations: tuple[Annotation, ...], permissions: Permissions, at: Node) -> AppLimits:
-    """What ``@app:limits(...)`` says.
+    """Return the limits of ``@app:limits(...)``.
 
     Raises:
-        SiddhiAppError: an element is unknown, missing or wrong, or above the policy of the app.
+        SiddhiAppError: an element is unknown, missing or invalid, or exceeds the sandbox policy of the app.
     """
     annotation = _read(annotations, "limits", _APP, at)
     if annotation is None:
@@ -58,10 +58,10 @@ def app_limits(annotations: tuple[Annotation, ...], permissions: Permissions, at
 
 
 def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
-    """The plan of a query with its limit, if it has one.
+    """Return the plan of a query with its limit, if it has one.
 
     Raises:
-        SiddhiAppError: ``@limit`` is wrong, or the query cannot hold what it, ``@app:limits`` or the policy of the app says.
+        SiddhiAppError: ``@limit`` is invalid, or the query cannot enforce it, ``@app:limits`` or the sandbox policy.
     """
     annotation = _read(plan.annotations, "limit", _QUERY, at)
     of_app = catalog.limits
@@ -78,38 +78,38 @@ def limited(plan: QueryPlan, catalog: Catalog, at: Node) -> QueryPlan:
         )
         _check_kinds(plan, own, place)
         _check_values(own.values, own.values_on_full, place)
-    # What the query says in part, the app completes where it applies, and then the policy of the app.
+    # The limits of the app complete those of the query, and then the sandbox policy of the app does.
     policy = catalog.permissions
     by_policy = AppLimits(keys=policy.max_keys, values=policy.max_keys, annotation="SandboxPolicy")
-    # A query that says on.full and neither keys nor values says it of the keys that others limit.
+    # Without keys and values, on.full of the query applies to the keys that the app or policy limits.
     of_keys = own.on_full if own.keys is None and own.values is None and annotation is not None else of_app.on_full
     found = own
     for other in (of_app, by_policy):
         found = _completed(found, _applicable(plan, other), of_keys, other.on_full)
     if found.keys is None and found.values is None and found.ttl_ms is None:
         return plan
-    if (found.keys is not None or found.values is not None) and not _knows_its_rows(plan):
-        said_by = found.annotation if found.keys is not None else found.values_annotation
-        hint = "insert the rows into a stream, and group by in a query over that stream"
-        if said_by == "SandboxPolicy":
-            hint += "; or have the host set no limit on keys: SandboxPolicy(max_keys=None)"
+    if (found.keys is not None or found.values is not None) and not _can_match_expired_rows(plan):
+        limited_by = found.annotation if found.keys is not None else found.values_annotation
+        hint = "insert the rows into a stream, and use 'group by' in a query over that stream"
+        if limited_by == "SandboxPolicy":
+            hint += "; or the host can remove the limit with SandboxPolicy(max_keys=None)"
         raise creation_error(
             "E328",
-            f"{said_by} cannot limit query '{plan.name}': rows come back to its aggregates, and it could not tell "
-            "which of them it refused",
+            f"the limit of {limited_by} is not supported for query '{plan.name}': its window returns expired rows to the aggregators, "
+            "and rejected rows can't be recognized among them",
             place,
             hint,
         )
     if found.keys is not None or found.ttl_ms is not None:
-        _refuse_endless_pictures(plan, place)
+        _refuse_unbounded_snapshot(plan, place)
     return replace(plan, limit=found)
 
 
 def partition_limit(node: Partition, catalog: Catalog) -> KeyLimitPlan | None:
-    """The limit of a partition's keys.
+    """Return the limit of the keys of a partition.
 
     Raises:
-        SiddhiAppError: ``@limit`` is wrong, or the partition has as many keys as ranges.
+        SiddhiAppError: ``@limit`` is invalid, or the keys of the partition are ranges.
     """
     found = only(node.annotations, "limit")
     hint = None
@@ -121,10 +121,12 @@ def partition_limit(node: Partition, catalog: Catalog) -> KeyLimitPlan | None:
     if annotation is not None:
         keys = _number(annotation, "keys", catalog.permissions, node)
         if keys is None:
-            raise _lacks(annotation, "keys", node)
+            raise _missing(annotation, "keys", node)
         if not valued:
             place = annotation if annotation.span is not None else node
-            raise creation_error("E328", "@limit limits nothing: the keys of the partition are its ranges", place)
+            raise creation_error(
+                "E328", "@limit has no effect: the ranges fix the number of keys of the partition", place
+            )
         on_full = _on_full(annotation, node) if annotation.element("on.full") is not None else of_app.on_full
         return KeyLimitPlan(keys=keys, on_full=on_full)
     if valued and of_app.partition_keys is not None:
@@ -135,10 +137,10 @@ def partition_limit(node: Partition, catalog: Catalog) -> KeyLimitPlan | None:
 
 
 def table_limit(definition: TableDefinition, catalog: Catalog, *, stored: bool) -> RowLimitPlan | None:
-    """The limit of a table's rows; ``stored``: a store keeps them.
+    """Return the limit of the rows of a table; ``stored``: the rows are in a store.
 
     Raises:
-        SiddhiAppError: ``@limit`` is wrong, or stands on a table that a store keeps.
+        SiddhiAppError: ``@limit`` is invalid, or the table has a store.
     """
     annotation = _read(definition.annotations, "limit", _TABLE, definition)
     of_app, most = catalog.limits, catalog.permissions.max_rows
@@ -146,13 +148,13 @@ def table_limit(definition: TableDefinition, catalog: Catalog, *, stored: bool) 
         if stored:
             raise creation_error(
                 "E328",
-                "@limit cannot hold a table whose rows a store keeps",
+                "@limit is not allowed on a table with a store",
                 annotation if annotation.span is not None else definition,
                 "limit the rows in the store itself",
             )
         rows = _number(annotation, "rows", catalog.permissions, definition)
         if rows is None:
-            raise _lacks(annotation, "rows", definition)
+            raise _missing(annotation, "rows", definition)
         on_full = _on_full(annotation, definition) if annotation.element("on.full") is not None else of_app.on_full
         return RowLimitPlan(rows=rows, on_full=on_full)
     if stored:
@@ -165,16 +167,16 @@ def table_limit(definition: TableDefinition, catalog: Catalog, *, stored: bool) 
 
 
 def refuse_limit(definition: AnyDefinition) -> None:
-    """Refuse ``@limit`` on a definition other than that of a table.
+    """Reject ``@limit`` on a definition that is not a table.
 
     Raises:
-        SiddhiAppCreationError: there is one.
+        SiddhiAppCreationError: the definition has ``@limit``.
     """
     annotation = only(getattr(definition, "annotations", ()), "limit")
     if annotation is not None:
         raise creation_error(
             "E315",
-            f"@limit cannot stand on the definition of '{definition.id}'",
+            f"@limit is not allowed on the definition of '{definition.id}'",
             annotation if annotation.span is not None else definition,
             "put it on a query with 'group by', on a partition or on a table",
         )
@@ -195,14 +197,14 @@ def _read(
             word = element.key if element.key is not None else element.value
             place = element if element.span is not None else annotation if annotation.span is not None else at
             likely = close_to(word, known) if element.key is not None else None
-            takes = f"it takes {', '.join(known)} here"
-            raise creation_error("E315", f"{name} has no element '{word}'", place, hint or likely or takes)
+            takes = f"the elements are {', '.join(known)} here"
+            raise creation_error("E315", f"unknown element '{word}' in {name}", place, hint or likely or takes)
     if all((element.key or "").lower() == "on.full" for element in annotation.elements):
         raise creation_error(
             "E315",
-            f"{name} limits nothing",
+            f"{name} sets no limit",
             annotation if annotation.span is not None else at,
-            f"give {' or '.join(key for key in known if key != 'on.full')}",
+            f"add {' or '.join(key for key in known if key != 'on.full')}",
         )
     return annotation
 
@@ -239,16 +241,16 @@ def _on_full(annotation: Annotation, at: Node) -> OnFull:
     )
 
 
-def _lacks(annotation: Annotation, key: str, at: Node) -> Exception:
+def _missing(annotation: Annotation, key: str, at: Node) -> Exception:
     place = annotation if annotation.span is not None else at
-    return creation_error("E315", f"@limit lacks the element '{key}'", place)
+    return creation_error("E315", f"@limit requires the element '{key}'", place)
 
 
-# --- what a query can hold
+# --- what a query can enforce
 
 
 def _natives(plan: QueryPlan) -> list[str | None]:
-    """The aggregators of a query by their built-in names; None for those of extensions."""
+    """Return the built-in names of the aggregators of a query; None for those of extensions."""
     return [
         node.aggregator.native
         for expression in plan.selector.expressions()
@@ -258,14 +260,14 @@ def _natives(plan: QueryPlan) -> list[str | None]:
 
 
 def _applicable(plan: QueryPlan, of_app: AppLimits) -> KeyLimitPlan:
-    """Which limits of all queries concern one.
+    """Return which of the limits of an app or policy apply to a query.
 
-    What ends with the rows of a window is left alone by a policy, and by the app where it could not be limited.
+    A policy does not limit state that ends with the rows of a window, and the app does not where it can't be enforced.
     """
     grouped = bool(plan.selector.group_by)
     counting = any(native in _COUNTING_VALUES for native in _natives(plan))
-    ends = _ends_by_itself(plan)
-    left_alone = ends and (of_app.annotation == "SandboxPolicy" or not _knows_its_rows(plan))
+    ends = _state_ends_with_rows(plan)
+    left_alone = ends and (of_app.annotation == "SandboxPolicy" or not _can_match_expired_rows(plan))
     return KeyLimitPlan(
         keys=of_app.keys if grouped and not left_alone else None,
         values=of_app.values if counting and not left_alone else None,
@@ -276,7 +278,7 @@ def _applicable(plan: QueryPlan, of_app: AppLimits) -> KeyLimitPlan:
 
 
 def _completed(own: KeyLimitPlan, other: KeyLimitPlan, on_full: OnFull, values_on_full: OnFull) -> KeyLimitPlan:
-    """A limit with what another one says where it says nothing."""
+    """Return a limit, completed with the values of another one."""
     found = own
     if own.keys is None and other.keys is not None:
         found = replace(found, keys=other.keys, on_full=on_full, annotation=other.annotation)
@@ -285,32 +287,32 @@ def _completed(own: KeyLimitPlan, other: KeyLimitPlan, on_full: OnFull, values_o
             found, values=other.values, values_on_full=values_on_full, values_annotation=other.values_annotation
         )
     if own.ttl_ms is None and other.ttl_ms is not None:
-        said_by = other.annotation if found.keys is None else found.annotation
-        found = replace(found, ttl_ms=other.ttl_ms, annotation=said_by)
+        limited_by = other.annotation if found.keys is None else found.annotation
+        found = replace(found, ttl_ms=other.ttl_ms, annotation=limited_by)
     return found
 
 
 def _check_kinds(plan: QueryPlan, limit: KeyLimitPlan, at: Node) -> None:
-    """Refuse what limits nothing of the query."""
+    """Reject limits that have no effect on the query."""
     for name, value in (("keys", limit.keys), ("ttl", limit.ttl_ms)):
         if value is not None and not plan.selector.group_by:
-            hint = "write 'group by'"
+            hint = "add 'group by'"
             if isinstance(plan.input, PatternPlan):
                 hint = "limit partial matches with @info(max.partial.matches = '10000'), and their age with 'within'"
-            raise creation_error("E328", f"'{name}' of @limit limits nothing: the query has no group-by keys", at, hint)
+            raise creation_error("E328", f"'{name}' of @limit has no effect: the query has no 'group by'", at, hint)
     if limit.values is not None and not any(native in _COUNTING_VALUES for native in _natives(plan)):
         raise creation_error(
             "E328",
-            "'values' of @limit limits nothing: the query counts no distinct values",
+            "'values' of @limit has no effect: the query counts no distinct values",
             at,
             "use distinctCount(...)",
         )
-    if limit.ttl_ms is not None and _ends_by_itself(plan):
+    if limit.ttl_ms is not None and _state_ends_with_rows(plan):
         raise creation_error(
             "E328",
             "'ttl' of @limit has no effect: the state of a key ends when its last row leaves the window",
             at,
-            "leave 'ttl' out; the window says how long rows are kept",
+            "remove 'ttl'; the window defines how long rows are kept",
         )
 
 
@@ -318,26 +320,26 @@ def _check_values(values: int | None, on_full: OnFull, at: Node) -> None:
     if values is not None and on_full is OnFull.DROP_OLDEST:
         raise creation_error(
             "E328",
-            "'values' cannot be limited with on.full = 'drop_oldest': a value that comes again would be counted twice",
+            "'values' cannot be limited with on.full = 'drop_oldest': a dropped value that occurs again would be counted twice",
             at,
             "use on.full = 'error' or 'log'",
         )
 
 
-def _refuse_endless_pictures(plan: QueryPlan, at: Node) -> None:
-    """Refuse a snapshot of a window whose rows never leave: they are kept beside the state of their keys."""
+def _refuse_unbounded_snapshot(plan: QueryPlan, at: Node) -> None:
+    """Reject a snapshot of a window whose rows never expire: it retains them in addition to the state of their keys."""
     window = plan.input.window if isinstance(plan.input, SingleInputPlan) else None
     if isinstance(plan.rate, SnapshotRate) and window is not None and not window.window.expires:
         raise creation_error(
             "E328",
-            f"'output snapshot' keeps every row that window '{window.window.full_name}' lets pass: keys cannot be forgotten",
+            f"'output snapshot' retains every row of window '{window.window.full_name}', and they never expire: keys can't be limited",
             at,
             "insert the rows into a stream, and limit a query over that stream",
         )
 
 
-def _knows_its_rows(plan: QueryPlan) -> bool:
-    """Whether a row that leaves a window is known again, or none comes back."""
+def _can_match_expired_rows(plan: QueryPlan) -> bool:
+    """Return whether expired rows can be matched with current ones, or never reach the aggregators."""
     input_ = plan.input
     if isinstance(input_, PatternPlan):
         return True
@@ -357,8 +359,8 @@ def _knows_its_rows(plan: QueryPlan) -> bool:
     return window.expires_passed and not processed
 
 
-def _ends_by_itself(plan: QueryPlan) -> bool:
-    """Whether the state of a group ends when a window has let go of its rows."""
+def _state_ends_with_rows(plan: QueryPlan) -> bool:
+    """Return whether the state of a group ends when its rows have left the window."""
     input_ = plan.input
     if plan.rate is not None or isinstance(input_, PatternPlan):
         return False
@@ -367,4 +369,4 @@ def _ends_by_itself(plan: QueryPlan) -> bool:
     else:
         assert isinstance(input_, SingleInputPlan)
         kept = input_.kind is SourceKind.WINDOW or (input_.window is not None and input_.window.window.expires)
-    return kept and all(native in _END_WITH_THEIR_ROWS for native in _natives(plan))
+    return kept and all(native in _RELEASED_WITH_ROWS for native in _natives(plan))

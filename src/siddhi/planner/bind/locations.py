@@ -1,4 +1,4 @@
-"""Places outside that options of connectors name, against the prefixes and folders of a policy."""
+"""Check the locations in connector options against the prefixes and folders of a sandbox policy."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["Place", "is_allowed", "is_file_allowed"]
 
 
 class Place(Enum):
-    """What kind of place the value of an option is."""
+    """The kind of location in an option."""
 
     URL = "url"  # with a scheme, or a host and port
-    NAME = "name"  # such as a topic: what begins alike is alike
+    NAME = "name"  # such as a topic: a prefix matches as text
     FILE = "file"
 
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _WEB = frozenset({"http", "https", "ws", "wss"})
-# Behind a prefix stands nothing that a reader of URLs could take for another host ('@' of a password) or for an escape.
+# After a prefix, no character may change the host ('@' after a password) or begin an escape sequence.
 _PATH = r"[A-Za-z0-9._~/+=,:;!$'()*-]*"
-_REST = re.compile(rf"{_PATH}\Z")
-_WEB_REST = re.compile(rf"{_PATH}(\?[A-Za-z0-9._~/+=,:;!$'()*%&?-]*)?\Z")
-# What is not a host without a scheme is a file.
+_PATH_ONLY = re.compile(rf"{_PATH}\Z")
+_PATH_AND_QUERY = re.compile(rf"{_PATH}(\?[A-Za-z0-9._~/+=,:;!$'()*%&?-]*)?\Z")
+# A location without a scheme is a file unless it is a host.
 _HOST = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(:[0-9]+)?"
 _HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
 _FILES = ("file", "local", "local_file")
@@ -34,13 +34,13 @@ _IN_MEMORY = ("", "/", "/:memory:")
 
 
 def is_allowed(kind: Place, value: str, prefixes: tuple[str, ...], *, is_whole: bool) -> bool:
-    """Whether a place lies below one of the prefixes; a file needs none, its folder decides.
+    """Return whether a prefix allows a location; files are allowed by folder instead.
 
     Args:
-        kind: of place.
-        value: as written; of a template the text in front of its first attribute.
-        prefixes: of the policy.
-        is_whole: whether nothing follows the value. A name alone may go on with what events bring.
+        kind: the kind of location.
+        value: the text of the option; for a template, the text before its first attribute.
+        prefixes: the prefixes of the policy.
+        is_whole: whether the value is complete. Only a name can continue with attribute values.
     """
     if ANY in prefixes or kind is Place.FILE:
         return True
@@ -50,9 +50,9 @@ def is_allowed(kind: Place, value: str, prefixes: tuple[str, ...], *, is_whole: 
 
 
 def is_file_allowed(kind: Place, value: str, folders: tuple[str, ...], *, is_whole: bool) -> bool:
-    """Whether a place is not a file, or one in the folders once symbolic links are followed; arguments as :func:`is_allowed`.
+    """Return whether a location is no file, or a file inside the folders after resolving symbolic links.
 
-    Relative paths begin in the working directory.
+    Relative paths start in the working directory. The arguments are those of :func:`is_allowed`.
     """
     if ANY in folders or kind is Place.NAME:
         return True
@@ -61,15 +61,15 @@ def is_file_allowed(kind: Place, value: str, folders: tuple[str, ...], *, is_who
         scheme = _SCHEME.match(value)
         if scheme is None:
             return is_whole and (_HOSTS.fullmatch(value) is not None or _is_path_inside(value, folders))
-        name, rest = scheme[1].lower().partition("+")[0], value[scheme.end() :]
-        if name == "sqlite" and rest in _IN_MEMORY and is_whole:
+        name, after_scheme = scheme[1].lower().partition("+")[0], value[scheme.end() :]
+        if name == "sqlite" and after_scheme in _IN_MEMORY and is_whole:
             return True
-        # Without a host it is on this machine: sqlite:///trades.db, postgresql:///trades, file:///data/trades.csv.
-        if name not in ("sqlite", *_FILES) and not rest.startswith("/") and rest:
+        # A URL without a host is local: sqlite:///trades.db, postgresql:///trades, file:///data/trades.csv.
+        if name not in ("sqlite", *_FILES) and not after_scheme.startswith("/") and after_scheme:
             return True
-        # Behind the third slash SQLAlchemy begins a relative path; what others take it for is an absolute one.
-        path = rest[1:] if name in _DATABASES else rest
-        if not rest.startswith("/") or re.search(r"[?%#\\]|^file:", path):
+        # After the third slash, SQLAlchemy expects a relative path; others include the slash in an absolute path.
+        path = after_scheme[1:] if name in _DATABASES else after_scheme
+        if not after_scheme.startswith("/") or re.search(r"[?%#\\]|^file:", path):
             return False
     return is_whole and _is_path_inside(path, folders, of_url=kind is Place.URL)
 
@@ -86,13 +86,13 @@ def _is_below(url: str, prefix: str) -> bool:
     if scheme is None or not url.startswith(prefix):
         return False
     is_web = scheme[1].lower() in _WEB
-    rest = url[len(prefix) :]
-    if not prefix.endswith("/") and not rest.startswith(("/", "?") if is_web and "?" not in prefix else "/"):
+    suffix = url[len(prefix) :]
+    if not prefix.endswith("/") and not suffix.startswith(("/", "?") if is_web and "?" not in prefix else "/"):
         return False
-    if (_WEB_REST if is_web else _REST).match(rest) is None:
+    if (_PATH_AND_QUERY if is_web else _PATH_ONLY).match(suffix) is None:
         return False
-    # Some servers cut the parameters of a segment off ("..;x") before they resolve it.
-    return not any(segment.partition(";")[0] in (".", "..") for segment in rest.partition("?")[0].split("/"))
+    # Some servers remove the parameters of a segment ("..;x") before they resolve it.
+    return not any(segment.partition(";")[0] in (".", "..") for segment in suffix.partition("?")[0].split("/"))
 
 
 def _is_inside(path: str, folder: str) -> bool:

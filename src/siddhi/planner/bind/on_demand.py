@@ -1,4 +1,4 @@
-"""On-demand queries: a question to a table, named window or aggregation, or a change of a table, outside of any stream."""
+"""Bind on-demand queries: a find in a table, named window or aggregation, or a change of a table."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def bind_on_demand(query: OnDemandQuery, plan: Plan, registry: Registry, *, sour
     """Resolve names and types of an on-demand query against the tables and windows of a planned app.
 
     Args:
-        source: the query's text, for error messages.
+        source: the text of the query, for error messages.
 
     Raises:
-        OnDemandQueryCreationError: names or types do not fit, or the store cannot be asked.
+        OnDemandQueryCreationError: names or types do not match, or the source can't be queried.
     """
     catalog = Catalog(registry, policy=plan.policy)
     catalog.streams = dict(plan.streams)
@@ -40,7 +40,7 @@ def bind_on_demand(query: OnDemandQuery, plan: Plan, registry: Registry, *, sour
     try:
         if query.input is None:
             return _change(catalog, query)
-        _refuse_window_that_keeps_nothing(plan, query.input)
+        _refuse_empty_window(plan, query.input)
         return _find(catalog, query, query.input)
     except SiddhiAppError as error:
         raise OnDemandQueryCreationError(
@@ -53,8 +53,8 @@ def bind_on_demand(query: OnDemandQuery, plan: Plan, registry: Registry, *, sour
         ) from error
 
 
-def _refuse_window_that_keeps_nothing(plan: Plan, node: StoreInput) -> None:
-    """A batch window is searched by the batch it released last, which it keeps to expire it, or for joins (reference/04 §18)."""
+def _refuse_empty_window(plan: Plan, node: StoreInput) -> None:
+    """Reject a batch window without a batch to search: it retains the last batch only to expire it, or for joins."""
     window = plan.windows.get(node.store)
     if window is None or window.output is not OutputEventType.CURRENT:
         return
@@ -62,7 +62,7 @@ def _refuse_window_that_keeps_nothing(plan: Plan, node: StoreInput) -> None:
         return
     raise creation_error(
         "E313",
-        f"window '{node.store}' outputs current events alone and no query joins it: it keeps no batch to read",
+        f"window '{node.store}' outputs only current events and no query joins it, so it retains no batch to read",
         node,
         "define it with 'output all events'",
     )
@@ -93,23 +93,25 @@ def _find(catalog: Catalog, query: OnDemandQuery, node: StoreInput) -> OnDemandP
         known = [*catalog.tables, *catalog.windows, *catalog.aggregations]
         error = unknown_definition("table, window or aggregation", node.store, known, node)
         if node.store in catalog.streams:
-            error.hint = f"'{node.store}' is a stream: what has passed is not kept"
+            error.hint = f"'{node.store}' is a stream, which does not store events"
         raise error
     reading = None
     if kind is SourceKind.AGGREGATION:
-        # Nothing triggers the question: its range can't read anything.
+        # No event triggers the query, so its range can't read attributes.
         nothing = SourceScope(None, (), what="an on-demand query")
         aggregation = catalog.aggregations[node.store]
         reading = plan_reading(catalog, aggregation, node.within, node.per, nothing, node)
     elif node.within or node.per is not None:
-        raise creation_error("E317", f"'within' and 'per' belong to aggregations; '{node.store}' is none", node)
+        raise creation_error(
+            "E317", f"'within' and 'per' require an aggregation, but '{node.store}' is a {kind.value}", node
+        )
     what = f"{kind.value} '{node.store}'"
     names = (node.store,) if node.alias is None else (node.store, node.alias)
     condition = None
     if node.on is not None:
         slot = TABLE_SLOT if kind is SourceKind.TABLE else 0
         rows = RowScope(names, attributes, what=what, events=None, unqualified=True, slot=slot)
-        condition = Resolver(catalog, rows).condition("the condition behind 'on'", node.on, node)
+        condition = Resolver(catalog, rows).condition("the 'on' condition", node.on, node)
     scope = SourceScope(node.store, attributes, what=what, also=node.alias)
     selector = plan_selector(catalog, scope, query.selector, label=None, several_inputs=True, at=query)
     return OnDemandPlan(
@@ -131,8 +133,8 @@ def _change(catalog: Catalog, query: OnDemandQuery) -> OnDemandPlan:
     if not has_event:
         needs_event = isinstance(output, (InsertInto, UpdateOrInsertInto))
         if needs_event or (isinstance(output, UpdateTable) and output.set is None):
-            raise creation_error("E321", "nothing is selected", place, "write 'select ...' in front")
-    # Nothing flows in: an expression that names an attribute has nothing to read.
+            raise creation_error("E321", "missing selection", place, "write 'select ...' before it")
+    # There is no input, so expressions can't read attributes.
     nothing = SourceScope(None, (), what="an on-demand query without 'from'")
     selector = (
         plan_selector(catalog, nothing, query.selector, label=None, at=query)

@@ -1,4 +1,4 @@
-"""Types of operators: what they compute in, and which operands they refuse."""
+"""Bind operators: the type they compute in, and the operands they accept."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXACT_IN_DOUBLE = 1 << 53
 
 
 def constant(node: api.Constant) -> Const:
-    """A literal in its type; a float literal has single precision."""
+    """Return a typed literal; a float literal has single precision."""
     value = node.value
     if node.type is AttributeType.FLOAT:
         value = _single(float(value))
@@ -39,7 +39,7 @@ def constant(node: api.Constant) -> Const:
 
 
 def widen(operand: TypedExpression, to: AttributeType) -> TypedExpression:
-    """The operand as type ``to``; a literal is widened now, where that is exact."""
+    """Return the operand as type ``to``; widen a literal at once where that is exact."""
     if operand.type is to:
         return operand
     if isinstance(operand, Const) and isinstance(operand.value, (int, float)):
@@ -52,17 +52,17 @@ def widen(operand: TypedExpression, to: AttributeType) -> TypedExpression:
 
 
 def arithmetic(node: api.Math, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    """``+ - * / %`` in the wider of the two numeric types."""
+    """Bind ``+ - * / %`` in the wider of the two numeric types."""
     for operand, written in ((left, node.left), (right, node.right)):
         if operand.type not in _WIDTH:
             hint = None
             if operand.type is AttributeType.OBJECT:
-                hint = "if the object holds a number, say which: cast(..., 'double')"
+                hint = "if the object is a number, cast it: cast(..., 'double')"
             elif operand.type is AttributeType.STRING:
-                hint = "if the text holds a number, convert it: convert(..., 'double')"
+                hint = "if the string is a number, convert it: convert(..., 'double')"
             raise creation_error(
                 "E310",
-                f"'{node.operator.value}' works on numbers, not on {a_type(operand.type)} "
+                f"'{node.operator.value}' requires numbers, not {a_type(operand.type)} "
                 f"({left.type} {node.operator.value} {right.type})",
                 written if written.span is not None else node,
                 hint,
@@ -72,12 +72,12 @@ def arithmetic(node: api.Math, left: TypedExpression, right: TypedExpression) ->
 
 
 def comparison(node: api.Compare, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    """A comparison: numbers with numbers; equality also of texts and of bools."""
+    """Bind a comparison: numbers with numbers; equality also of strings and bools."""
     operator = node.operator
     if left.type in _WIDTH and right.type in _WIDTH:
         width = max(_WIDTH[left.type], _WIDTH[right.type])
         operand_type = _BY_WIDTH[width]
-        # Equality of a long and a float is tested in double precision, their order in single.
+        # Equality of a long and a float compares doubles, their order compares floats.
         if operator in _EQUALITY and {left.type, right.type} == {AttributeType.LONG, AttributeType.FLOAT}:
             operand_type = AttributeType.DOUBLE
         return Comparison(
@@ -87,32 +87,32 @@ def comparison(node: api.Compare, left: TypedExpression, right: TypedExpression)
         return Comparison(AttributeType.BOOL, operator, left.type, left, right)
     hint = None
     if AttributeType.OBJECT in (left.type, right.type):
-        hint = "say what the object holds: cast(..., 'string')"
+        hint = "cast the object to its type: cast(..., 'string')"
     elif left.type is right.type:
-        hint = f"a {left.type} has no order; == and != work"
+        hint = f"values of type {left.type} can be compared only with == and !="
     elif AttributeType.STRING in (left.type, right.type):
         hint = "convert one of them: convert(..., 'string')"
-    raise creation_error("E310", f"{left.type} {operator.value} {right.type} cannot be compared", node, hint)
+    raise creation_error("E310", f"cannot compare {left.type} {operator.value} {right.type}", node, hint)
 
 
 def conjunction(node: api.And, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    """``and``."""
+    """Bind ``and``."""
     _require_bools("and", (left, right), (node.left, node.right), node)
     return And(AttributeType.BOOL, left, right)
 
 
 def disjunction(node: api.Or, left: TypedExpression, right: TypedExpression) -> TypedExpression:
-    """``or``."""
+    """Bind ``or``."""
     _require_bools("or", (left, right), (node.left, node.right), node)
     return Or(AttributeType.BOOL, left, right)
 
 
 def negation(node: api.Not, operand: TypedExpression) -> TypedExpression:
-    """``not``."""
+    """Bind ``not``."""
     if operand.type is not AttributeType.BOOL:
         raise creation_error(
             "E311",
-            f"'not' works on a bool, not on {a_type(operand.type)}",
+            f"'not' requires a bool, not {a_type(operand.type)}",
             node,
             "'not' binds tighter than any operator: write not (...)",
         )
@@ -120,9 +120,9 @@ def negation(node: api.Not, operand: TypedExpression) -> TypedExpression:
 
 
 def require_bool(what: str, expression: TypedExpression, at: Node) -> TypedExpression:
-    """The expression, which must be a condition."""
+    """Return the expression, which must be a bool; ``what`` names it in the message."""
     if expression.type is not AttributeType.BOOL:
-        raise creation_error("E311", f"{what} must be a bool, but this is {a_type(expression.type)}", at)
+        raise creation_error("E311", f"{what} must be a bool, not {a_type(expression.type)}", at)
     return expression
 
 
@@ -133,13 +133,13 @@ def _require_bools(
         if operand.type is not AttributeType.BOOL:
             raise creation_error(
                 "E311",
-                f"'{word}' works on bools, not on {a_type(operand.type)}",
+                f"'{word}' requires bools, not {a_type(operand.type)}",
                 place if place.span is not None else node,
             )
 
 
 def _single(value: float) -> float:
-    """The nearest number of single precision."""
+    """Return the nearest number of single precision."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:

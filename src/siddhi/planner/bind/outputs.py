@@ -1,4 +1,4 @@
-"""What a query does with its events: insert into a stream, table or window, change a table, return."""
+"""Bind the output of a query: insert into a stream, table or window, change a table, or return."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NUMERIC_ORDER = (AttributeType.INT, AttributeType.LONG, AttributeType.FLOAT, At
 
 
 def target_label(output: Output) -> str | None:
-    """The id by which ``having`` and ``order by`` may call the output."""
+    """Return the id that can qualify output attributes in ``having`` and ``order by``."""
     if isinstance(output, InsertInto):
         return f"#{output.target}" if output.is_inner else output.target
     if isinstance(output, (DeleteFrom, UpdateTable, UpdateOrInsertInto)):
@@ -54,20 +54,20 @@ def plan_output(
     unqualified: bool = False,
     events: bool = True,
 ) -> OutputPlan:
-    """Plan an output clause.
+    """Bind an output clause.
 
     Args:
-        columns: what the selection puts out.
-        at: the query, for errors without a better place.
-        unqualified: unqualified names of conditions may mean the table's attributes (on-demand queries).
-        events: there is an output event to read.
+        columns: the output attributes of the selection.
+        at: the query, the location of errors in nodes without a span.
+        unqualified: unqualified names in conditions can refer to attributes of the table (on-demand queries).
+        events: whether there is an output event to read.
 
     Raises:
-        SiddhiAppError: the target is unknown or does not fit.
+        SiddhiAppError: the target is unknown, or does not match the output.
     """
     place = output if output.span is not None else at
     if isinstance(output, InsertInto):
-        # The '!' of an insertion into a fault stream has no effect: the event goes to the stream itself.
+        # The '!' of an insertion into a fault stream has no effect: the stream itself receives the event.
         kind, label = catalog.insert_target(output.target, columns, place, is_inner=output.is_inner)
         return OutputPlan(action=Action.INSERT, target=label, kind=kind, event_type=event_type)
     if isinstance(output, ReturnOutput):
@@ -77,7 +77,7 @@ def plan_output(
     if table is None:
         hint_error = unknown_definition("table", output.target, catalog.tables, place)
         if output.target in catalog.streams or output.target in catalog.windows:
-            hint_error.hint = "only tables can be changed; streams and windows are inserted into"
+            hint_error.hint = "only tables can be updated; write 'insert into' for streams and windows"
         raise hint_error
     catalog.refuse_owned(table.id, place)
     what = f"table '{table.id}'"
@@ -91,7 +91,7 @@ def plan_output(
     resolver = Resolver(catalog, scope)
     if output.on is None:
         raise creation_error(
-            "E321", f"'delete {table.id}' needs a condition", place, f"write 'delete {table.id} on ...'"
+            "E321", f"'delete {table.id}' requires a condition", place, f"write 'delete {table.id} on ...'"
         )
     setting: tuple[SetPlan, ...] | None = None
     action = Action.DELETE
@@ -103,7 +103,7 @@ def plan_output(
         if not same_schema(table.attributes, columns):
             raise different_schema(what, table.attributes, columns, place)
         setting = _set(resolver, table, output.set, columns, place)
-    condition = resolver.condition("the condition behind 'on'", output.on, place)
+    condition = resolver.condition("the 'on' condition", output.on, place)
     return OutputPlan(
         action=action,
         target=table.id,
@@ -121,7 +121,7 @@ def _set(
     columns: tuple[Attribute, ...],
     at: Node,
 ) -> tuple[SetPlan, ...]:
-    """The assignments; without ``set``, every output attribute goes to the table attribute of its name."""
+    """Return the assignments; without ``set``, assign every output attribute to the table attribute of the same name."""
     if written is None:
         return tuple(_assign_column(table, columns, position, at) for position in range(len(columns)))
     assignments: list[SetPlan] = []
@@ -142,9 +142,9 @@ def _assign_column(table: TablePlan, columns: Sequence[Attribute], column: int, 
         raise creation_error(
             "E310",
             f"'{attribute.name}' of table '{table.id}' is {a_type(table.attributes[position].type)}, "
-            f"the output's is {a_type(attribute.type)}",
+            f"but the output attribute is {a_type(attribute.type)}",
             at,
-            "select a value of the table's type, or say with 'set' what is assigned",
+            "select a value of the table's type, or assign with 'set'",
         )
     return SetPlan(position, Attr(attribute.type, OUTPUT_SLOT, column, attribute.name))
 
@@ -157,7 +157,7 @@ def _position(table: TablePlan, name: str, at: Node) -> int:
 
 
 def _as_type(value: TypedExpression, attribute: Attribute, written: Expression, at: Node) -> TypedExpression:
-    """The value in the attribute's type; numbers are widened."""
+    """Return the value in the type of the attribute; widen numbers."""
     if value.type is attribute.type or attribute.type is AttributeType.OBJECT:
         return value
     if value.type in _NUMERIC_ORDER and attribute.type in _NUMERIC_ORDER:
@@ -167,7 +167,7 @@ def _as_type(value: TypedExpression, attribute: Attribute, written: Expression, 
             return Const(attribute.type, value.value)
     raise creation_error(
         "E310",
-        f"'{attribute.name}' is {a_type(attribute.type)} and cannot be set to {a_type(value.type)}",
+        f"'{attribute.name}' is {a_type(attribute.type)} and can't be set to {a_type(value.type)}",
         written if written.span is not None else at,
         f"convert it: convert(..., '{attribute.type}')",
     )

@@ -1,4 +1,4 @@
-"""Arguments of functions, aggregators, windows and stream functions against what their metadata accepts."""
+"""Check arguments of functions, aggregators, windows and stream functions against their metadata."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from siddhi.query_api.span import Node
 from siddhi.query_compiler.time_units import LONGEST_MS
 from siddhi.types import AttributeType
 
-_TIME = {AttributeType.INT, AttributeType.LONG}  # of a parameter: a duration, or an instant
+_TIME = {AttributeType.INT, AttributeType.LONG}  # of a parameter that is a duration or an instant
 
 __all__ = ["check_arguments", "constants_of", "return_type"]
 
 
 def constants_of(arguments: Sequence[TypedExpression]) -> list[Any]:
-    """The value of each literal argument, None for the others. A computed constant is not a literal."""
+    """Return the value of each literal argument, None for the others. A computed constant is not a literal."""
     return [argument.value if isinstance(argument, Const) else None for argument in arguments]
 
 
@@ -31,30 +31,30 @@ def check_arguments(
     written: Sequence[Expression],
     at: Node,
 ) -> None:
-    """Refuse arguments that no overload takes, or that the extension's own check refuses.
+    """Reject arguments that no overload accepts, or that the check of the extension rejects.
 
     Args:
-        written: the arguments as written, for the place of an error (may be shorter than ``arguments``).
+        written: the arguments as written, for the location of an error (can be shorter than ``arguments``).
         at: the whole call.
 
     Raises:
-        SiddhiAppCreationError: nothing fits.
+        SiddhiAppCreationError: no overload accepts the arguments.
     """
-    complaint: SiddhiAppError | None = None
+    mismatch: SiddhiAppError | None = None
     for overload in metadata.overloads:
         formals = _formals(overload, len(arguments))
         if formals is None or not _types_fit(overload, formals, arguments):
             continue
-        found = _first_misfit(metadata, formals, arguments, written, at)
+        found = _first_mismatch(metadata, formals, arguments, written, at)
         if found is None:
             _run_check(metadata, arguments, at)
             return
-        complaint = complaint or found
-    raise complaint or _no_overload(metadata, arguments, at)
+        mismatch = mismatch or found
+    raise mismatch or _no_overload(metadata, arguments, at)
 
 
 def return_type(metadata: Any, arguments: Sequence[TypedExpression]) -> AttributeType:
-    """The type a function or aggregator yields for these arguments."""
+    """Return the type of the result of a function or aggregator for these arguments."""
     returns = metadata.returns
     if isinstance(returns, AttributeType):
         return returns
@@ -64,7 +64,7 @@ def return_type(metadata: Any, arguments: Sequence[TypedExpression]) -> Attribut
 
 
 def _formals(overload: Overload, count: int) -> Sequence[Parameter] | None:
-    """One parameter per argument, or None where the number does not fit."""
+    """Return one parameter per argument, or None if the number of arguments does not match."""
     parameters = overload.parameters
     if len(parameters) == count:
         return parameters
@@ -83,19 +83,19 @@ def _types_fit(overload: Overload, formals: Sequence[Parameter], arguments: Sequ
     return not overload.same_type or len({argument.type for argument in arguments}) <= 1
 
 
-def _first_misfit(
+def _first_mismatch(
     metadata: ExtensionMetadata,
     formals: Sequence[Parameter],
     arguments: Sequence[TypedExpression],
     written: Sequence[Expression],
     at: Node,
 ) -> SiddhiAppError | None:
-    """What is wrong with the kind (literal, attribute) of the first argument that does not fit."""
+    """Return the error for the first argument of the wrong kind (literal, attribute), or None."""
     for position, (formal, argument) in enumerate(zip(formals, arguments, strict=True)):
         place = written[position] if position < len(written) and written[position].span is not None else at
         called = f"parameter '{formal.name}' of {metadata.title} '{metadata.full_name}'"
         if not formal.dynamic and not isinstance(argument, Const):
-            hint = None if isinstance(argument, Attr) else "write the value itself: what is computed is not a literal"
+            hint = None if isinstance(argument, Attr) else "write the value itself; an expression is not a literal"
             return creation_error("E304", f"{called} must be a literal", place, hint)
         if formal.attribute_only and not isinstance(argument, Attr):
             return creation_error("E306", f"{called} must be an attribute of the stream", place)
@@ -103,7 +103,7 @@ def _first_misfit(
             return creation_error("E306", f"{called} must be a literal or an attribute of the stream", place)
         if isinstance(metadata, WindowMetadata) and formal.types == _TIME and _is_too_long(argument):
             return creation_error(
-                "E305", f"{called} is out of range", place, f"times have at most {LONGEST_MS} ms, 146 million years"
+                "E305", f"{called} is out of range", place, f"a duration is at most {LONGEST_MS} ms (146 million years)"
             )
     return None
 
@@ -118,7 +118,7 @@ def _run_check(metadata: ExtensionMetadata, arguments: Sequence[TypedExpression]
     try:
         metadata.check([argument.type for argument in arguments], constants_of(arguments))
     except ValueError as error:
-        message = str(error.args[0]) if error.args else "its arguments are wrong"
+        message = str(error.args[0]) if error.args else f"invalid arguments of {metadata.title} '{metadata.full_name}'"
         hint = str(error.args[1]) if len(error.args) > 1 else None
         raise creation_error("E305", message, at, hint) from error
 
@@ -127,5 +127,5 @@ def _no_overload(metadata: ExtensionMetadata, arguments: Sequence[TypedExpressio
     given = ", ".join("event" if isinstance(a, EventReference) else str(a.type) for a in arguments)
     accepted = " | ".join(signature(metadata, overload) for overload in metadata.overloads)
     return creation_error(
-        "E303", f"{metadata.title} '{metadata.full_name}' does not take ({given})", at, f"it takes {accepted}"
+        "E303", f"{metadata.title} '{metadata.full_name}' does not accept ({given})", at, f"it accepts {accepted}"
     )

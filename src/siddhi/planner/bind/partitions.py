@@ -1,4 +1,4 @@
-"""Partitions: keys, inner streams, the queries inside, purging."""
+"""Bind partitions: keys, inner streams, queries, purging."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from siddhi.query_api.query import Partition, PartitionKey, Query, RangeKey, Val
 __all__ = ["DEFAULT_PURGE_INTERVAL_MS", "plan_partition"]
 
 DEFAULT_PURGE_INTERVAL_MS = 300_000
-"""How often idle keys are looked for where ``@purge`` does not say."""
+"""Default interval of ``@purge``."""
 
 
 def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callable[[Query], str]) -> PartitionPlan:
-    """Plan a partition.
+    """Bind a partition.
 
     Args:
-        name: of the partition.
-        name_of: gives each query its name.
+        name: the name of the partition.
+        name_of: returns the name of a query.
 
     Raises:
-        SiddhiAppError: a key or a query is refused.
+        SiddhiAppError: a key or a query is invalid.
     """
     if not node.keys:
         raise creation_error("E318", "a partition needs at least one key", node)
@@ -45,7 +45,7 @@ def plan_partition(catalog: Catalog, node: Partition, name: str, name_of: Callab
     for key, written in zip(keys, node.keys, strict=True):
         if key.stream in keyed:
             place = written if written.span is not None else node
-            raise duplicate_name(f"the partition gives '{key.stream}' two keys", place)
+            raise duplicate_name(f"duplicate partition key for '{key.stream}'", place)
         keyed.add(key.stream)
     purge = _purge(node)
     limit = partition_limit(node, catalog)
@@ -72,7 +72,7 @@ def _plan_key(catalog: Catalog, key: PartitionKey, node: Partition) -> ValueKeyP
     place = key if key.span is not None else node
     source: Source = catalog.source(key.stream, place)
     if source.kind not in (SourceKind.STREAM, SourceKind.WINDOW):
-        raise creation_error("E318", f"a partition keys streams and windows, not {source.what}", place)
+        raise creation_error("E318", f"only streams and windows can have a partition key, not {source.what}", place)
     scope = SourceScope(source.label, source.attributes, what=source.what)
     resolver = Resolver(catalog, scope)
     if isinstance(key, ValueKey):

@@ -1,4 +1,4 @@
-"""One query: input, selection, rate, output. An anonymous input becomes a hidden stream with a query of its own."""
+"""Bind a query: input, selection, rate, output. An anonymous input becomes a hidden stream with its own query."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = ["plan_query"]
 
 
 def plan_query(catalog: Catalog, query: Query, name: str) -> list[QueryPlan]:
-    """Plan a query; the queries inside it come first, each feeding a hidden stream.
+    """Bind a query; its inner queries come first, each of which fills a hidden stream.
 
     Raises:
-        SiddhiAppError: something in it is refused.
+        SiddhiAppError: the query is invalid.
     """
     planned: list[QueryPlan] = []
     event_type = output_event_type(query)
@@ -83,7 +83,7 @@ class SingleInputs:
         self._attributes = tuple(scope.attributes)
 
     def finished(self) -> SingleInputPlan:
-        """The plan."""
+        """Return the plan."""
         return SingleInputPlan(
             source=self.source.label,
             kind=self.source.kind,
@@ -111,7 +111,7 @@ def _single_source(catalog: Catalog, node: SingleInput) -> Source:
     if source.kind is SourceKind.WINDOW and node.window is not None:
         raise creation_error(
             "E314",
-            f"'{source.label}' is a window already",
+            f"'{source.label}' is already a window",
             node.window if node.window.span is not None else node,
             f"read 'from {source.label}' without a second window",
         )
@@ -119,7 +119,7 @@ def _single_source(catalog: Catalog, node: SingleInput) -> Source:
 
 
 def _plan_anonymous(catalog: Catalog, node: AnonymousInput, planned: list[QueryPlan]) -> SingleInput:
-    """Plan the inner query and give the hidden stream that stands for it."""
+    """Bind the inner query and return its hidden stream as an input."""
     hidden = catalog.anonymous_stream()
     inner = node.query
     in_partition = catalog.inner is not None

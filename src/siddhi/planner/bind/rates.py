@@ -1,4 +1,4 @@
-"""Output rates: event types they allow, and the default event type of a query's output."""
+"""Bind output rates: check them, and choose the event type of the output."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ["is_snapshot", "output_event_type"]
 
 
 def is_snapshot(query: Query) -> bool:
-    """Whether the query puts out snapshots."""
+    """Return whether the output rate is a snapshot."""
     return isinstance(query.rate, SnapshotRate)
 
 
 def output_event_type(query: Query) -> OutputEventType:
-    """Which events act on the output: as written, else current events; a snapshot takes all events.
+    """Return the event type of the output: as written, else current events; a snapshot uses all events.
 
     Raises:
-        SiddhiAppCreationError: a rate of nothing, or a snapshot that does not put out all events.
+        SiddhiAppCreationError: the rate is not positive, or a snapshot does not emit all events.
     """
     _check_extent(query)
     written = query.output.event_type
@@ -27,15 +27,15 @@ def output_event_type(query: Query) -> OutputEventType:
     if written is not None and written is not OutputEventType.ALL:
         raise creation_error(
             "E316",
-            f"'output snapshot' puts out all events, it cannot be limited to {written.value}",
+            f"'output snapshot' emits all events and can't be limited to {written.value}",
             query.output if query.output.span is not None else query,
-            "write 'insert all events into', or leave the event type out",
+            "write 'insert all events into', or remove the event type",
         )
     return OutputEventType.ALL
 
 
 def _check_extent(query: Query) -> None:
-    """A limit that waits for nothing would never put anything out."""
+    """Reject a rate that is not positive: it would never emit an event."""
     rate = query.rate
     extent: int | None = None
     if isinstance(rate, EventRate):
@@ -46,5 +46,5 @@ def _check_extent(query: Query) -> None:
         unit = "events" if isinstance(rate, EventRate) else "ms"
         place = rate if rate.span is not None else query
         raise creation_error(
-            "E316", f"an output rate of every {extent} {unit}", place, "leave it out, or write at least 1"
+            "E316", f"invalid output rate: every {extent} {unit}", place, "remove it, or write at least 1"
         )

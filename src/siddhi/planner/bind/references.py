@@ -1,4 +1,4 @@
-"""``ref = 'name'``: elements of an annotation that stand in the system's configuration."""
+"""Resolve ``ref = 'name'``: elements of an annotation that are in the configuration of the system."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["resolved"]
 
 
 def resolved(catalog: Catalog, annotation: Annotation, at: Node) -> Annotation:
-    """An annotation with what its reference stands for; its own elements go before.
+    """Return an annotation with the elements of its reference; its own elements take precedence.
 
     Raises:
-        SiddhiAppCreationError: the configuration has no such reference, or the app's policy doesn't allow it.
+        SiddhiAppCreationError: the reference is not in the configuration, or not allowed by the policy.
     """
     name = annotation.element("ref")
     if name is None:
         return annotation
     catalog.permissions.reference(name, at)
-    meant = catalog.reference(name)
-    if meant is None:
+    configured = catalog.reference(name)
+    if configured is None:
         raise creation_error(
             "E326",
             f"ref '{name}' is not defined in the configuration",
@@ -31,7 +31,7 @@ def resolved(catalog: Catalog, annotation: Annotation, at: Node) -> Annotation:
             "give the manager a configuration with set_config_manager()",
         )
     own = tuple(element for element in annotation.elements if (element.key or "").lower() != "ref")
-    catalog.permissions.beside_reference(name, meant, own, at)
-    said = {(element.key or "").lower() for element in own}
-    referred = tuple(Referred(key, value) for key, value in meant.items() if key.lower() not in said)
+    catalog.permissions.beside_reference(name, configured, own, at)
+    own_keys = {(element.key or "").lower() for element in own}
+    referred = tuple(Referred(key, value) for key, value in configured.items() if key.lower() not in own_keys)
     return replace(annotation, elements=(*own, *referred))

@@ -1,4 +1,4 @@
-"""Expressions as written → typed expressions: names become positions, operators get their types."""
+"""Resolve expressions: names become positions, operators get their types."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["Resolver"]
 
 
 class Resolver:
-    """Resolves expressions of one place.
+    """Resolves expressions in one scope.
 
     Args:
         catalog: tables (for ``in``), script functions and extensions.
-        scope: what names mean here.
+        scope: the meaning of names.
     """
 
     def __init__(self, catalog: Catalog, scope: Scope) -> None:
@@ -41,12 +41,12 @@ class Resolver:
         self.scope = scope
 
     def __call__(self, expression: api.Expression) -> TypedExpression:
-        """The typed expression.
+        """Return the typed expression.
 
         Raises:
-            SiddhiAppError: a name is unknown, or types do not fit.
+            SiddhiAppError: a name is unknown, or types do not match.
         """
-        # Operators group to the left: their chains, which people generate by the thousand, are walked in a loop.
+        # Operators are left-associative: a loop walks down their chains, since generated ones have thousands of operators.
         chain: list[api.Expression] = []
         while isinstance(expression, (api.Math, api.Compare, api.And, api.Or)):
             chain.append(expression)
@@ -58,7 +58,7 @@ class Resolver:
         return typed
 
     def condition(self, what: str, expression: api.Expression, at: Node | None = None) -> TypedExpression:
-        """The typed expression, which must be a bool; ``what`` starts the message where it is not."""
+        """Return the typed expression, which must be a bool; ``what`` names it in the message."""
         return require_bool(what, self(expression), at if expression.span is None and at is not None else expression)
 
 
@@ -67,16 +67,16 @@ def _variable(resolve: Resolver, node: api.Variable) -> TypedExpression:
 
 
 def _math(resolve: Resolver, node: api.Math, left: TypedExpression) -> TypedExpression:
-    """Arithmetic; an object next to a number is taken for a number of that type."""
+    """Bind arithmetic; an object operand is cast to the type of the other operand."""
     right = resolve(node.right)
     if left.type is AttributeType.OBJECT and right.type.is_numeric:
-        left = _taken_for(resolve, left, right.type)
+        left = _cast_to(resolve, left, right.type)
     elif right.type is AttributeType.OBJECT and left.type.is_numeric:
-        right = _taken_for(resolve, right, left.type)
+        right = _cast_to(resolve, right, left.type)
     return arithmetic(node, left, right)
 
 
-def _taken_for(resolve: Resolver, operand: TypedExpression, type_: AttributeType) -> TypedExpression:
+def _cast_to(resolve: Resolver, operand: TypedExpression, type_: AttributeType) -> TypedExpression:
     cast = resolve.catalog.registry.function(None, "cast")
     return operand if cast is None else Call(type_, cast, (operand, Const(AttributeType.STRING, type_.value)))
 
@@ -98,7 +98,7 @@ def _not(resolve: Resolver, node: api.Not) -> TypedExpression:
 
 
 def _is_null(resolve: Resolver, node: api.IsNull) -> TypedExpression:
-    """``x is null``: a bare name that is a source in scope asks for its event, any other for a value."""
+    """Bind ``x is null``: a bare name of a source in scope tests its event, anything else tests a value."""
     operand = node.expression
     if isinstance(operand, api.Variable) and operand.source is None:
         slot = resolve.scope.event_slot(operand.name)
@@ -119,13 +119,11 @@ def _in(resolve: Resolver, node: api.In) -> TypedExpression:
     table = resolve.catalog.tables.get(node.table)
     if table is None:
         raise unknown_definition("table", node.table, resolve.catalog.tables, node)
-    # A condition knows one row: inside 'in', that of the table behind it.
+    # A condition reads one row: inside 'in', that of the table after it.
     events = resolve.scope.events if isinstance(resolve.scope, RowScope) else resolve.scope
     scope = RowScope((table.id,), table.attributes, what=f"table '{table.id}'", events=events)
     inner = Resolver(resolve.catalog, scope)
-    return InTable(
-        AttributeType.BOOL, table.id, inner.condition("the condition in front of 'in'", node.expression, node)
-    )
+    return InTable(AttributeType.BOOL, table.id, inner.condition("the condition before 'in'", node.expression, node))
 
 
 _RULES: dict[type[api.Expression], Callable[[Resolver, Any], TypedExpression]] = {
@@ -144,4 +142,4 @@ _OPERATORS: dict[type[api.Expression], Callable[[Resolver, Any, TypedExpression]
     api.And: _and,
     api.Or: _or,
 }
-"""Rules that are given the left operand, resolved."""
+"""Rules that take the resolved left operand."""

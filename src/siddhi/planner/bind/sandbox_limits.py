@@ -1,4 +1,4 @@
-"""How much the text of an app may have held: numbers in it against the limits of its policy."""
+"""Check the numbers in the text of an app against the limits of its sandbox policy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TIMES = frozenset({"window.time", "window.delay", "session.gap", "allowed.laten
 
 
 def limit_text(policy: SandboxPolicy, text: str, what: str) -> None:
-    """Refuse a text that is too long, before anything reads it.
+    """Reject a text that is too long, before it is parsed.
 
     Raises:
         SiddhiAppCreationError: E341.
@@ -38,10 +38,10 @@ def limit_text(policy: SandboxPolicy, text: str, what: str) -> None:
 
 
 def refuse_excess(permissions: Permissions, app: SiddhiApp, settings: AppSettings) -> None:
-    """Refuse what annotations of the app and numbers in its queries ask for beyond its policy; windows are asked one by one.
+    """Reject app annotations and numbers in queries that exceed the policy; :func:`limit_window` checks windows.
 
     Raises:
-        SiddhiAppCreationError: E340 a name or reporter that is not allowed; E341 a number above a limit.
+        SiddhiAppCreationError: E340: a name or reporter is not allowed; E341: a number exceeds a limit.
     """
     if permissions.allows_all:
         return
@@ -73,7 +73,7 @@ def refuse_excess(permissions: Permissions, app: SiddhiApp, settings: AppSetting
 def limit_window(
     permissions: Permissions, window: WindowMetadata, arguments: Sequence[TypedExpression], at: Node
 ) -> None:
-    """Refuse a window of more events, or a longer time, than the policy of the app allows.
+    """Reject a window with more events, or a longer duration, than the policy allows.
 
     Raises:
         SiddhiAppCreationError: E341.
@@ -94,12 +94,12 @@ def limit_window(
 
 
 def _nodes(app: SiddhiApp) -> Iterator[Node]:
-    """Everything that the app says, in the order of its text."""
-    waiting: list[Any] = [app]
-    while waiting:
-        item = waiting.pop()
+    """Yield all nodes of the app, in the order of its text."""
+    pending: list[Any] = [app]
+    while pending:
+        item = pending.pop()
         if isinstance(item, Node):
             yield item
-            waiting += [getattr(item, each.name) for each in reversed(fields(item)) if each.name != "span"]
+            pending += [getattr(item, each.name) for each in reversed(fields(item)) if each.name != "span"]
         elif isinstance(item, tuple):
-            waiting += reversed(item)
+            pending += reversed(item)

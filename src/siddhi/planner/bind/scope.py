@@ -1,4 +1,4 @@
-"""What a name means at a place: the attributes of one source, of several, of the output, or of a table row."""
+"""Scopes: resolve names to the attributes of one source, several sources, the output, or a table row."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["MultiScope", "OutputScope", "RowScope", "Scope", "SourceScope", "wri
 
 
 def written_source(variable: Variable) -> str | None:
-    """The qualifier as written: ``S``, ``#I`` or ``!S``; None without."""
+    """Return the qualifier as written: ``S``, ``#I`` or ``!S``; None without one."""
     if variable.source is None:
         return None
     return ("#" if variable.is_inner else "!" if variable.is_fault else "") + variable.source
 
 
 class Scope(ABC):
-    """Base: turns attribute references into positions."""
+    """Base of the scopes: resolves attribute references to positions."""
 
     @abstractmethod
     def attribute(self, variable: Variable) -> Attr:
-        """The attribute meant.
+        """Return the attribute that a reference names.
 
         Raises:
             AttributeNotExistError, SiddhiAppValidationError, SiddhiAppCreationError: there is none, or several.
@@ -33,19 +33,19 @@ class Scope(ABC):
 
     @abstractmethod
     def find(self, name: str) -> Attr | None:
-        """The attribute of this unqualified name, or None."""
+        """Return the attribute of this unqualified name, or None."""
 
     @abstractmethod
     def every_attribute(self) -> tuple[Attr, ...]:
-        """All attributes of the inputs, in definition order: what ``*`` stands for."""
+        """Return all attributes of the inputs, in definition order: the meaning of ``*``."""
 
     @abstractmethod
     def event_slot(self, reference: str) -> int | None:
-        """The slot of the event that goes by this name, or None."""
+        """Return the slot of the event with this name, or None."""
 
     @property
     def has_event_references(self) -> bool:
-        """Whether events may be named as arguments (joins and patterns)."""
+        """Whether arguments can refer to events (joins and patterns)."""
         return False
 
 
@@ -53,11 +53,11 @@ class SourceScope(Scope):
     """One source.
 
     Args:
-        label: what qualifies its attributes: id, alias or event reference; None for a source without name.
-        attributes: in order; stream functions :meth:`extend` them.
-        what: how messages call the source.
-        slot: of its events.
-        also: a second name that may qualify its attributes.
+        label: the qualifier of its attributes: id, alias or event reference; None for a source without a name.
+        attributes: the attributes in order; stream functions :meth:`extend` them.
+        what: the name of the source in messages.
+        slot: the slot of its events.
+        also: a second qualifier of its attributes.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class SourceScope(Scope):
         self._positions = {attribute.name: position for position, attribute in enumerate(self.attributes)}
 
     def extend(self, attributes: Iterable[Attribute]) -> None:
-        """Append the attributes a stream function adds."""
+        """Append the attributes of a stream function."""
         for attribute in attributes:
             self._positions[attribute.name] = len(self.attributes)
             self.attributes.append(attribute)
 
     def names(self) -> list[str]:
-        """The attribute names, in order."""
+        """Return the attribute names, in order."""
         return [attribute.name for attribute in self.attributes]
 
     def at(self, name: str, index: EventIndex | None = None) -> Attr | None:
-        """The attribute of this name, or None."""
+        """Return the attribute of this name, or None."""
         position = self._positions.get(name)
         if position is None:
             return None
@@ -128,7 +128,7 @@ class MultiScope(Scope):
     def attribute(self, variable: Variable) -> Attr:
         label = written_source(variable)
         if label is not None:
-            # Where both sides of a join have one id and no alias, the id means the left one.
+            # If both sides of a join have the same id and no alias, the id refers to the left side.
             source = next((source for source in self.sources if source.label == label), None)
             if source is None:
                 raise out_of_scope(label, [source.label or "" for source in self.sources], variable)
@@ -159,12 +159,12 @@ class MultiScope(Scope):
 
 
 class OutputScope(Scope):
-    """Behind the selection: output attributes; with several inputs, their attributes too.
+    """The scope after the selection: output attributes and, with several inputs, their attributes.
 
     Args:
         columns: names and types of the output, in order.
-        label: the output's id, which may qualify them.
-        inputs: searched for what the output does not have, or None.
+        label: the id of the output, which can qualify its attributes.
+        inputs: the scope of names that the output does not have, or None.
     """
 
     def __init__(self, columns: Iterable[Attribute], *, label: str | None, inputs: Scope | None = None) -> None:
@@ -197,12 +197,12 @@ class OutputScope(Scope):
 
 
 class RowScope(Scope):
-    """A condition over a table: names qualified with the table's id mean the row, all others the event.
+    """The scope of a condition over a table: names qualified with its id refer to the row, all others to the event.
 
     Args:
-        row_names: what qualifies the row's attributes (id, alias).
-        events: the event's scope, or None where there is no event.
-        unqualified: unqualified names that the event does not have mean the row's.
+        row_names: the qualifiers of the attributes of the row (id, alias).
+        events: the scope of the event, or None without an event.
+        unqualified: unqualified names that the event does not have refer to the row.
     """
 
     def __init__(
@@ -244,11 +244,11 @@ class RowScope(Scope):
 
     @property
     def events(self) -> Scope | None:
-        """What is in scope besides the row."""
+        """The scope of the event, or None."""
         return self._events
 
     def _raise_unqualified(self, variable: Variable) -> None:
-        """Let the events' scope complain; where it knows nothing of the name, point at the row's attribute."""
+        """Raise the error of the event's scope, with a hint that names the attribute of the row."""
         assert self._events is not None
         from siddhi.errors import AttributeNotExistError
 

@@ -1,4 +1,4 @@
-"""Selection: columns, group by, having, order by, limit and offset."""
+"""Bind the selection: columns, group by, having, order by, limit and offset."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def plan_selector(
     per_event: bool = False,
     at: Node,
 ) -> SelectorPlan:
-    """Plan a selection.
+    """Bind a selection.
 
     Args:
-        scope: the inputs.
-        label: the output's id, which may qualify names in ``having`` and ``order by``.
-        several_inputs: ``having`` and ``order by`` may also read the inputs (joins, patterns, stores).
-        per_event: every event of a chunk is looked at on its own (snapshot limiters).
-        at: the place for errors without a better one.
+        scope: the scope of the inputs.
+        label: the id of the output, which can qualify names in ``having`` and ``order by``.
+        several_inputs: ``having`` and ``order by`` can also read the inputs (joins, patterns, stores).
+        per_event: whether every event of a chunk is output (snapshot rates).
+        at: the location of errors in nodes without a span.
 
     Raises:
-        SiddhiAppError: names or types do not fit.
+        SiddhiAppError: a name is unknown, or types do not match.
     """
     resolver = Resolver(catalog, scope)
     columns = _columns(resolver, node, at)
@@ -52,12 +52,12 @@ def plan_selector(
     having: TypedExpression | None = None
     order_by: tuple[OrderPlan, ...] = ()
     if node.having is not None or node.order_by:
-        behind = Resolver(
+        after_select = Resolver(
             catalog, OutputScope(output_attributes(columns), label=label, inputs=scope if several_inputs else None)
         )
         if node.having is not None:
-            having = _explained(scope, lambda: behind.condition("having", node.having, node))
-        order_by = tuple(_order(scope, behind, order) for order in node.order_by)
+            having = _explained(scope, lambda: after_select.condition("having", node.having, node))
+        order_by = tuple(_order(scope, after_select, order) for order in node.order_by)
     aggregates = any(has_aggregate(column.expression) for column in columns) or (
         having is not None and has_aggregate(having)
     )
@@ -74,7 +74,7 @@ def plan_selector(
 
 
 def output_attributes(columns: tuple[OutputColumn, ...]) -> tuple[Attribute, ...]:
-    """The attributes a selection puts out."""
+    """Return the output attributes of a selection."""
     return tuple(Attribute(column.name, column.expression.type) for column in columns)
 
 
@@ -90,10 +90,12 @@ def _columns(resolver: Resolver, node: Selector, at: Node) -> tuple[OutputColumn
     if not node.attributes:
         columns = tuple(OutputColumn(attr.name, attr) for attr in resolver.scope.every_attribute())
         place = node if node.span is not None else at
-        _refuse_repeated([(column.name, place) for column in columns], "select * gives", "name the attributes you want")
+        _refuse_repeated(
+            [(column.name, place) for column in columns], " of 'select *'", "list the attributes to select"
+        )
         return columns
     named = [(_name(attribute), attribute) for attribute in node.attributes]
-    _refuse_repeated(named, "select gives", "rename one of them with 'as'")
+    _refuse_repeated(named, "", "rename one of them with 'as'")
     return tuple(OutputColumn(name, resolver(attribute.expression)) for name, attribute in named)
 
 
@@ -105,40 +107,42 @@ def _name(attribute: OutputAttribute) -> str:
     raise creation_error("E321", "an expression in select needs a name", attribute, "write <expression> as <name>")
 
 
-def _refuse_repeated(named: list[tuple[str, OutputAttribute]] | list[tuple[str, Node]], what: str, hint: str) -> None:
+def _refuse_repeated(named: list[tuple[str, OutputAttribute]] | list[tuple[str, Node]], where: str, hint: str) -> None:
     seen: set[str] = set()
     for name, place in named:
         if name in seen:
-            raise duplicate_attribute(f"{what} two attributes called '{name}'", place, hint)
+            raise duplicate_attribute(f"duplicate output attribute '{name}'{where}", place, hint)
         seen.add(name)
 
 
-def _order(scope: Scope, behind: Resolver, node: OrderBy) -> OrderPlan:
-    key = _explained(scope, lambda: behind.scope.attribute(node.variable))
+def _order(scope: Scope, after_select: Resolver, node: OrderBy) -> OrderPlan:
+    key = _explained(scope, lambda: after_select.scope.attribute(node.variable))
     assert isinstance(key, Attr)
     return OrderPlan(key, node.order)
 
 
 def _explained(scope: Scope, resolve: object) -> TypedExpression:
-    """Run a resolution behind the selection; where a name is an input's only, say so."""
+    """Resolve a name after the selection; add a hint if only the input has it."""
     assert callable(resolve)
     try:
         found = resolve()
     except AttributeNotExistError as error:
         name = error.message.split("'")[1]
         if scope.find(name) is not None:
-            error.hint = f"'{name}' is an attribute of the input; having and order by see what select puts out"
+            error.hint = (
+                f"'{name}' is an attribute of the input; 'having' and 'order by' can read only the output of 'select'"
+            )
         raise
     assert isinstance(found, TypedExpression)
     return found
 
 
 def _count(word: str, node: Constant | None) -> int | None:
-    """The value of ``limit`` or ``offset``."""
+    """Return the value of ``limit`` or ``offset``."""
     if node is None:
         return None
     if node.type not in (AttributeType.INT, AttributeType.LONG) or not isinstance(node.value, int):
         raise unsupported_type(f"'{word}' takes an int or long literal, not {a_type(node.type)}", node)
     if node.value < 0:
-        raise creation_error("E319", f"'{word}' cannot be negative ({node.value})", node)
+        raise creation_error("E319", f"'{word}' can't be negative ({node.value})", node)
     return node.value

@@ -1,4 +1,4 @@
-"""``@store`` of a table → its plan."""
+"""Bind ``@store`` of a table."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _CACHE_ELEMENTS = ("size", "cache.policy", "retention.period", "purge.interval")
 
 
 def plan_store(catalog: Catalog, definition: TableDefinition) -> StorePlan | None:
-    """Where a table is kept; None: in memory.
+    """Return the store of a table; None: the table is in memory.
 
     Raises:
-        SiddhiAppError: there is no such store, or an option is wrong.
+        SiddhiAppError: the store is unknown, or an option is invalid.
     """
     annotation = only(definition.annotations, "store")
     if annotation is None:
@@ -55,14 +55,14 @@ def _cache(catalog: Catalog, store: Annotation, at: Node) -> CachePlan | None:
         if name not in _CACHE_ELEMENTS:
             raise creation_error(
                 "E315",
-                f"@cache has no element '{element.key or element.value}'",
+                f"unknown element '{element.key or element.value}' in @cache",
                 element if element.span is not None else place,
-                close_to(name, _CACHE_ELEMENTS) or f"it has {', '.join(_CACHE_ELEMENTS)}",
+                close_to(name, _CACHE_ELEMENTS) or f"the elements are {', '.join(_CACHE_ELEMENTS)}",
             )
     policy = (annotation.element("cache.policy") or _POLICIES[0]).strip().upper()
     if policy not in _POLICIES:
         raise creation_error(
-            "E315", f"'cache.policy' of @cache can't be '{policy}'", place, f"use one of {', '.join(_POLICIES)}"
+            "E315", f"invalid 'cache.policy' of @cache: '{policy}'", place, f"use one of {', '.join(_POLICIES)}"
         )
     retention, purge = annotation.element("retention.period"), annotation.element("purge.interval")
     size = positive(annotation, "size", required(annotation, "size", at), at)
@@ -86,7 +86,7 @@ def _on_error(catalog: Catalog, annotation: Annotation, at: Node) -> StoreErrorA
             return action
     raise creation_error(
         "E315",
-        f"'on.error' of @{annotation.name} can't be '{value}'",
+        f"invalid 'on.error' of @{annotation.name}: '{value}'",
         at,
         f"use one of {', '.join(action.value for action in StoreErrorAction)}",
     )

@@ -1,4 +1,4 @@
-"""Tables: attributes, primary key and indexes."""
+"""Bind tables: attributes, primary key and indexes."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["plan_table"]
 
 
 def plan_table(catalog: Catalog, definition: TableDefinition) -> TablePlan:
-    """A table, kept in memory or in a store.
+    """Return the plan of a table, in memory or in a store.
 
     Raises:
-        SiddhiAppError: a key or index annotation is wrong, or the store.
+        SiddhiAppError: a key, index or store annotation is invalid.
     """
     obsolete = find_annotation(definition.annotations, "IndexBy")
     if obsolete is not None:
         raise creation_error(
-            "E315", "@IndexBy is not supported any more", _place(obsolete, definition), "use @Index or @PrimaryKey"
+            "E315", "@IndexBy is no longer supported", _place(obsolete, definition), "use @Index or @PrimaryKey"
         )
     store = plan_store(catalog, definition)
     indexes = _indexes(definition, several=store is not None)
@@ -47,27 +47,30 @@ def _primary_key(definition: TableDefinition) -> tuple[int, ...]:
         return ()
     if not annotation.elements:
         raise creation_error(
-            "E315", "@PrimaryKey names no attribute", _place(annotation, definition), "write @PrimaryKey('attribute')"
+            "E315",
+            "@PrimaryKey requires at least one attribute",
+            _place(annotation, definition),
+            "write @PrimaryKey('attribute')",
         )
     check_key("a primary key", [element if element.span else annotation for element in annotation.elements], definition)
     positions: list[int] = []
     for element in annotation.elements:
         position = _position(definition, element.value, element if element.span is not None else annotation)
         if position in positions:
-            raise duplicate_annotation(f"'{element.value}' in @PrimaryKey", _place(annotation, definition))
+            raise duplicate_annotation(f"attribute '{element.value}' in @PrimaryKey", _place(annotation, definition))
         positions.append(position)
     return tuple(positions)
 
 
 def _indexes(definition: TableDefinition, *, several: bool) -> tuple[tuple[int, ...], ...]:
-    """The attributes of each index; ``several``: an index may have more than one."""
+    """Return the attributes of each index; ``several``: an index can have more than one."""
     found: list[tuple[int, ...]] = []
     for annotation in definition.annotations:
         if annotation.name.lower() != "index":
             continue
         place = _place(annotation, definition)
         if not annotation.elements or (len(annotation.elements) > 1 and not several):
-            raise creation_error("E315", "@Index names exactly one attribute", place, "use one @Index per attribute")
+            raise creation_error("E315", "@Index requires exactly one attribute", place, "use one @Index per attribute")
         positions = tuple(_position(definition, element.value, annotation) for element in annotation.elements)
         if positions in found:
             raise duplicate_annotation(f"@Index of '{annotation.elements[0].value}'", place)

@@ -1,4 +1,4 @@
-"""Templates: text with ``{{attribute}}`` in it."""
+"""Bind templates: text with ``{{attribute}}`` placeholders."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from siddhi.query_api.span import Node
 
 __all__ = ["plan_template"]
 
-_HOLE = re.compile(r"\{\{([^{}]*)\}\}")
+_PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
 
 
 def plan_template(text: str, attributes: Sequence[Attribute] | None, at: Node) -> TemplatePlan:
-    """A text with the positions of its attributes. Back-quotes around it belong to the notation, single braces do not.
+    """Return a template with the positions of its attributes. Enclosing back quotes are removed, single braces are text.
 
     Args:
-        text: of the template.
-        attributes: those it may name; None: any, all at position 0.
-        at: where it stands.
+        text: the text of the template.
+        attributes: the attributes it can name; None: any name is allowed and has position 0.
+        at: the location of the template.
 
     Raises:
-        AttributeNotExistError: it names another one.
+        AttributeNotExistError: a placeholder names an unknown attribute.
     """
     if len(text) > 1 and text[0] == text[-1] == "`":
         text = text[1:-1]
     parts: list[str | int] = []
     names = None if attributes is None else [attribute.name for attribute in attributes]
-    for number, part in enumerate(_HOLE.split(text)):
+    for number, part in enumerate(_PLACEHOLDER.split(text)):
         if number % 2 == 0:
             if part:
                 parts.append(part)

@@ -1,4 +1,4 @@
-"""How rows and events are found, as text."""
+"""Explain how rows and events are found."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["access_text", "lookup_text"]
 
 
 def access_text(table: TablePlan, access: TableAccess) -> str:
-    """``primary key symbol``, ``index v``, ``range of v``, ``scan``, or which store is asked."""
+    """Return the text of an access: ``primary key symbol``, ``index v``, ``range of v``, ``scan`` or ``store rdbms``."""
     if table.store is not None:
-        return f"asking store {table.store.store.full_name}"
+        return f"store {table.store.store.full_name}"
     return _table_lookup_text(table, access.lookup)
 
 
@@ -44,7 +44,7 @@ def _table_lookup_text(table: TablePlan, lookup: TableLookup | None) -> str:
 
 
 def lookup_text(lookup: JoinLookup | None) -> str:
-    """``index symbol``, ``range of price`` or ``scan``: how a join searches a window."""
+    """Return how a join searches a window: ``index symbol``, ``range of price`` or ``scan``."""
     match lookup:
         case WindowEqualityLookup():
             return f"index {', '.join(attribute_of(part).name for part in lookup.key)}"

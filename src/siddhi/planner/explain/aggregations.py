@@ -1,4 +1,4 @@
-"""Aggregations as text."""
+"""Explain aggregations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEP = "  "
 
 
 def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
-    """What is kept per bucket, how answers are made of it, and for how long."""
+    """Yield the base values per bucket, the outputs computed from them, and the retention."""
     by = "" if plan.by is None else f" by {plan.by.name}"
     every = ", ".join(duration.value for duration in plan.durations)
     yield f"aggregation {plan.id} {schema_text(plan.attributes)} from {plan.input.source}{by} every {every} in {plan.zone}"
@@ -30,18 +30,18 @@ def aggregation_lines(plan: AggregationPlan) -> Iterator[str]:
             OutputKind.STORED: stored,
             OutputKind.MEAN: f"{stored} / {plan.stored[output.count].name}",
             OutputKind.SIZE: f"size of {stored}",
-            OutputKind.SPREAD: f"standard deviation by {stored} and the two behind it",
+            OutputKind.SPREAD: f"standard deviation from {stored} and the next two",
         }[output.kind]
         yield f"{_STEP}{output.attribute.name} {output.attribute.type} = {how}"
     if plan.purge is not None:
         kept = ", ".join(
-            f"{duration.value} {'for ever' if retention is None else f'{retention} ms'}"
+            f"{duration.value} {'forever' if retention is None else f'{retention} ms'}"
             for duration, retention in zip(plan.durations, plan.purge.retention_ms, strict=True)
         )
         yield f"{_STEP}purge every {plan.purge.interval_ms} ms, keeps {kept}"
 
 
 def reading_text(plan: AggregationReadPlan, labels: Mapping[int, str]) -> str:
-    """``within ... per ...``."""
+    """Return ``within ... per ...``."""
     within = ", ".join(expression_text(end, labels) for end in plan.within)
     return f"within {within} per {expression_text(plan.per, labels)}"

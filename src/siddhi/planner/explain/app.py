@@ -1,6 +1,6 @@
-"""Plans as stable text (no ids, no addresses): for people, and for golden files.
+"""Explain plans as stable text (no ids, no addresses), for users and for golden files.
 
-A query reads from its output down to its source, as rows are pulled; indentation says what feeds what.
+A query is listed from its output down to its source; an indented line feeds the line above it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STEP = "  "
 
 
 def explain(plan: Plan) -> str:
-    """The plan as text: definitions, then queries and partitions, then how batches run."""
+    """Return the plan as text: definitions, then queries and partitions, then batch safety."""
     lines = [f"app {plan.app.name}" if plan.app.name is not None else "app"]
     if plan.playback is not None:
         beat = plan.playback
@@ -78,7 +78,7 @@ def _stream_line(stream: StreamPlan) -> str:
     notes = [stream.origin.value]
     if stream.predicate_index is not None:
         index = stream.predicate_index
-        notes.append(f"looks {index.queries} queries up by {stream.attributes[index.position].name}")
+        notes.append(f"predicate index on {stream.attributes[index.position].name} for {index.queries} queries")
     if stream.on_error is not OnErrorAction.LOG:
         notes.append(f"on error {stream.on_error.value}")
     if stream.async_settings is not None:
@@ -100,7 +100,7 @@ def _table_line(table: TablePlan) -> str:
     if table.indexes:
         notes.append(f"index {', '.join(table.attributes[position].name for position in table.indexes)}")
     if table.store is not None:
-        notes.append(f"kept by store {table.store.store.full_name}")
+        notes.append(f"store {table.store.store.full_name}")
     if table.limit is not None:
         notes.append(f"at most {table.limit.rows} rows, then {_on_full_text(table.limit.on_full)}")
     return f"table {table.id} {schema_text(table.attributes)}" + (f" [{'; '.join(notes)}]" if notes else "")
@@ -120,7 +120,7 @@ def _partition_lines(partition: PartitionPlan, tables: Mapping[str, TablePlan]) 
         for label, condition in key.ranges:
             yield f"{_STEP}range '{label}' of {key.kind.value} {key.stream}: {_described(condition, {})}"
     if partition.purge is not None:
-        yield f"{_STEP}purge every {partition.purge.interval_ms} ms what is idle for {partition.purge.idle_period_ms} ms"
+        yield f"{_STEP}purge every {partition.purge.interval_ms} ms, idle period {partition.purge.idle_period_ms} ms"
     if partition.limit is not None:
         yield _STEP + _limit_text(partition.limit)
     for stream in partition.inner_streams:
@@ -160,7 +160,7 @@ def _query_lines(query: QueryPlan, tables: Mapping[str, TablePlan]) -> Iterator[
 
 
 def _labels(query: QueryPlan) -> dict[int, str]:
-    """Names of the input's events, where there is more than one."""
+    """Return the names of the events of a join or pattern, by slot."""
     if isinstance(query.input, PatternPlan):
         return pattern_labels(query.input)
     if not isinstance(query.input, JoinPlan):
@@ -200,22 +200,22 @@ def _rate_text(rate: OutputRate) -> str:
 
 def _limit_text(limit: KeyLimitPlan) -> str:
     keys, values = f"{limit.keys} keys", f"{limit.values} distinct values per group"
-    held = [] if limit.keys is None else [(keys, limit.on_full)]
+    limits = [] if limit.keys is None else [(keys, limit.on_full)]
     if limit.values is not None:
-        held.append((values, limit.values_on_full))
-    if len(held) > 1 and limit.on_full is limit.values_on_full:
-        held = [(f"{keys} and {values}", limit.on_full)]
-    text = "; ".join(f"hold at most {what}, then {_on_full_text(on_full)}" for what, on_full in held)
+        limits.append((values, limit.values_on_full))
+    if len(limits) > 1 and limit.on_full is limit.values_on_full:
+        limits = [(f"{keys} and {values}", limit.on_full)]
+    text = "; ".join(f"at most {what}, then {_on_full_text(on_full)}" for what, on_full in limits)
     if limit.ttl_ms is not None:
-        text += f"{'; ' if text else ''}forget keys unused for {limit.ttl_ms} ms"
+        text += f"{'; ' if text else ''}drop keys unused for {limit.ttl_ms} ms"
     return text
 
 
 def _on_full_text(on_full: OnFull) -> str:
     return {
-        OnFull.ERROR: "refuse with an error",
+        OnFull.ERROR: "fail with an error",
         OnFull.DROP_OLDEST: "drop the oldest",
-        OnFull.LOG: "refuse and log",
+        OnFull.LOG: "drop the event and log",
     }[on_full]
 
 
@@ -238,6 +238,6 @@ def _selector_lines(selector: SelectorPlan, labels: Mapping[int, str]) -> Iterat
 
 
 def _described(expression: TypedExpression, labels: Mapping[int, str]) -> str:
-    """The expression, and its executor unless it is a plain attribute."""
+    """Return the expression, and its executor unless it is a plain attribute."""
     text = expression_text(expression, labels)
     return text if isinstance(expression, Attr) else f"{text}  [{executor_text(expression)}]"

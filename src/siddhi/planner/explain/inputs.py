@@ -1,4 +1,4 @@
-"""Inputs of queries as text: windows, handlers, sources, joins."""
+"""Explain the inputs of queries: windows, handlers, sources, joins."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STEP = "  "
 def input_lines(
     node: SingleInputPlan | JoinPlan | PatternPlan, labels: Mapping[int, str], fused: FusedWindow | None = None
 ) -> Iterator[str]:
-    """The lines of an input, its outermost stage first. ``fused``: what its window keeps in place of events."""
+    """Yield the lines of an input, last operator first. ``fused``: what a fused window keeps instead of events."""
     if isinstance(node, SingleInputPlan):
         yield from _single_lines(node, fused)
     elif isinstance(node, JoinPlan):
@@ -36,7 +36,7 @@ def input_lines(
 
 
 def window_text(window: WindowPlan) -> str:
-    """``length(5)``."""
+    """Return the text of a window, such as ``length(5)``."""
     return f"{window.window.full_name}({', '.join(expression_text(argument, {}) for argument in window.arguments)})"
 
 

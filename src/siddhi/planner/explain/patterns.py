@@ -1,4 +1,4 @@
-"""Patterns and sequences as text: their automaton, one state a line, numbered from 1."""
+"""Explain patterns and sequences: their automaton, one state per line, numbered from 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEP = "  "
 
 
 def pattern_labels(node: PatternPlan) -> dict[int, str]:
-    """Names of the events by slot; where a stream stands twice without reference, the later ones are numbered."""
+    """Return the names of the events by slot; number repeated streams without a reference."""
     labels: dict[int, str] = {}
     for number, slot in enumerate(node.slots):
         same = sum(other.label == slot.label for other in node.slots[:number])
@@ -22,7 +22,7 @@ def pattern_labels(node: PatternPlan) -> dict[int, str]:
 
 
 def pattern_lines(node: PatternPlan, labels: Mapping[int, str]) -> Iterator[str]:
-    """What it waits for, and where each state leads."""
+    """Yield the states, the events they wait for, and their next states."""
     within = "" if node.within_ms is None else f" within {node.within_ms} ms"
     most = ""
     if node.max_partial_matches is not None:
@@ -57,8 +57,8 @@ def _slot_lines(slot: SlotPlan, number: int, labels: Mapping[int, str]) -> Itera
     kept = "" if slot.absent else f" keeps {', '.join(slot.attributes[i].name for i in slot.kept) or 'nothing'}"
     yield f"{'not ' if slot.absent else ''}{named}{slot.kind.value} {slot.source}{time}{kept}"
     for condition in slot.alone:
-        yield f"{_STEP}if {expression_text(condition, filters)}"
+        yield f"{_STEP}event condition {expression_text(condition, filters)}"
     for condition in slot.conditions:
-        yield f"{_STEP}and the match has {expression_text(condition, filters)}"
+        yield f"{_STEP}match condition {expression_text(condition, filters)}"
     for key in slot.keys:
-        yield f"{_STEP}found by {expression_text(key.own, filters)} = {expression_text(key.earlier, filters)}"
+        yield f"{_STEP}index {expression_text(key.own, filters)} = {expression_text(key.earlier, filters)}"

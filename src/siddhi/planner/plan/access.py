@@ -1,4 +1,4 @@
-"""How rows of tables and events of windows are found: through a key, an index, a range, or by looking at all of them."""
+"""How rows of tables and events of windows are found: by key, index, range or scan."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class IndexLookup:
 
 @frozen
 class Bound:
-    """One end of a range; ``value`` does not read what is searched."""
+    """One end of a range; ``value`` does not read the row or event that is searched for."""
 
     value: TypedExpression
     is_low: bool
@@ -53,7 +53,7 @@ class Bound:
 
 @frozen
 class RangeLookup:
-    """The rows whose attribute lies within all bounds. Where that is most of the table, every row is looked at."""
+    """The rows whose attribute lies within all bounds. The engine scans the table if that is most of its rows."""
 
     position: int
     bounds: tuple[Bound, ...]
@@ -61,14 +61,14 @@ class RangeLookup:
 
 @frozen
 class AnyLookup:
-    """What any of them finds."""
+    """The rows that any of the lookups finds."""
 
     parts: tuple[TableLookup, ...]
 
 
 @frozen
 class SmallestLookup:
-    """Each of them finds enough: the one that finds least is taken, anew for every event."""
+    """Lookups each of which finds all rows needed: for every event, the one with the fewest rows is used."""
 
     parts: tuple[IndexLookup, ...]
 
@@ -78,14 +78,14 @@ TableLookup = KeyLookup | IndexLookup | RangeLookup | AnyLookup | SmallestLookup
 
 @frozen
 class TableAccess:
-    """A condition over a table, taken apart at its ``and``.
+    """A condition over a table, split into its conjuncts.
 
     Attributes:
-        lookup: what finds candidates; None: every row is one.
-        gates: parts that do not read the row.
-        whole: all parts that read the row.
-        answered: of these, the parts that hold for every candidate.
-        rest: of these, the parts tested on every candidate.
+        lookup: the lookup of candidate rows; None: scan.
+        gates: row-free predicates, tested once per event.
+        whole: all predicates that read the row.
+        answered: those of ``whole`` that hold for every candidate.
+        rest: residual predicates: those of ``whole`` that are tested on every candidate.
     """
 
     lookup: TableLookup | None
@@ -95,7 +95,7 @@ class TableAccess:
     rest: tuple[TypedExpression, ...]
 
     def mapped(self, change: _Change) -> TableAccess:
-        """The same access with every expression in it changed."""
+        """Return the same access with every expression changed."""
         return TableAccess(
             None if self.lookup is None else _mapped(self.lookup, change),
             tuple([change(part) for part in self.gates]),
@@ -121,7 +121,7 @@ def _mapped(lookup: TableLookup, change: _Change) -> TableLookup:
 
 @frozen
 class WindowEqualityLookup:
-    """``key`` of the searched event equals ``probe`` of the one that triggers, part by part, and ``rest`` holds."""
+    """``key`` of a buffered event equals ``probe`` of the triggering event, part by part; ``rest`` is the residual predicate."""
 
     key: tuple[TypedExpression, ...]
     probe: tuple[TypedExpression, ...]
@@ -130,7 +130,7 @@ class WindowEqualityLookup:
 
 @frozen
 class WindowRangeLookup:
-    """``key``, a number of the searched event, lies within all bounds. The whole condition is tested on what is found."""
+    """``key``, a number of a buffered event, lies within all bounds. The whole condition is tested on each event found."""
 
     key: Attr
     bounds: tuple[Bound, ...]
@@ -141,7 +141,7 @@ JoinLookup = TableAccess | WindowLookup
 
 
 def attribute_of(part: TypedExpression) -> Attr:
-    """The attribute behind a part of a key or probe, which may be widened."""
+    """Return the attribute in a part of a key or probe, which may be widened."""
     while isinstance(part, Widen):
         part = part.operand
     assert isinstance(part, Attr)
@@ -150,7 +150,7 @@ def attribute_of(part: TypedExpression) -> Attr:
 
 @frozen
 class EqualityGuard:
-    """An event passes the first filter of a query only if the attribute at ``position`` has this value."""
+    """The first filter of a query accepts an event only if the attribute at ``position`` has this value."""
 
     position: int
     value: bool | int | str

@@ -1,4 +1,4 @@
-"""The plan of an incremental aggregation: what its rows hold, and what readers make of them.
+"""The plan of an incremental aggregation: the layout of its rows, and the outputs computed from them.
 
 A row has one cell per stored attribute: the start of its bucket by the app's clock, with ``by`` the start of the bucket of
 its events' own time, the group, the latest values, the time of the latest event, the base values. Positions are those of
@@ -31,11 +31,11 @@ __all__ = [
 
 
 ZONE = "aggTimeZone"
-"""Annotation of the app, and property of the system, that names the time zone in which buckets begin."""
+"""App annotation and system property that name the time zone of the buckets."""
 
 
 class BaseKind(Enum):
-    """What is kept of the events of a bucket."""
+    """The kinds of values that a bucket stores of its events."""
 
     COUNT = "count"
     SUM = "sum"
@@ -49,8 +49,8 @@ class BaseKind(Enum):
 
 @frozen
 class BaseValue:
-    """``argument`` is an expression, for DISTINCT and DEVIATION an attribute, for COUNT None; ``position`` the first of its
-    cells."""
+    """A base value. ``argument`` is an expression, for DISTINCT and DEVIATION an attribute, for COUNT None; ``position`` is the
+    position of its first cell."""
 
     kind: BaseKind
     argument: TypedExpression | None
@@ -58,7 +58,7 @@ class BaseValue:
 
 
 class OutputKind(Enum):
-    """How an output value is made of a row."""
+    """How an output value is computed from a row."""
 
     STORED = "stored"
     MEAN = "mean"
@@ -69,8 +69,8 @@ class OutputKind(Enum):
 
 @frozen
 class OutputValue:
-    """``position`` is that of a group attribute or base value; ``count`` that of the count a mean divides by. COMPUTED has
-    neither but an ``expression``, which reads the stored attributes in slot 0."""
+    """An output. ``position`` is that of a group attribute or base value; ``count`` that of the divisor of a mean. COMPUTED has
+    an ``expression`` instead, which reads the stored attributes in slot 0."""
 
     attribute: Attribute
     kind: OutputKind
@@ -81,7 +81,7 @@ class OutputValue:
 
 @frozen
 class AggregationPurgePlan:
-    """``@purge``: how often (ms), and per duration how long (ms) rows are kept; None: for ever."""
+    """``@purge``: the interval (ms) and, per duration, the retention of rows (ms); None: forever."""
 
     interval_ms: int
     retention_ms: tuple[int | None, ...]
@@ -89,12 +89,12 @@ class AggregationPurgePlan:
 
 @frozen(kw_only=True)
 class AggregationPlan:
-    """``define aggregation``. ``durations`` are finest first; ``tables`` names their tables, in the same order.
+    """``define aggregation``. ``durations`` are finest first; ``tables`` are the names of their tables, in the same order.
 
     ``by``, ``group_by`` and the arguments of base values read the input's attributes in slot 0. ``last`` is the position
-    of the time of the latest event, None where the order of arrival decides. ``attributes`` is what readers see. ``shard``
-    names this node where several share the tables: those have an attribute SHARD_ID more, behind the first. ``extended``:
-    an extension says what some base values are.
+    of the time of the latest event, None if the order of arrival decides. ``attributes`` is the schema for readers. ``shard``
+    is the name of this node if several nodes share the tables, whose second attribute is then SHARD_ID. ``extended``:
+    an extension defines some base values.
     """
 
     id: str
@@ -118,8 +118,8 @@ class AggregationPlan:
 
 @frozen
 class AggregationReadPlan:
-    """``within ... per ...``. A range that is known is in ``range`` (start, end in ms), else ``within`` gives one or two
-    values; the same with ``duration`` and ``per``."""
+    """``within ... per ...``. A constant range is in ``range`` (start, end in ms), else ``within`` has one or two
+    expressions; likewise ``duration`` and ``per``."""
 
     within: tuple[TypedExpression, ...]
     per: TypedExpression

@@ -40,7 +40,7 @@ class SinkErrorAction(Enum):
 
 
 class StoreErrorAction(Enum):
-    """``on.error`` of a store. LOG is RETRY by another name."""
+    """``on.error`` of a store. LOG has the same meaning as RETRY."""
 
     RETRY = "RETRY"
     LOG = "LOG"
@@ -49,19 +49,19 @@ class StoreErrorAction(Enum):
 
 @frozen
 class TemplatePlan:
-    """Texts, and positions of attributes whose text stands between them."""
+    """A template: texts, and positions of the attributes between them."""
 
     parts: tuple[str | int, ...]
 
     @property
     def is_static(self) -> bool:
-        """Whether there is no attribute in it."""
+        """Whether the template contains no attribute."""
         return not any(isinstance(part, int) for part in self.parts)
 
 
 @frozen
 class OptionPlan:
-    """``name = 'text'``. ``templates``: one, or one per destination of a sink that serves them all by itself."""
+    """``name = 'text'``. ``templates`` has one item, or one per destination if one sink client serves them all."""
 
     name: str
     templates: tuple[TemplatePlan, ...]
@@ -69,7 +69,7 @@ class OptionPlan:
 
 @frozen
 class AttributeMappingPlan:
-    """One element of ``@attributes``; ``transport`` is the property behind ``trp:``, None for what the mapper reads."""
+    """One element of ``@attributes``; ``transport`` is the property after ``trp:``, None for a value of the mapper."""
 
     name: str
     position: int
@@ -92,7 +92,7 @@ class SourcePlan:
 
 @frozen(kw_only=True)
 class DistributionPlan:
-    """``@distribution``. ``destinations``: the options of each; one list in all where one client serves them all."""
+    """``@distribution``. ``clients`` are the options of each destination; one client can serve all of them."""
 
     strategy: DistributionStrategyMetadata
     options: tuple[OptionPlan, ...]
@@ -134,5 +134,5 @@ class StorePlan:
     on_error: StoreErrorAction = StoreErrorAction.RETRY
     cache: CachePlan | None = None
     config: Mapping[str, str] = field(default_factory=dict)
-    app_is_named: bool = True  # else its name is made up, anew each time
+    app_is_named: bool = True  # an app without a name gets a new random name each time
     span: Span | None = None

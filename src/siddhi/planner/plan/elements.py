@@ -1,4 +1,4 @@
-"""The elements of an app: what a part of it may consist of, each with what it reads and writes."""
+"""The elements of an app, the units of fragments, with the sources they read and write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ElementPlan = QueryPlan | PartitionPlan | AggregationPlan | NamedWindowPlan | Tr
 
 
 class ElementKind(Enum):
-    """What an element is."""
+    """The kind of an element."""
 
     QUERY = "query"
     PARTITION = "partition"
@@ -29,13 +29,13 @@ class ElementKind(Enum):
 
 @frozen(kw_only=True)
 class AppElement:
-    """``name`` is that of the query or partition, or the id of the definition; the inner query of an anonymous input is an
-    element before the one that reads it.
+    """An element of an app. ``name`` is that of the query or partition, or the id of the definition. The inner query of an
+    anonymous input is an element of its own, before the one that reads it.
 
     Attributes:
-        reads: streams and named windows whose events it takes.
+        reads: streams and named windows whose events it receives.
         writes: streams and named windows it inserts into.
-        uses: tables, windows and aggregations whose content it looks at.
+        uses: tables, windows and aggregations whose content it reads.
         changes: tables and windows it writes to.
     """
 
@@ -49,7 +49,7 @@ class AppElement:
 
 
 def app_elements(plan: Plan) -> tuple[AppElement, ...]:
-    """All elements of an app: triggers, named windows, aggregations, then queries and partitions, each in text order."""
+    """Return all elements of an app: triggers, named windows, aggregations, then queries and partitions, in text order."""
     found = [
         AppElement(name=trigger.id, kind=ElementKind.TRIGGER, plan=trigger, writes=(trigger.id,))
         for trigger in plan.triggers.values()
@@ -81,8 +81,8 @@ def _element(unit: Unit, kind: ElementKind, plan: ElementPlan) -> AppElement:
 
 
 def named_executions(plan: Plan) -> Iterator[tuple[tuple[str, ...], Query | Partition]]:
-    """Each query or partition of the text with its name written into it, and the names of all elements it makes: its own
-    last, those of inner queries before it. Queries of a partition without a name are called by their number in it."""
+    """Yield each query or partition of the text with its name added, and the names of all elements it creates: its own
+    last, after those of inner queries. Unnamed queries of a partition are named by their number in it."""
     planned = iter(plan.executions)
     for execution in plan.app.executions:
         names: list[str] = []
@@ -92,7 +92,7 @@ def named_executions(plan: Plan) -> Iterator[tuple[tuple[str, ...], Query | Part
             if not made.name.startswith("anonymous-"):
                 break
         if isinstance(execution, Partition):
-            # Counted within the partition: what comes before it in the text does not change it.
+            # Counted within the partition, so that the names do not depend on the text before it.
             queries = tuple(
                 replace(query, annotations=_with_name(query.annotations, f"query_{number}"))
                 for number, query in enumerate(execution.queries, 1)

@@ -1,4 +1,4 @@
-"""What goes on for ever without events: apps with such a part never come to rest."""
+"""Find the parts of an app that timers keep busy forever without events: an app with such a part never becomes idle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["EndlessPart", "endless_parts", "endless_query"]
 
 @frozen
 class EndlessPart:
-    """``name``: of the trigger, query or partition; ``reason``: a clause that names it."""
+    """``name`` is that of the trigger, query or partition; ``reason`` is a clause that names it."""
 
     name: str
     reason: str
@@ -24,9 +24,9 @@ class EndlessPart:
 
 
 def endless_parts(plan: Plan) -> tuple[EndlessPart, ...]:
-    """The parts of an app that time alone keeps busy, in text order; empty: it comes to rest when its input ends."""
+    """Return the parts of an app that timers keep busy, in text order; empty: it becomes idle when its input ends."""
     found = [
-        EndlessPart(trigger.id, f"trigger '{trigger.id}' fires again and again", trigger.span)
+        EndlessPart(trigger.id, f"trigger '{trigger.id}' fires periodically", trigger.span)
         for trigger in plan.triggers.values()
         if not trigger.at_start
     ]
@@ -40,18 +40,18 @@ def endless_parts(plan: Plan) -> tuple[EndlessPart, ...]:
         reason = next((why for why in map(endless_query, _queries(execution)) if why), "")
         purges = isinstance(execution, PartitionPlan) and execution.purge is not None
         if not reason and (_is_timed(execution, unit, purges) or timed_windows & {*unit.reads, *unit.writes}):
-            reason = f"'{unit.name}' feeds itself, later" if _reaches(unit, readers) else ""
+            reason = f"'{unit.name}' feeds itself with a delay" if _reaches(unit, readers) else ""
         if reason:
             found.append(EndlessPart(unit.name, reason, execution.span))
     return tuple(found)
 
 
 def endless_query(query: QueryPlan) -> str:
-    """Why a query by itself goes on for ever; empty where it does not."""
+    """Return why timers keep a query busy forever; empty if they do not."""
     if isinstance(query.rate, SnapshotRate):
-        return f"query '{query.name}' puts out a snapshot again and again"
+        return f"query '{query.name}' emits snapshots periodically"
     if isinstance(query.input, PatternPlan) and any(_group_waits_alone(query.input, s) for s in query.input.states):
-        return f"query '{query.name}' waits for an absence again and again"
+        return f"query '{query.name}' waits for an absence repeatedly"
     return ""
 
 
@@ -69,7 +69,7 @@ def _is_timed(execution: QueryPlan | PartitionPlan, unit: Unit, purges: bool) ->
 
 
 def _group_waits_alone(pattern: PatternPlan, last: StatePlan) -> bool:
-    """Whether the ``every`` group that a state ends is completed by time alone."""
+    """Return whether timers alone can complete the ``every`` group that a state ends."""
     if last.again is None:
         return False
     group = pattern.states[last.again : pattern.states.index(last) + 1]
@@ -84,7 +84,7 @@ def _waits_alone(pattern: PatternPlan, state: StatePlan) -> bool:
 
 
 def _reaches(unit: Unit, readers: Mapping[str, Iterable[Unit]]) -> bool:
-    """Whether what a unit puts out leads to events of its own inputs."""
+    """Return whether the output of a unit reaches its own inputs."""
     seen: set[str] = set()
     pending = list(unit.writes)
     while pending:

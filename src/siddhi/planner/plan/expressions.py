@@ -1,6 +1,6 @@
-"""Typed expressions of a plan: names are positions, every node knows its type.
+"""Typed expressions of a plan: names are positions, every node has a type.
 
-Operands are already widened to what their operator computes in (:class:`Widen`), so a node's own type (for comparisons
+Operands are already widened to the type their operator computes in (:class:`Widen`), so the type of a node (for comparisons
 ``operand_type``) fixes the arithmetic. Positions refer to the attribute list of the query part the expression belongs to.
 """
 
@@ -41,25 +41,25 @@ __all__ = [
 ]
 
 OUTPUT_SLOT = -1
-"""Slot of the output event: ``having`` and ``order by`` read the attributes the query puts out."""
+"""Slot of the output event: ``having`` and ``order by`` read the output attributes of the query."""
 TABLE_SLOT = -2
 """Slot of the table row in a condition over a table (``on``, ``set``, ``in``)."""
 FIRST_SLOT = -3
-"""Slot of the oldest event held, in the condition of an expression window."""
+"""Slot of the oldest buffered event, in the condition of an expression window."""
 LAST_SLOT = -4
-"""Slot of the newest event held, in the condition of an expression window."""
+"""Slot of the newest buffered event, in the condition of an expression window."""
 
 
 @frozen
 class TypedExpression:
-    """Base. ``type`` is the static type of the value."""
+    """Base of the typed expressions. ``type`` is the static type of the value."""
 
     type: AttributeType
 
 
 @frozen
 class Const(TypedExpression):
-    """A literal, already of its type (an int as Python int, a float as Python float)."""
+    """A literal, already converted to its type (an int as Python int, a float as Python float)."""
 
     value: bool | int | float | str
 
@@ -67,7 +67,7 @@ class Const(TypedExpression):
 @frozen
 class Attr(TypedExpression):
     """An attribute. ``slot`` is the event of the input (0 for a single stream; join side; pattern state), OUTPUT_SLOT or
-    TABLE_SLOT; ``position`` is its place in that event's attribute list; ``index`` picks one event of a counting state,
+    TABLE_SLOT; ``position`` is its index in that event's attribute list; ``index`` selects one event of a counting state,
     and a counting state without index is the list of all (type OBJECT)."""
 
     slot: int
@@ -155,7 +155,7 @@ class ScriptCall(TypedExpression):
 
 @frozen
 class Aggregate(TypedExpression):
-    """An attribute aggregator: evaluating it updates its state with the current event and yields the new value."""
+    """An attribute aggregator: evaluation updates its state with the current event and returns the new value."""
 
     aggregator: AggregatorMetadata
     arguments: tuple[TypedExpression, ...]
@@ -165,7 +165,7 @@ class Aggregate(TypedExpression):
 class InTable(TypedExpression):
     """``condition in table``: true iff a row matches; the row is TABLE_SLOT inside the condition.
 
-    ``access``: how such a row is found; None until the rule has chosen.
+    ``access``: how such a row is found; None until the rule has chosen it.
     """
 
     table: str

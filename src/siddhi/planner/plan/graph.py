@@ -1,4 +1,4 @@
-"""What queries, partitions and aggregations read and write, and what starts them: the app as a graph."""
+"""The app as a graph: what queries, partitions and aggregations read and write, and whether timers run them."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ __all__ = ["Unit", "aggregation_unit", "expressions_of", "sources_of", "unit_of"
 
 @dataclass(slots=True)
 class Unit:
-    """A query, a partition (streams of its own left out) or an aggregation."""
+    """A query, a partition (without its inner streams) or an aggregation."""
 
     name: str
     reads: list[str] = field(default_factory=list)
     writes: list[str] = field(default_factory=list)
     uses: set[str] = field(default_factory=set)
-    """Tables, windows and aggregations whose content it looks at."""
+    """Tables, windows and aggregations whose content it reads."""
     changes: set[str] = field(default_factory=set)
     """Tables, windows and aggregations it writes to."""
     timed: bool = False
-    """Timers may start it."""
+    """Timers can run it."""
     reads_clock: bool = False
-    """What it puts out depends on the clock (windows stamp what expires)."""
+    """Its output depends on the clock (windows set the time of expired events)."""
 
 
 def aggregation_unit(plan: AggregationPlan) -> Unit:
-    """What an aggregation does."""
+    """Return the unit of an aggregation."""
     changes = {plan.id, *plan.tables}
     uses = {
         node.table
@@ -55,7 +55,7 @@ def aggregation_unit(plan: AggregationPlan) -> Unit:
 
 
 def unit_of(execution: QueryPlan | PartitionPlan) -> Unit:
-    """What a query does, or all queries of a partition."""
+    """Return the unit of a query, or of all queries of a partition."""
     unit = Unit(execution.name)
     if isinstance(execution, QueryPlan):
         _add_query(unit, execution)
@@ -99,7 +99,7 @@ def _add_query(unit: Unit, query: QueryPlan) -> None:
 
 
 def sources_of(query: QueryPlan) -> tuple[SingleInputPlan, ...]:
-    """The inputs of a query that is not a pattern."""
+    """Return the inputs of a query; none for a pattern."""
     if isinstance(query.input, SingleInputPlan):
         return (query.input,)
     if isinstance(query.input, JoinPlan):
@@ -108,7 +108,7 @@ def sources_of(query: QueryPlan) -> tuple[SingleInputPlan, ...]:
 
 
 def expressions_of(query: QueryPlan) -> Iterator[TypedExpression]:
-    """Every expression of a query but the arguments of windows and patterns' keys."""
+    """Yield every expression of a query, except arguments of windows and keys of patterns."""
     yield from query.selector.expressions()
     for source in sources_of(query):
         for handler in (*source.before, *source.after):

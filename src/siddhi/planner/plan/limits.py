@@ -1,4 +1,4 @@
-"""Limits on memory that data can fill, as the plan holds them: keys and values of queries, keys of partitions, rows of tables."""
+"""Limits of state that grows with the data: keys and values of queries, keys of partitions, rows of tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["AppLimits", "KeyLimitPlan", "OnFull", "RowLimitPlan"]
 
 
 class OnFull(Enum):
-    """What happens to an event that would need more than a limit allows."""
+    """The action on an event that would exceed a limit."""
 
     ERROR = "error"
-    """It fails with a LimitExceededError, which goes to ``@OnError`` of its stream."""
+    """The event fails with a LimitExceededError, which ``@OnError`` of its stream handles."""
     DROP_OLDEST = "drop_oldest"
-    """It is taken: the state of the least recently used key, or the oldest row, is dropped."""
+    """The event is accepted: the state of the least recently used key, or the oldest row, is dropped."""
     LOG = "log"
-    """It is dropped, and a log entry counts what was dropped."""
+    """The event is dropped; the log reports how many were dropped."""
 
 
 @frozen(kw_only=True)
@@ -27,11 +27,11 @@ class KeyLimitPlan:
     Attributes:
         keys: group-by keys of a query over all partition keys, or keys of a partition.
         values: distinct values of each ``distinctCount`` and ``unionSet``, per group.
-        ttl_ms: a key unused for this long is forgotten.
-        on_full: what happens at ``keys``.
-        annotation: which annotation says ``keys`` or ``ttl_ms``, as messages show it.
-        values_on_full: what happens at ``values``.
-        values_annotation: which annotation says ``values``.
+        ttl_ms: the state of a key unused for this long is dropped.
+        on_full: the action at the limit ``keys``.
+        annotation: the annotation that sets ``keys`` or ``ttl_ms``, for messages.
+        values_on_full: the action at the limit ``values``.
+        values_annotation: the annotation that sets ``values``.
     """
 
     keys: int | None = None
@@ -45,7 +45,7 @@ class KeyLimitPlan:
 
 @frozen(kw_only=True)
 class RowLimitPlan:
-    """Limit of a table's rows."""
+    """Limit of the rows of a table."""
 
     rows: int
     on_full: OnFull = OnFull.ERROR
@@ -54,7 +54,7 @@ class RowLimitPlan:
 
 @frozen(kw_only=True)
 class AppLimits:
-    """``@app:limits``: what holds where an element has no ``@limit`` of its own; None: no limit."""
+    """``@app:limits``: the limits of elements without ``@limit``; None: no limit."""
 
     keys: int | None = None
     values: int | None = None

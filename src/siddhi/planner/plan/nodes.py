@@ -1,8 +1,8 @@
-"""The plan: what the engines are given. Plain frozen data, readable as text (see explain.py), free of any engine.
+"""The plan: the input of the engines. Frozen data, independent of any engine; ``planner/explain`` prints it.
 
 Attribute positions. A single input has one attribute list: those of its stream in definition order, then those appended
-by stream functions, in order. Expressions hold positions in that list. ``window_layout`` tells which positions a window
-keeps (the only ones read behind it); an engine maps positions to cells stage by stage.
+by stream functions, in order. Expressions refer to positions in that list. ``window_layout`` lists the positions a window
+keeps (the only ones read after it); an engine maps positions to cells for each operator.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class SourceKind(Enum):
-    """What a query reads from or writes to."""
+    """The kind of a source or target of a query."""
 
     STREAM = "stream"
     INNER = "inner stream"
@@ -66,7 +66,7 @@ class AsyncSettings:
 
 @frozen
 class Playback:
-    """``@app:playback``; the times in milliseconds, or None without heartbeat. ``exact``: a timer runs at its own time."""
+    """``@app:playback``; times in milliseconds, None without a heartbeat. ``exact``: each timer runs at its own time."""
 
     idle_time_ms: int | None = None
     increment_ms: int | None = None
@@ -75,7 +75,7 @@ class Playback:
 
 @frozen
 class PredicateIndex:
-    """The queries of a stream by the value that their guard wants of one attribute; how many guards read it."""
+    """Index of the queries of a stream by the value of their equality guard; ``queries`` is their number."""
 
     position: int
     queries: int
@@ -83,9 +83,9 @@ class PredicateIndex:
 
 @frozen(kw_only=True)
 class StreamPlan:
-    """A junction. Fault streams are called ``!S``; inner streams live in their partition.
+    """A junction. Fault streams are named ``!S``; inner streams belong to their partition.
 
-    ``predicate_index``: an event is given to the queries that this finds, and to those without such a guard; None: to all.
+    ``predicate_index``: an event goes to the queries that the index finds, and to those without a guard; None: to all queries.
     """
 
     id: str
@@ -102,10 +102,10 @@ class StreamPlan:
 
 @frozen(kw_only=True)
 class TablePlan:
-    """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the aggregation that alone writes it.
+    """A table; ``primary_key`` and ``indexes`` are attribute positions. ``owner``: the only aggregation that can write it.
 
-    Where there is a ``store``, the indexes are its own, ``store_indexes``, and may be of several attributes. ``objects``
-    says of attributes that nobody wrote what they hold, and what needs them: name, words, place.
+    The indexes of a ``store`` are in ``store_indexes`` and can have several attributes. ``objects`` describes the object
+    attributes of tables of aggregations: name, content for messages, span.
     """
 
     id: str
@@ -121,25 +121,25 @@ class TablePlan:
     span: Span | None = None
 
     def in_memory(self) -> TablePlan:
-        """The table that holds rows of this one in memory: itself, or the cache of its store."""
+        """Return the table of the rows in memory: this table, or the cache of its store."""
         if self.store is None:
             return self
         indexes = tuple([positions[0] for positions in self.store_indexes if len(positions) == 1])
         return replace(self, store=None, store_indexes=(), indexes=indexes if self.primary_key else ())
 
     def pending(self) -> TablePlan:
-        """A table in memory of rows that are not added yet: several may have one key, by which they are found as before."""
+        """Return the table of rows that are not added yet: an index replaces the primary key, since keys can be duplicated."""
         table = self.in_memory()
         return replace(table, primary_key=(), indexes=tuple({*table.primary_key, *table.indexes}))
 
 
 @frozen
 class WindowPlan:
-    """A window with its checked arguments: constants, or expressions where the parameter may be dynamic.
+    """A window with its checked arguments: constants, or expressions for dynamic parameters.
 
-    ``condition`` is that of an expression window given as a literal: it reads the current event in slot 0, the oldest
-    and newest events held in FIRST_SLOT and LAST_SLOT. Where the text comes with the events instead, ``plan_condition``
-    makes such a condition of it, or raises SiddhiAppError.
+    ``condition`` is that of an expression window with a literal text: it reads the current event in slot 0, the oldest
+    and newest buffered events in FIRST_SLOT and LAST_SLOT. If events provide the text instead, ``plan_condition``
+    compiles it, or raises SiddhiAppError.
     """
 
     window: WindowMetadata
@@ -178,7 +178,7 @@ class FilterPlan:
 
 @frozen
 class StreamFunctionPlan:
-    """A stream function; ``appended`` are the attributes it adds behind those that exist at this point."""
+    """A stream function; ``appended`` are the attributes it appends to those of its input."""
 
     function: StreamFunctionMetadata
     arguments: tuple[TypedExpression, ...]
@@ -190,12 +190,12 @@ HandlerPlan = FilterPlan | StreamFunctionPlan
 
 @frozen(kw_only=True)
 class SingleInputPlan:
-    """One source with what stands before and behind its window.
+    """One source with the handlers before and after its window.
 
     Attributes:
-        attributes: the source's, then the appended ones.
-        window_layout: positions kept by the window (or, without a window, read by selection), ascending.
-        guard: what the predicate index of the stream finds the query by; None: the query gets every event.
+        attributes: those of the source, then the appended ones.
+        window_layout: positions that the window keeps (or, without a window, the selection reads), ascending.
+        guard: the equality guard in the predicate index of the stream; None: the query receives every event.
     """
 
     source: str
@@ -212,13 +212,13 @@ class SingleInputPlan:
 
 @frozen(kw_only=True)
 class JoinPlan:
-    """Slots 0 and 1 are left and right. The condition and the selection read both; handlers and window arguments of a
-    side read their own source only, in slot 0. The matches of one event that leaves a window are one chunk for the
+    """A join. Slots 0 and 1 are left and right. The condition and the selection read both; handlers and window arguments of a
+    side read only their own source, in slot 0. The matches of one event that leaves a window form one chunk for the
     selection.
 
     Attributes:
-        reading: which rows of the aggregation that is one of the sides.
-        lookups: how the other side finds rows or events of the left and of the right one; None: it looks at all of them.
+        reading: the range of the aggregation, if one side is an aggregation.
+        lookups: how rows or events of the left and the right side are found; None: scan.
     """
 
     left: SingleInputPlan
@@ -230,7 +230,7 @@ class JoinPlan:
     lookups: tuple[JoinLookup | None, JoinLookup | None] = (None, None)
 
     def triggers(self, slot: int) -> bool:
-        """Whether what leaves the window of a side looks for matches."""
+        """Return whether events that leave the window of a side look for matches."""
         side, other = (self.left, self.right) if slot == 0 else (self.right, self.left)
         if side.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
             return False
@@ -240,7 +240,7 @@ class JoinPlan:
 
 
 class SelectMode(Enum):
-    """Which kept events of a chunk a query puts out."""
+    """Which selected events of a chunk a query emits."""
 
     EACH = "each"
     LAST = "last of chunk"
@@ -292,7 +292,7 @@ class Action(Enum):
 
 @frozen
 class SetPlan:
-    """``table attribute at position := value``."""
+    """An assignment to the table attribute at ``position``."""
 
     position: int
     value: TypedExpression
@@ -304,8 +304,8 @@ class OutputPlan:
 
     Attributes:
         access: how the rows of the condition are found; None without a condition.
-        pending_access: the same among the rows of a chunk that ``update or insert`` has not added yet, which have no
-            primary key; None for anything else.
+        pending_access: likewise for the rows of a chunk that ``update or insert`` has not added yet, which have no
+            primary key; None for other actions.
     """
 
     action: Action
@@ -319,7 +319,7 @@ class OutputPlan:
 
 
 class FusedWindow(Enum):
-    """What one operator for window and selection keeps in place of events."""
+    """What a fused window aggregate keeps instead of events."""
 
     SLIDING = "arguments"
     TUMBLING = "totals"
@@ -330,9 +330,9 @@ class QueryPlan:
     """A query.
 
     Attributes:
-        limit: of group-by keys and values.
-        synchronized: None as the engine needs, else what ``@synchronized`` says.
-        fused: window and selection are one operator, which keeps this; None: the window keeps events.
+        limit: the limit of group-by keys and values.
+        synchronized: the value of ``@synchronized``; None: the engine decides.
+        fused: what the operator of window and selection keeps, if they are fused; None: the window keeps events.
     """
 
     name: str
@@ -382,7 +382,7 @@ class PartitionPlan:
 
 @frozen
 class BatchPlan:
-    """Whether a batch sent to a stream may run query by query, and if not, why."""
+    """Whether a batch sent to a stream can run query by query, and if not, the reason."""
 
     stream: str
     columnar: bool
@@ -391,9 +391,9 @@ class BatchPlan:
 
 @frozen(kw_only=True)
 class Plan:
-    """A whole app, resolved and typed. Dictionaries are in build order; warnings name deprecated extensions in use.
+    """A whole app, resolved and typed. Dictionaries are in build order.
 
-    ``policy``: what the text may touch, for what is planned against the app later; None: anything.
+    ``policy``: the sandbox policy, also for on-demand queries; None: trusted.
     """
 
     name: str

@@ -16,12 +16,12 @@ __all__ = ["OnDemandPlan"]
 class OnDemandPlan:
     """Either a find (``store`` and ``kind`` set, no ``output``) or a change of a table (``output`` set).
 
-    The condition of a find reads the row of a table in TABLE_SLOT, the event of a window or aggregation in slot 0, where the selection
-    reads what was found. The selection of a change makes the one event its output works with; ``has_event`` is False
-    where nothing is selected.
+    The condition of a find reads the row of a table in TABLE_SLOT, or the event of a window or aggregation in slot 0. The
+    selection of a find reads slot 0. The selection of a change computes the one event of its output; ``has_event`` is False
+    without a selection.
 
     Attributes:
-        access: how a find in a table finds its rows; None of anything else.
+        access: how a find in a table finds its rows; None for other queries.
     """
 
     store: str | None = None

@@ -1,11 +1,11 @@
-"""The plan of a pattern or sequence: an automaton as flat tables of states and of the streams' places in it.
+"""The plan of a pattern or sequence: an automaton, as flat tables of states and slots.
 
-A *slot* is one place where a stream stands, numbered from the left. A *state* waits for the events of its slots: one, or
+A *slot* is one occurrence of a stream, numbered from the left. A *state* waits for the events of its slots: one, or
 several in a logical group. Partial matches move from state to state; a state that ends an ``every`` group also sends a
 fresh copy back to the group's first state.
 
-Slots of expressions. The selection reads the event of slot n as slot n. A filter reads the event it decides about as its
-own slot, those of earlier states and of its group as theirs.
+Slots of expressions. The selection reads the event of slot n as slot n. A filter reads the event it evaluates as its
+own slot, and the events of earlier states and of its group as theirs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["KeyPlan", "OverflowPolicy", "PatternPlan", "SlotPlan", "StateKind", 
 
 
 class StateKind(Enum):
-    """What makes a state complete."""
+    """The condition that completes a state."""
 
     STREAM = "event"
     COUNT = "count"
@@ -35,7 +35,7 @@ class StateKind(Enum):
 
 
 class OverflowPolicy(Enum):
-    """What happens when a query holds as many partial matches as it may."""
+    """The action on a new partial match at the limit."""
 
     FAIL = "fail"
     DROP_OLDEST = "drop.oldest"
@@ -43,7 +43,7 @@ class OverflowPolicy(Enum):
 
 @frozen
 class KeyPlan:
-    """``own == earlier``: one side reads the current event only, the other events of earlier states only."""
+    """``own == earlier``: one side reads only the current event, the other only events of earlier states."""
 
     own: TypedExpression
     earlier: TypedExpression
@@ -51,17 +51,17 @@ class KeyPlan:
 
 @frozen(kw_only=True)
 class SlotPlan:
-    """One place of a stream.
+    """One occurrence of a stream in the pattern.
 
     Attributes:
-        label: the reference, else the stream's id.
-        alone: conditions that read the current event only; decided once per event.
-        conditions: the others, decided per partial match; the equalities of ``keys`` are among them.
-        keys: equalities by which partial matches are found without looking at the others.
+        label: the event reference, else the id of the stream.
+        alone: conditions that read only the current event; evaluated once per event.
+        conditions: the other conditions, evaluated per partial match; they include the equalities of ``keys``.
+        keys: equalities by which an index finds partial matches.
         kept: positions of the attributes that are read later, ascending.
-        counting: the slot holds a list of events.
-        absent: the state waits for such an event not to come; the slot stays empty.
-        for_ms: how long it must not come; None: until its group is complete.
+        counting: whether the slot contains a list of events.
+        absent: whether the state waits for the absence of an event; the slot stays empty.
+        for_ms: the waiting time of an absence; None: until its group is complete.
     """
 
     label: str
@@ -80,17 +80,17 @@ class SlotPlan:
 
 @frozen(kw_only=True)
 class StatePlan:
-    """One state; the last one puts out.
+    """One state; the last one emits matches.
 
     Attributes:
-        slots: those it waits for, in the order in which one event is offered to them.
-        min, max: events of a counting state; ``max`` -1 is unbounded.
-        stops: of a counting state, the slots whose event ends the count: all of the next state. Where that has one slot,
-            the last one of the state behind it, too: behind ``A+, B*`` the left-hand one of ``C or D`` ends no count of A.
+        slots: the slots it waits for, in the order in which they are offered an event.
+        min, max: number of events of a counting state; ``max`` -1 is unbounded.
+        stops: the slots whose event ends the count of a counting state: all slots of the next state. If that has one slot,
+            also the last slot of the state after it: after ``A+, B*``, the left slot of ``C or D`` ends no count of A.
         again: the first state of the ``every`` group that this state ends, or None.
-        expiry: the first state of the ``every`` group it stands in, or None.
-        late_again: nothing but empty counts lies between the start of the group and its end, so the group starts again
-            only when a later state takes the partial match.
+        expiry: the first state of the ``every`` group that contains it, or None.
+        late_again: the group consists only of counts that can be empty, so the group starts again
+            only when a later state accepts the partial match.
     """
 
     kind: StateKind
@@ -107,7 +107,7 @@ class StatePlan:
 class PatternPlan:
     """A pattern or sequence; ``within_ms`` in milliseconds.
 
-    ``max_partial_matches``: how many may live at a time, None without bound; ``limited_by``: what says so, as messages show it.
+    ``max_partial_matches``: the limit of partial matches, None if unlimited; ``limited_by``: its origin, for messages.
     """
 
     is_sequence: bool
@@ -120,10 +120,10 @@ class PatternPlan:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The streams it reads, each once, in the order of the slots."""
+        """The streams it reads, without duplicates, in the order of the slots."""
         return tuple(dict.fromkeys(slot.source for slot in self.slots))
 
     @property
     def waits(self) -> bool:
-        """Whether timers may complete it."""
+        """Whether timers can complete it."""
         return any(slot.for_ms is not None for slot in self.slots)

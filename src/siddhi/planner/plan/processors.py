@@ -1,4 +1,4 @@
-"""Stream processors: stream functions that keep what they like from event to event, and may be woken by the clock."""
+"""Stream processors: stream functions with state across events, which can use timers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["processors_of"]
 
 
 def processors_of(sources: Iterable[SingleInputPlan]) -> Iterator[StreamProcessorMetadata]:
-    """Those that stand behind some sources; plain stream functions, which know one event at a time, are none."""
+    """Yield the stream processors of some sources, without plain stream functions, which have no state."""
     for source in sources:
         for handler in (*source.before, *source.after):
             if isinstance(handler, StreamFunctionPlan) and isinstance(handler.function, StreamProcessorMetadata):

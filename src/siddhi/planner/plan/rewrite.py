@@ -1,4 +1,4 @@
-"""New plans from old ones: every query, or every expression, replaced. What does not change stays the same object."""
+"""Rewrite plans: replace every query or every expression. Unchanged nodes stay the same objects."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from siddhi.planner.plan.nodes import (
 from siddhi.planner.plan.patterns import PatternPlan, SlotPlan
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance  # what type checkers take frozen classes for
+    from _typeshed import DataclassInstance  # the type of frozen classes for type checkers
 
     Node = TypeVar("Node", bound=DataclassInstance)
 
 __all__ = ["map_expressions", "map_output", "map_queries", "map_selector", "replaced"]
 
 Change = Callable[[TypedExpression], TypedExpression]
-"""Makes an expression of an expression. An attribute by itself stays as it is."""
+"""Function from an expression to its replacement. A plain attribute must stay unchanged."""
 
 
 def replaced(node: Node, **fields: Any) -> Node:
-    """The node with these fields; the node itself where they hold the same objects already."""
+    """Return the node with these fields; the node itself if they already have the same values."""
     for name, value in fields.items():
         old = getattr(node, name)
         if old is not value and not _same_items(old, value):
@@ -45,7 +45,7 @@ def replaced(node: Node, **fields: Any) -> Node:
 
 
 def _same_items(old: object, new: object) -> bool:
-    """Whether two tuples or dictionaries hold the same objects."""
+    """Return whether two tuples or dictionaries contain the same objects."""
     if isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
         return all(one is other or _same_items(one, other) for one, other in zip(old, new, strict=True))
     if isinstance(old, dict) and isinstance(new, dict):
@@ -54,10 +54,10 @@ def _same_items(old: object, new: object) -> bool:
 
 
 def map_queries(plan: Plan, change: Callable[[QueryPlan, bool], QueryPlan]) -> Plan:
-    """The plan with every query replaced.
+    """Return the plan with every query replaced.
 
     Args:
-        change: gets a query, and whether it stands in a partition.
+        change: receives a query, and whether it is in a partition.
     """
     executions: list[QueryPlan | PartitionPlan] = []
     for execution in plan.executions:
@@ -69,7 +69,7 @@ def map_queries(plan: Plan, change: Callable[[QueryPlan, bool], QueryPlan]) -> P
 
 
 def map_expressions(plan: Plan, change: Change) -> Plan:
-    """The plan with every expression replaced, also those that windows plan when an event brings their text."""
+    """Return the plan with every expression replaced, including those that windows compile from events."""
     plan = map_queries(plan, lambda query, _: _map_query(query, change))
     return replaced(
         plan,
@@ -82,7 +82,7 @@ def map_expressions(plan: Plan, change: Change) -> Plan:
 
 
 def map_selector(selector: SelectorPlan, change: Change) -> SelectorPlan:
-    """The selection with every expression replaced."""
+    """Return the selection with every expression replaced."""
     return replaced(
         selector,
         columns=tuple([replaced(column, expression=change(column.expression)) for column in selector.columns]),
@@ -91,7 +91,7 @@ def map_selector(selector: SelectorPlan, change: Change) -> SelectorPlan:
 
 
 def map_output(output: OutputPlan, change: Change) -> OutputPlan:
-    """The output clause with every expression replaced."""
+    """Return the output clause with every expression replaced."""
     if output.condition is None:
         return output
     assignments = output.set

@@ -1,5 +1,5 @@
-"""Typed expressions as text: how they read, and which executor runs them (``greater double(var, const)``); and what of an
-aggregation its state depends on."""
+"""Typed expressions as text: SiddhiQL, and the executor (``greater double(var, const)``); and the text of the parts of an
+aggregation that its state depends on."""
 
 from __future__ import annotations
 
@@ -51,31 +51,31 @@ _SUFFIX = {AttributeType.LONG: "L", AttributeType.FLOAT: "f"}
 
 
 def expression_text(expression: TypedExpression, labels: Mapping[int, str]) -> str:
-    """The expression as it would be written; ``labels`` name the events of slots that need a name."""
-    # Chains of operators group to the left; they may be thousands long, so they are walked in a loop.
-    behind: list[str] = []
+    """Return the expression as SiddhiQL; ``labels`` are the names of the events of slots."""
+    # Operators are left-associative; a loop walks down their chains, which can have thousands of operators.
+    tail: list[str] = []
     opening = 0
     while isinstance(expression, (Widen, Arithmetic, Comparison, And, Or)):
         if isinstance(expression, Widen):
             expression = expression.operand
         else:
-            behind.append(f" {_sign(expression)} {_operand_text(expression.right, labels)}")
+            tail.append(f" {_sign(expression)} {_operand_text(expression.right, labels)}")
             expression = expression.left
         if isinstance(expression, (Arithmetic, Comparison, And, Or)):
-            behind.append(")")
+            tail.append(")")
             opening += 1
-    text = _operand_text(expression, labels) if behind else _plain_text(expression, labels)
-    return "(" * opening + text + "".join(reversed(behind))
+    text = _operand_text(expression, labels) if tail else _plain_text(expression, labels)
+    return "(" * opening + text + "".join(reversed(tail))
 
 
 def _operand_text(expression: TypedExpression, labels: Mapping[int, str]) -> str:
     written = expression_text(expression, labels)
-    needs_help = isinstance(expression, (Arithmetic, Comparison, And, Or, InTable))
-    return f"({written})" if needs_help else written
+    needs_parentheses = isinstance(expression, (Arithmetic, Comparison, And, Or, InTable))
+    return f"({written})" if needs_parentheses else written
 
 
 def _plain_text(expression: TypedExpression, labels: Mapping[int, str]) -> str:
-    """The text of anything but an operator with two operands."""
+    """Return the text of an expression that is not a binary operator."""
     if isinstance(expression, Attr):
         label = labels.get(expression.slot)
         if label is None and expression.index is None:
@@ -99,18 +99,18 @@ def _plain_text(expression: TypedExpression, labels: Mapping[int, str]) -> str:
 
 
 def executor_text(expression: TypedExpression) -> str:
-    """The executor: its operation, the type it computes in, and the kinds of its operands."""
+    """Return the executor: its operation, the type it computes in, and the kinds of its operands."""
     front: list[str] = []
-    behind: list[str] = []
+    tail: list[str] = []
     while isinstance(expression, (Widen, Arithmetic, Comparison, And, Or)):
         front.append(f"{_operation(expression)}(")
         if isinstance(expression, Widen):
-            behind.append(")")
+            tail.append(")")
             expression = expression.operand
         else:
-            behind.append(f", {executor_text(expression.right)})")
+            tail.append(f", {executor_text(expression.right)})")
             expression = expression.left
-    return "".join(front) + _plain_executor(expression) + "".join(reversed(behind))
+    return "".join(front) + _plain_executor(expression) + "".join(reversed(tail))
 
 
 def _plain_executor(expression: TypedExpression) -> str:
@@ -174,13 +174,13 @@ def _index(index: EventIndex | None) -> str:
 
 
 def kept_lines(plan: AggregationPlan) -> Iterator[str]:
-    """``keeps AGG_SUM_price = sum price``, one per base value."""
+    """Yield ``keeps AGG_SUM_price = sum price`` for each base value."""
     for base in plan.base_values:
         of = "" if base.argument is None else f" {expression_text(base.argument, {})}"
         yield f"keeps {plan.stored[base.position].name} = {base.kind.value}{of}"
 
 
 def zone_lines(plan: AggregationPlan) -> Iterator[str]:
-    """``buckets begin in Asia/Colombo``; nothing where that is GMT, or the buckets begin together everywhere."""
+    """Yield ``buckets begin in Asia/Colombo``, unless the zone is GMT or has no effect on the buckets."""
     if plan.zone not in ("GMT", "UTC") and not {*plan.durations} <= {Duration.SECONDS, Duration.MINUTES}:
         yield f"buckets begin in {plan.zone}"

@@ -1,4 +1,4 @@
-"""Time as the readers of aggregations write it: ranges behind ``within``, bucket lengths behind ``per``, time zones."""
+"""Parse the times of queries over aggregations: ranges of ``within`` and durations of ``per``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _WILD = re.compile(
     r"(\d{4})-(\d\d|\*\*)-(\d\d|\*\*) (\d\d|\*\*):(\d\d|\*\*):(\d\d|\*\*)(?: ([+-])(\d\d):(\d\d))?", re.ASCII
 )
 _FORMATS = (
-    "write 'yyyy-MM-dd HH:mm:ss', with ** for what is left open from the right ('2017-06-01 **:**:**', "
-    "'2017-**-** **:**:**'), and an offset '+HH:mm' behind it if not GMT"
+    "write 'yyyy-MM-dd HH:mm:ss', with ** for trailing parts that are open ('2017-06-01 **:**:**', "
+    "'2017-**-** **:**:**'), and append an offset '+HH:mm' if the time is not GMT"
 )
 _WORDS = {
     word: duration
@@ -34,58 +34,57 @@ _WORDS = {
 
 
 def duration_named(text: object) -> Duration:
-    """The bucket length a word behind ``per`` means, in any case.
+    """Return the duration that a value of ``per`` names, in any case.
 
     Raises:
-        AggregationTimeError: it means none; the second argument is a hint.
+        AggregationTimeError: the value is not a duration; the second argument is a hint.
     """
     duration = _WORDS.get(text.strip().lower()) if isinstance(text, str) else None
     if duration is None:
         raise AggregationTimeError(
-            f"{text!r} behind 'per' is not a bucket length", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'"
+            f"invalid duration {text!r} for 'per'", "write 'sec', 'min', 'hour', 'day', 'month' or 'year'"
         )
     return duration
 
 
 def kept_duration(duration: Duration, kept: tuple[Duration, ...], aggregation: str) -> int:
-    """Its number among those that an aggregation keeps.
+    """Return the index of a duration among those of an aggregation.
 
     Raises:
-        AggregationTimeError: it keeps others; the second argument is a hint.
+        AggregationTimeError: the aggregation does not have it; the second argument is a hint.
     """
     if duration not in kept:
         names = ", ".join(f"'{other.value}'" for other in kept)
         raise AggregationTimeError(
-            f"aggregation '{aggregation}' keeps no values per {duration.value}: "
+            f"aggregation '{aggregation}' has no values per {duration.value}: "
             f"the aggregate values for {duration.name} granularity cannot be provided",
-            f"it keeps {names}",
+            f"it has {names}",
         )
     return kept.index(duration)
 
 
 def time_range(*values: object) -> tuple[int, int]:
-    """The range [start, end) in ms that one text with wildcards, or two times (ms or text) behind ``within`` mean.
+    """Return the range [start, end) in ms of ``within``: one string with wildcards, or two times (ms or string).
 
     Raises:
-        AggregationTimeError: they mean none; the second argument is a hint.
+        AggregationTimeError: the values are not a range; the second argument is a hint.
     """
     first = values[0]
-    for value, place in zip(values, ("first ", "second ") if len(values) > 1 else ("",), strict=True):
+    for value, ordinal in zip(values, ("first ", "second ") if len(values) > 1 else ("",), strict=True):
         if value is None:
-            raise AggregationTimeError(
-                f"the {place}value behind 'within' is null", "leave such events out with a filter"
-            )
+            raise AggregationTimeError(f"the {ordinal}value of 'within' is null", "remove such events with a filter")
     if len(values) == 1:
         if not isinstance(first, str):
             raise AggregationTimeError(
-                "only text can stand alone behind 'within'", "write two times, or a text such as '2017-06-** **:**:**'"
+                "a single value of 'within' must be a string",
+                "write two times, or a string such as '2017-06-** **:**:**'",
             )
         return _covered(first)
     second = values[1]
     start, end = _instant(first), _instant(second)
     if start >= end:
         raise AggregationTimeError(
-            f"the range behind 'within' is empty: {first!r} is not before {second!r}", "the end is not part of it"
+            f"the range of 'within' is empty: {first!r} is not before {second!r}", "the end of the range is exclusive"
         )
     return start, end
 
@@ -98,7 +97,7 @@ def _instant(value: object) -> int:
         if match is not None:
             return _ms(*(int(part) for part in match.groups()[:6]), offset=_offset(match), text=value)
     raise AggregationTimeError(
-        f"{value!r} behind 'within' is not a time", _FORMATS.split(", with", 1)[0] + ", or a long in ms"
+        f"invalid time {value!r} in 'within'", _FORMATS.split(", with", 1)[0] + ", or a long in ms"
     )
 
 
@@ -107,7 +106,7 @@ def _covered(text: str) -> tuple[int, int]:
     parts = match.groups()[:6] if match is not None else ()
     given = [int(part) for part in parts if part != "**"]
     if match is None or any(part == "**" for part in parts[: len(given)]):
-        raise AggregationTimeError(f"'{text}' behind 'within' is not a range of time", _FORMATS)
+        raise AggregationTimeError(f"invalid time range '{text}' in 'within'", _FORMATS)
     offset = _offset(match)
     start = _ms(*given, *(1, 1, 0, 0, 0)[len(given) - 1 :], offset=offset, text=text)
     if len(given) > 2:
@@ -123,7 +122,7 @@ def _offset(match: re.Match[str]) -> timedelta:
     if sign is None:
         return timedelta()
     if int(hours) > 23 or int(minutes) > 59:
-        raise AggregationTimeError(f"'{match.string}' behind 'within' has an impossible offset", _FORMATS)
+        raise AggregationTimeError(f"invalid offset of '{match.string}' in 'within'", _FORMATS)
     offset = timedelta(hours=int(hours), minutes=int(minutes))
     return offset if sign == "+" else -offset
 
@@ -132,5 +131,5 @@ def _ms(year: int, month: int, day: int, hour: int, minute: int, second: int, *,
     try:
         local = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError as error:
-        raise AggregationTimeError(f"'{text}' behind 'within' names no time: {error}", _FORMATS) from error
+        raise AggregationTimeError(f"invalid time '{text}' in 'within': {error}", _FORMATS) from error
     return (local - offset - _EPOCH) // timedelta(milliseconds=1)

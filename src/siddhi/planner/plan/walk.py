@@ -1,4 +1,4 @@
-"""Walking typed expressions."""
+"""Walk typed expressions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
-    """The operands or arguments, in order."""
+    """Return the operands or arguments, in order."""
     if isinstance(expression, (Arithmetic, Comparison, And, Or)):
         return (expression.left, expression.right)
     if isinstance(expression, (Call, ScriptCall, Aggregate)):
@@ -47,7 +47,7 @@ def children(expression: TypedExpression) -> tuple[TypedExpression, ...]:
 
 
 def walk(expression: TypedExpression) -> Iterator[TypedExpression]:
-    """The expression and everything below it, parents first."""
+    """Yield the expression and its descendants, parents first."""
     pending = [expression]
     while pending:
         node = pending.pop()
@@ -56,8 +56,8 @@ def walk(expression: TypedExpression) -> Iterator[TypedExpression]:
 
 
 def substitute(expression: TypedExpression, by: Callable[[TypedExpression], TypedExpression | None]) -> TypedExpression:
-    """The expression with parts of it replaced: those for which ``by`` gives something. Conditions of ``in`` stay."""
-    # Chains of operators group to the left; they may be thousands long, so they are walked in a loop.
+    """Return the expression with every node replaced for which ``by`` returns one; conditions of ``in`` stay unchanged."""
+    # Operators are left-associative; a loop walks down their chains, which can have thousands of operators.
     above: list[Arithmetic | Comparison | And | Or] = []
     while (found := by(expression)) is None and isinstance(expression, (Arithmetic, Comparison, And, Or)):
         above.append(expression)
@@ -74,12 +74,12 @@ def substitute(expression: TypedExpression, by: Callable[[TypedExpression], Type
 
 
 def conjuncts(condition: TypedExpression | None) -> list[TypedExpression]:
-    """The operands of all the ``and`` at the top of a condition, as written; none where there is no condition."""
+    """Return the operands of the top-level ``and`` of a condition, in order; none for None."""
     return _operands(condition, And)
 
 
 def disjuncts(condition: TypedExpression | None) -> list[TypedExpression]:
-    """The operands of all the ``or`` at the top of a condition."""
+    """Return the operands of the top-level ``or`` of a condition."""
     return _operands(condition, Or)
 
 
@@ -96,12 +96,12 @@ def _operands(condition: TypedExpression | None, kind: type[And | Or]) -> list[T
 
 
 def has_aggregate(expression: TypedExpression) -> bool:
-    """Whether an aggregator is called in it."""
+    """Return whether the expression calls an aggregator."""
     return any(isinstance(node, Aggregate) for node in walk(expression))
 
 
 def calls_python(expression: TypedExpression) -> bool:
-    """Whether a function written in Python is called in it, which may do anything, sending events included."""
+    """Return whether the expression calls a Python function, which can have side effects such as sending events."""
     return any(
         isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native is None)
         for node in walk(expression)
@@ -109,7 +109,7 @@ def calls_python(expression: TypedExpression) -> bool:
 
 
 def read_positions(expressions: Iterable[TypedExpression], slot: int) -> set[int]:
-    """Positions of the attributes of this slot that the expressions read."""
+    """Return the positions of the attributes of a slot that the expressions read."""
     return {
         node.position
         for expression in expressions

@@ -1,4 +1,4 @@
-"""What is said of an app that is taken, but not as its author may think."""
+"""Warnings about an app that is valid, but may not do what its author expects."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ __all__ = ["AppWarning"]
 
 
 class AppWarning(str):
-    """A warning: text with place and hint, which are also there by themselves.
+    """A warning: a text with location and hint, which are also attributes.
 
     Attributes:
         message: what is wrong.
-        span: where in the text (lines 1-based, columns 0-based), if known.
+        span: the location in the text (lines 1-based, columns 0-based), if known.
         hint: what to write instead, or None.
     """
 
@@ -24,11 +24,11 @@ class AppWarning(str):
 
     def __new__(cls, message: str, at: Node | Span | None = None, hint: str | None = None) -> AppWarning:
         span = at.span if isinstance(at, Node) else at
-        place = "" if span is None else f" (line {span.line}, column {span.column})"
-        made = super().__new__(cls, f"{message}{place}: {hint}" if hint else f"{message}{place}")
+        location = "" if span is None else f" (line {span.line}, column {span.column})"
+        made = super().__new__(cls, f"{message}{location}: {hint}" if hint else f"{message}{location}")
         made.message, made.span, made.hint = message, span, hint
         return made
 
     def order(self) -> tuple[int, int]:
-        """By which warnings are sorted: the place in the text, behind those that have none."""
+        """Return the sort key of warnings: their location in the text; those without one come first."""
         return (0, 0) if self.span is None else (self.span.line, self.span.column)

@@ -1,6 +1,6 @@
-"""Physical choices, one rule per module: a function from plan to plan that fills in fields of the plan's nodes.
+"""The physical choices, one rule per module: a function from plan to plan that sets fields of the nodes.
 
-The runtime and ``explain`` read these fields; nobody else makes such a choice.
+The runtime and ``explain`` only read these fields; they make no such choice.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from siddhi.planner.rules.route_by_equality import route_events
 __all__ = ["RULES", "applied", "choose_on_demand_access"]
 
 RULES: tuple[Callable[[Plan], Plan], ...] = (
-    choose_accesses,  # first: it rewrites expressions, of which other rules keep parts
+    choose_accesses,  # first: it rewrites expressions that other rules store
     choose_lookups,
     prune_columns,
     fuse_windows,
     route_events,
     check_batches,
 )
-"""Each rule once, in the order in which they are applied."""
+"""The rules in the order of their application."""
 
 
 def applied(plan: Plan) -> Plan:
-    """The plan with all choices made."""
+    """Apply all rules to the plan."""
     for rule in RULES:
         plan = rule(plan)
     return plan

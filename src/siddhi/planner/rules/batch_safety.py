@@ -1,10 +1,10 @@
-"""Where a batch may run query by query, and where it must go row by row, for which reason.
+"""Choose whether a batch runs query by query or row by row.
 
-Query by query means that each query takes the whole batch before the next one starts. That gives what rows sent one at a
-time give as long as no two queries that the batch reaches share anything but the stream they read: no table or window
-that one writes and another uses, no stream that two of them feed, no query with two inputs in reach. Under playback rows
-move the clock: then no query in reach may look at it unless it is the only one, and what timers start in between must
-not meet what the batch reaches. A partition counts as one query: it takes rows in order.
+Query by query means that each query processes the whole batch before the next one starts. The results are those of rows
+sent one by one if no two queries that the batch reaches share anything but the stream they read: no table or window
+that one writes and another uses, no stream that two of them fill, no query with two affected inputs. In playback, rows
+advance the clock: then no affected query may read it unless it is the only one, and queries that timers run in between
+must not share anything with the affected ones. A partition counts as one query: it processes rows in order.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["check_batches"]
 
 
 def check_batches(plan: Plan) -> Plan:
-    """Fill in :attr:`Plan.batches`: one :class:`BatchPlan` per stream that rows can be sent to."""
+    """Set :attr:`Plan.batches`: one :class:`BatchPlan` per stream that rows can be sent to."""
     return replace(plan, batches=_batches(plan))
 
 
 def _batches(plan: Plan) -> tuple[BatchPlan, ...]:
-    # In playback, rows move the clock: timers may be due between two of them.
+    # In playback, rows advance the clock: timers can be due between two rows.
     playback = plan.playback is not None
     units = [aggregation_unit(aggregation) for aggregation in plan.aggregations.values()]
     units += [unit_of(execution) for execution in plan.executions]
@@ -46,35 +46,35 @@ def _batches(plan: Plan) -> tuple[BatchPlan, ...]:
         if label not in clean:
             reached = _reach([label], readers)
             reason = (
-                _leading_outside(plan, label, reached)
-                or (_moving_clock(reached) if playback else "")
-                or _meeting(label, reached, timers)
+                _sink_reason(plan, label, reached)
+                or (_clock_reason(reached) if playback else "")
+                or _shared_stream_reason(label, reached, timers)
             )
             if not reason:
-                # What is downstream of a stream without obstacle has none either.
+                # The streams downstream of a safe stream are safe, too.
                 clean.update(target for unit in reached for target in unit.writes)
         plans.append(BatchPlan(label, not reason, reason))
     return tuple(plans)
 
 
-def _leading_outside(plan: Plan, label: str, reached: list[Unit]) -> str:
-    """Where events leave the app: what takes them may send into any stream before the next row comes."""
+def _sink_reason(plan: Plan, label: str, reached: list[Unit]) -> str:
+    """Return the reason if events reach a sink, which can send into any stream before the next row arrives."""
     for name in dict.fromkeys([label, *(target for unit in reached for target in unit.writes)]):
         if name in plan.streams and plan.streams[name].sinks:
             return f"stream '{name}' has a sink"
     return ""
 
 
-def _moving_clock(reached: list[Unit]) -> str:
-    """Why a clock that the rows move is in the way; empty where it is not."""
+def _clock_reason(reached: list[Unit]) -> str:
+    """Return the reason if several affected queries depend on the clock that the rows advance; else an empty text."""
     clocked = [unit.name for unit in reached if unit.timed or unit.reads_clock]
     if len(reached) < 2 or not clocked:
         return ""
-    return f"rows move the clock, which {', '.join(clocked)} read, and {len(reached)} queries are in reach"
+    return f"rows advance the clock, which {', '.join(clocked)} read, and affect {len(reached)} queries"
 
 
-def _meeting(label: str, reached: list[Unit], timers: list[Unit]) -> str:
-    """Where two of the queries that the batch reaches, or that timers start in between, meet; empty for nowhere."""
+def _shared_stream_reason(label: str, reached: list[Unit], timers: list[Unit]) -> str:
+    """Return the reason if two queries that the batch reaches, or that timers run in between, share a stream; else empty."""
     if not reached:
         return ""
     known = {id(unit) for unit in reached}
@@ -85,7 +85,7 @@ def _meeting(label: str, reached: list[Unit], timers: list[Unit]) -> str:
             if target in fed:
                 return f"{fed[target]} and {unit.name} both write to '{target}'"
             if target == label:
-                return f"{unit.name} writes to '{target}' too"
+                return f"{unit.name} also writes to '{target}'"
             fed[target] = unit.name
     for unit in reached:
         if len(unit.reads) > 1:
@@ -93,11 +93,11 @@ def _meeting(label: str, reached: list[Unit], timers: list[Unit]) -> str:
             if len(inputs) > 1:
                 names = list(dict.fromkeys(inputs))
                 return f"{unit.name} reads {' and '.join(map(repr, names))}{' twice' if len(names) == 1 else ''}"
-    return _shared_content(reached)
+    return _shared_state_reason(reached)
 
 
-def _shared_content(reached: list[Unit]) -> str:
-    """A table or window that is written and read in one pass."""
+def _shared_state_reason(reached: list[Unit]) -> str:
+    """Return the reason if the batch writes and reads the same table or window; else an empty text."""
     writers: dict[str, str] = {}
     for unit in reached:
         for name in sorted(unit.changes):
@@ -112,7 +112,7 @@ def _shared_content(reached: list[Unit]) -> str:
 
 
 def _reach(labels: Iterable[str], readers: dict[str, list[Unit]], started: Iterable[Unit] = ()) -> list[Unit]:
-    """Every unit that events of these streams may reach, and these units, in order of discovery."""
+    """Return every unit that events of these streams or units can reach, in order of discovery."""
     reached: dict[int, Unit] = {}
     pending = list(labels)
     for unit in started:

@@ -1,6 +1,5 @@
-"""How a join looks the other side up: in a table as :mod:`~siddhi.planner.rules.choose_table_access` says; in a window through
-a hash index where the condition asks for equality, through an ordered one where it asks for a range, else by looking at
-all events."""
+"""Choose how a join searches the other side: a table as in :mod:`~siddhi.planner.rules.choose_table_access`; a window with
+a hash index for an equality, with a sorted index for a range, else with a scan."""
 
 from __future__ import annotations
 
@@ -17,20 +16,20 @@ from siddhi.types import AttributeType
 
 __all__ = ["choose_lookups"]
 
-_HOLD_WHAT_CAME_OUT = frozenset(
+_INDEXABLE = frozenset(
     {"batch", "externalTime", "externalTimeBatch", "length", "lengthBatch", "time", "timeBatch", "timeLength"}
 )
 _LENGTHS = {"length": 0, "lengthBatch": 0, "timeLength": 1}
-"""Position of the number of events a window holds: of no more than 0 they pass, and are not held."""
+"""Position of the length argument of a window; a window of length 0 buffers no events."""
 
 _MAX_PARTS = 8
 
 _FEW = 64
-"""Events a window may hold for which an ordered index does not pay."""
+"""Length of a window up to which a sorted index does not pay off."""
 
 
 def choose_lookups(plan: Plan) -> Plan:
-    """Fill in :attr:`JoinPlan.lookups`."""
+    """Set :attr:`JoinPlan.lookups`."""
 
     def chosen(query: QueryPlan, partitioned: bool) -> QueryPlan:
         if not isinstance(query.input, JoinPlan):
@@ -55,23 +54,23 @@ def _lookup(plan: Plan, input_: JoinPlan, slot: int, partitioned: bool) -> JoinL
 def _window_lookup(
     on: TypedExpression | None, slot: int, window: WindowPlan | None, partitioned: bool
 ) -> WindowLookup | None:
-    """The index look-up a join condition allows; None: every event is looked at.
+    """Return the index lookup that a join condition allows; None: scan.
 
     Args:
         on: the condition, over slots 0 and 1.
-        slot: of the side that is searched.
-        window: whose content that is.
-        partitioned: it has a content for each key of a partition.
+        slot: the slot of the side that is searched.
+        window: the window of that side.
+        partitioned: whether each key of a partition has its own window.
     """
-    if not _holds_what_came_out(window):
+    if not _is_indexable(window):
         return None
     equality = _equality_lookup(on, slot)
-    # What a key of a partition holds is little, as a rule.
-    return _range_lookup(on, slot) if equality is None and not partitioned and not _holds_few(window) else equality
+    # The window of one partition key is usually small.
+    return _range_lookup(on, slot) if equality is None and not partitioned and not _is_short(window) else equality
 
 
 def _range_lookup(on: TypedExpression | None, slot: int) -> WindowRangeLookup | None:
-    """By the attribute with most bounds; the condition is tested as a whole on what is found."""
+    """Return a range lookup by the attribute with most bounds; the whole condition is tested on each event found."""
     by_position: dict[int, list[OrderTest]] = {}
     for part in conjuncts(on):
         test = order_test(part, slot)
@@ -81,20 +80,20 @@ def _range_lookup(on: TypedExpression | None, slot: int) -> WindowRangeLookup | 
     return WindowRangeLookup(tests[0].attribute, tuple(test.bound for test in tests)) if tests else None
 
 
-def _holds_few(window: WindowPlan | None) -> bool:
+def _is_short(window: WindowPlan | None) -> bool:
     if window is None or window.window.native not in ("length", "lengthBatch"):
         return False
     length = window.arguments[0]
     return isinstance(length, Const) and int(length.value) <= _FEW
 
 
-def _holds_what_came_out(window: WindowPlan | None) -> bool:
-    """Whether a window holds what has come out of it and not yet expired, in that order: then an index can follow it."""
-    if window is None or window.window.native not in _HOLD_WHAT_CAME_OUT:
+def _is_indexable(window: WindowPlan | None) -> bool:
+    """Return whether a window buffers exactly its current events that have not expired, in order, as an index requires."""
+    if window is None or window.window.native not in _INDEXABLE:
         return False
     position = _LENGTHS.get(window.window.native)
     length = None if position is None else window.arguments[position]
-    # Where no event is held, none may be found, not even while it passes.
+    # A window of length 0 buffers no event, so none must be found.
     return not (isinstance(length, Const) and int(length.value) <= 0)
 
 
@@ -103,25 +102,25 @@ def _equality_lookup(on: TypedExpression | None, slot: int) -> WindowEqualityLoo
         return None
     key: list[TypedExpression] = []
     probe: list[TypedExpression] = []
-    rest: list[TypedExpression] = []
+    residual: list[TypedExpression] = []
     for condition in conjuncts(on):
         pair = _equality(condition, slot) if len(key) < _MAX_PARTS else None
         if pair is None:
-            rest.append(condition)
+            residual.append(condition)
             continue
         key.append(pair[0])
         probe.append(pair[1])
         if pair[0].type in (AttributeType.FLOAT, AttributeType.DOUBLE):
-            # An index finds NaN by NaN, the comparison does not.
-            rest.append(condition)
+            # The index treats NaN as equal to NaN, the comparison does not.
+            residual.append(condition)
     if not key:
         return None
-    remaining = reduce(lambda left, right: And(AttributeType.BOOL, left, right), rest) if rest else None
+    remaining = reduce(lambda left, right: And(AttributeType.BOOL, left, right), residual) if residual else None
     return WindowEqualityLookup(tuple(key), tuple(probe), remaining)
 
 
 def _equality(condition: TypedExpression, slot: int) -> tuple[TypedExpression, TypedExpression] | None:
-    """Key and probe of ``attribute of the slot == attribute of another``; None for any other condition."""
+    """Return key and probe of ``attribute of the slot == attribute of another``; None for any other condition."""
     if not isinstance(condition, Comparison) or condition.operator is not CompareOperator.EQUAL:
         return None
     for key, probe in ((condition.left, condition.right), (condition.right, condition.left)):
@@ -131,7 +130,7 @@ def _equality(condition: TypedExpression, slot: int) -> tuple[TypedExpression, T
 
 
 def _slot_of(expression: TypedExpression) -> int | None:
-    """The slot of an attribute, widened or not; None for anything else."""
+    """Return the slot of an attribute, which may be widened; None for anything else."""
     while isinstance(expression, Widen):
         expression = expression.operand
     return expression.slot if isinstance(expression, Attr) else None

@@ -1,7 +1,7 @@
-"""How a condition over a table finds rows: by primary key, by index, by a range, or by looking at every row.
+"""Choose how a condition over a table finds rows: by primary key, index, range or scan.
 
-The condition is taken apart at its ``and``s. Parts that do not read the row are tested once; one part, or several that
-make up the primary key, choose the lookup; what is left is tested on every row found.
+The condition is split into its conjuncts. Row-free predicates are tested once per event; one conjunct, or several that
+form the primary key, determine the lookup; the residual predicates are tested on every row found.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _FLIPPED = {
 }
 _LOW = (CompareOperator.GREATER, CompareOperator.GREATER_EQUAL)
 _INCLUSIVE = (CompareOperator.LESS_EQUAL, CompareOperator.GREATER_EQUAL)
-# Comparing in the wider type and looking up in the narrower one give the same only where the wider one holds every value
-# of the narrower one exactly: long does not go into double, nor int into float.
+# Comparison in the wider type and lookup in the narrower type agree only if the wider type represents every value of the
+# narrower one exactly: double does not represent every long, nor float every int.
 _EXACTLY_WIDER = {
     AttributeType.INT: (AttributeType.LONG, AttributeType.DOUBLE),
     AttributeType.FLOAT: (AttributeType.DOUBLE,),
@@ -65,9 +65,9 @@ class OrderTest:
 
 
 def choose_accesses(plan: Plan) -> Plan:
-    """Fill in :attr:`InTable.access`, :attr:`OutputPlan.access` and :attr:`OutputPlan.pending_access`.
+    """Set :attr:`InTable.access`, :attr:`OutputPlan.access` and :attr:`OutputPlan.pending_access`.
 
-    Joins with tables are left to the rule of joins.
+    :func:`~siddhi.planner.rules.choose_join_access.choose_lookups` handles joins with tables.
     """
     if not plan.tables:
         return plan
@@ -76,10 +76,10 @@ def choose_accesses(plan: Plan) -> Plan:
 
 
 def choose_on_demand_access(plan: OnDemandPlan, tables: Mapping[str, TablePlan]) -> OnDemandPlan:
-    """The same for an on-demand query, with :attr:`OnDemandPlan.access`.
+    """Do the same for an on-demand query, and set :attr:`OnDemandPlan.access`.
 
     Args:
-        tables: of the app.
+        tables: the tables of the app.
     """
     change = partial(_with_accesses, tables)
     table = None if plan.store is None else tables.get(plan.store)
@@ -94,7 +94,7 @@ def choose_on_demand_access(plan: OnDemandPlan, tables: Mapping[str, TablePlan])
 
 
 def _with_accesses(tables: Mapping[str, TablePlan], expression: TypedExpression) -> TypedExpression:
-    """The expression with the accesses of every ``in`` in it."""
+    """Return the expression with the access of every ``in`` set."""
     if not any(isinstance(node, InTable) for node in walk(expression)):
         return expression
 
@@ -118,11 +118,11 @@ def _output_access(tables: Mapping[str, TablePlan], output: OutputPlan) -> Outpu
 
 
 def access_of(table: TablePlan, condition: TypedExpression | None, row_slot: int = TABLE_SLOT) -> TableAccess:
-    """Choose how rows in memory are found; those of a store, in its cache.
+    """Choose how rows in memory are found; for a store, the rows of its cache.
 
     Args:
         condition: None: every row matches.
-        row_slot: the slot by which it calls the row.
+        row_slot: the slot of the row in the condition.
     """
     table = table.in_memory()
     gates: list[TypedExpression] = []
@@ -143,7 +143,7 @@ def access_of(table: TablePlan, condition: TypedExpression | None, row_slot: int
 def _choose(
     table: TablePlan, parts: Sequence[TypedExpression], row_slot: int
 ) -> tuple[TableLookup | None, tuple[TypedExpression, ...]]:
-    """The best lookup for parts that must all hold, and the parts it answers for."""
+    """Return the best lookup for a conjunction, and the conjuncts that hold for every row it finds."""
     tests = [test for part in parts if (test := _test(part, row_slot)) is not None]
     equal = {test.position: test for test in reversed(tests) if test.operator is CompareOperator.EQUAL}
     key = table.primary_key
@@ -164,7 +164,7 @@ def _choose(
 
 
 def _most_bounded(table: TablePlan, tests: Sequence[OrderTest]) -> list[OrderTest]:
-    """The order tests of the attribute that has most of them, among those kept in order."""
+    """Return the order tests of the attribute with most of them, among sorted attributes."""
     by_position: dict[int, list[OrderTest]] = {}
     for test in tests:
         if test.operator in _FLIPPED and (test.position in table.indexes or table.primary_key == (test.position,)):
@@ -173,7 +173,7 @@ def _most_bounded(table: TablePlan, tests: Sequence[OrderTest]) -> list[OrderTes
 
 
 def _any_of(table: TablePlan, parts: Sequence[TypedExpression], row_slot: int) -> AnyLookup | None:
-    """Where a part is an ``or`` and every side of it has a lookup of its own."""
+    """Return the lookup of an ``or`` of which every operand has a lookup."""
     for part in parts:
         if isinstance(part, Or):
             sides = [_choose(table, conjuncts(side), row_slot)[0] for side in disjuncts(part)]
@@ -184,7 +184,7 @@ def _any_of(table: TablePlan, parts: Sequence[TypedExpression], row_slot: int) -
 
 
 def order_test(part: TypedExpression, row_slot: int) -> OrderTest | None:
-    """The test of an order (``<``, ``<=``, ``>``, ``>=``) of a number of the row; None for any other condition."""
+    """Return the order test (``<``, ``<=``, ``>``, ``>=``) of a row attribute; None for any other condition."""
     test = _test(part, row_slot)
     return test if test is not None and test.operator in _FLIPPED else None
 
@@ -208,7 +208,7 @@ def _test(part: TypedExpression, row_slot: int) -> OrderTest | None:
 
 
 def _reads_row(expression: TypedExpression, row_slot: int) -> bool:
-    """Whether an expression reads the row. Inside ``in``, TABLE_SLOT is the row of that other table."""
+    """Return whether an expression reads the row. Inside ``in``, TABLE_SLOT is the row of the other table."""
     pending = [expression]
     while pending:
         node = pending.pop()

@@ -1,4 +1,4 @@
-"""Which attributes are still read behind a point: what a window keeps, what the events of a pattern keep."""
+"""Prune columns: keep only the attributes of windows and pattern events that later operators read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["prune_columns"]
 
 
 def prune_columns(plan: Plan) -> Plan:
-    """Fill in :attr:`SingleInputPlan.window_layout` and :attr:`SlotPlan.kept`."""
+    """Set :attr:`SingleInputPlan.window_layout` and :attr:`SlotPlan.kept`."""
     return map_queries(plan, lambda query, _: replaced(query, input=_pruned(query)))
 
 
@@ -37,12 +37,12 @@ def _pruned(query: QueryPlan) -> SingleInputPlan | JoinPlan | PatternPlan:
 
 
 def _window_layout(source: SingleInputPlan, slot: int, readers: Iterable[TypedExpression]) -> tuple[int, ...]:
-    """Positions a window keeps (without window: that the readers need), ascending.
+    """Return the positions that a window keeps (without a window: that the readers need), ascending.
 
     Args:
-        source: its handlers see its events in slot 0.
-        slot: of the source's events in the readers.
-        readers: expressions behind the handlers (selection, join condition).
+        source: the source; its handlers read its events in slot 0.
+        slot: the slot of the events of the source in the readers.
+        readers: the expressions after the handlers (selection, join condition).
     """
     width = len(source.attributes) - sum(len(getattr(handler, "appended", ())) for handler in source.after)
     live = read_positions(readers, slot)
@@ -65,13 +65,13 @@ def _read_by(handler: HandlerPlan, width: int) -> set[int]:
 
 
 def _kept(slots: Sequence[SlotPlan], number: int, readers: Iterable[TypedExpression]) -> tuple[int, ...]:
-    """Positions that the events of a pattern's slot keep, ascending."""
+    """Return the positions that the events of a pattern slot keep, ascending."""
     kept = read_positions(readers, number)
     for other, slot in enumerate(slots):
         if other != number:
             kept |= read_positions(slot.conditions, number)
             continue
-        # A filter reads its own event before it is kept, but for those that a counting state has collected.
+        # A filter reads its own event before the event is stored, except those that a counting state has collected.
         kept |= {
             node.position
             for condition in slot.conditions

@@ -1,8 +1,8 @@
-"""Where a window need not keep events: the arguments of the aggregators behind it are enough.
+"""Fuse a window with its aggregation: one operator that keeps the arguments of the aggregators instead of events.
 
-A window whose events nobody sees again (only current events are put out, nothing stands between it and the selection)
-serves its aggregators alone. Where these are sums, averages and counts that see every event, the engine keeps what they
-take away later, or, for batches, adds up as events come. Nobody can tell the difference but by the clock on the wall.
+This applies to a window whose events only its aggregators read: the query emits only current events, and there is no
+handler between window and selection. If the aggregators are sums, averages and counts of every event, the engine keeps
+only the values to subtract later or, for batches, the running totals. The results are unchanged.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from siddhi.query_api.selection import OutputEventType
 
 __all__ = ["fuse_windows"]
 
-_ADDED_UP = frozenset({"sum", "avg", "count"})
+_ADDITIVE = frozenset({"sum", "avg", "count"})
 _SLIDING = frozenset({"length", "time", "externalTime"})
 _TUMBLING = frozenset({"lengthBatch", "timeBatch"})
 _MOST_AGGREGATORS = 32
 
 
 def fuse_windows(plan: Plan) -> Plan:
-    """Fill in :attr:`QueryPlan.fused`."""
+    """Set :attr:`QueryPlan.fused`."""
     return map_queries(plan, lambda query, _: replaced(query, fused=_fused(query)))
 
 
@@ -46,7 +46,7 @@ def _fused(plan: QueryPlan) -> FusedWindow | None:
         or plan.output.event_type is not OutputEventType.CURRENT
         or plan.rate is not None
         or plan.limit is not None
-        or not _adds_up(plan)
+        or not _is_additive(plan)
     ):
         return None
     native = input_.window.window.native
@@ -60,22 +60,22 @@ def _fused(plan: QueryPlan) -> FusedWindow | None:
     return None
 
 
-def _adds_up(plan: QueryPlan) -> bool:
-    """Every aggregator is one of those that can be added up, of what an event says by itself."""
+def _is_additive(plan: QueryPlan) -> bool:
+    """Return whether every aggregator is additive, over arguments that depend only on the event."""
     selection = plan.selector
     columns = [column.expression for column in selection.columns]
     found = [node for column in columns for node in walk(column) if isinstance(node, Aggregate)]
-    aside = [expression for expression in selection.expressions() if expression not in columns]
+    other_expressions = [expression for expression in selection.expressions() if expression not in columns]
     return (
         0 < len(found) <= _MOST_AGGREGATORS
-        and not any(has_aggregate(expression) for expression in aside)
-        and all(node.aggregator.native in _ADDED_UP for node in found)
-        and all(_is_of_event(argument) for node in found for argument in node.arguments)
+        and not any(has_aggregate(expression) for expression in other_expressions)
+        and all(node.aggregator.native in _ADDITIVE for node in found)
+        and all(_depends_only_on_event(argument) for node in found for argument in node.arguments)
     )
 
 
-def _is_of_event(argument: TypedExpression) -> bool:
-    """The same whenever it is computed: nothing of the clock, of tables, of users' functions or of other events."""
+def _depends_only_on_event(argument: TypedExpression) -> bool:
+    """Return whether an argument depends only on the event: not on clock, tables, Python functions or other events."""
     return all(
         (isinstance(node, Attr) and node.slot == 0)
         or isinstance(node, (Const, Arithmetic, Widen))
@@ -91,7 +91,7 @@ def _is_of_event(argument: TypedExpression) -> bool:
 
 
 def _sees_every_event(column: TypedExpression) -> bool:
-    """An aggregator in it is evaluated for every event, whatever else stands there."""
+    """Return whether the aggregator in a column is evaluated for every event."""
     if not has_aggregate(column) or isinstance(column, Aggregate):
         return True
     nodes = [node for node in walk(column) if not isinstance(node, (Arithmetic, Widen, Const))]
@@ -101,7 +101,7 @@ def _sees_every_event(column: TypedExpression) -> bool:
 
 
 def _is_below(node: TypedExpression, column: TypedExpression) -> bool:
-    """Whether a node stands inside an aggregator's arguments."""
+    """Return whether a node is inside the arguments of an aggregator."""
     return any(
         isinstance(outer, Aggregate) and any(inner is node for argument in outer.arguments for inner in walk(argument))
         for outer in walk(column)
@@ -109,7 +109,7 @@ def _is_below(node: TypedExpression, column: TypedExpression) -> bool:
 
 
 def _has_extent(window: WindowPlan) -> bool:
-    """A constant extent above zero, and no events that stream ahead of their batch."""
+    """Return whether the window has a constant positive extent and does not emit events before their batch is complete."""
     values = [argument.value for argument in window.arguments if isinstance(argument, Const)]
     extent = values[0] if values else None
     if window.window.native == "externalTime":

@@ -1,8 +1,8 @@
-"""What a query asks of an event before anything else, where that is one value of one attribute.
+"""Route events by equality: a predicate index finds the queries whose first filter is an equality with a literal.
 
 Of a hundred queries that begin with ``symbol == '...'``, an event concerns one: the junction looks it up instead of
-asking them all. That changes nothing that can be seen: an equality with a literal can't fail, and a query does nothing
-with an event that its first filter refuses.
+offering the event to all. The results are unchanged: an equality with a literal can't fail, and a query ignores an event
+that its first filter rejects.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from siddhi.types import AttributeType
 __all__ = ["FEWEST_GUARDS", "route_events"]
 
 FEWEST_GUARDS = 8
-"""Queries whose guards must read one attribute; below, testing each guard costs less than a look-up."""
+"""Minimum number of guards on one attribute; with fewer, testing each guard costs less than a lookup."""
 
 _KEYS = (AttributeType.STRING, AttributeType.INT, AttributeType.LONG, AttributeType.BOOL)
 
 
 def route_events(plan: Plan) -> Plan:
-    """Fill in :attr:`StreamPlan.predicate_index`, and :attr:`SingleInputPlan.guard` of the queries that it finds.
+    """Set :attr:`StreamPlan.predicate_index`, and :attr:`SingleInputPlan.guard` of the queries in the index.
 
-    Queries in partitions have no guard: they take the events of a key, not those of the stream.
+    Queries in partitions have no guard: they receive the events of a key, not those of the stream.
     """
     guards: dict[str, Counter[int]] = {}
     for execution in plan.executions:
@@ -60,7 +60,7 @@ def route_events(plan: Plan) -> Plan:
 
 
 def _guard(input_: SingleInputPlan | JoinPlan | PatternPlan) -> tuple[str, EqualityGuard] | None:
-    """A stream and what its events must have to pass the first filter of a query; None: unknown."""
+    """Return the stream and the equality guard of a query; None: it has no guard."""
     if not isinstance(input_, SingleInputPlan) or input_.kind is not SourceKind.STREAM:
         return None
     handlers = input_.before

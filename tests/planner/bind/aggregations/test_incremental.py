@@ -129,10 +129,14 @@ def test_expressions_may_be_objects() -> None:
             "E325",
             "'my:weightedMean' of an aggregation takes attributes, not an expression",
         ),
-        ("my:spread(s) as x", "E207", "'my:spread' of an aggregation does not take a string"),
-        ("my:geometricMean(i) as x", "E207", "'my:geometricMean' of an aggregation does not take an int"),
-        ("my:spred(i) as x", "E301", "no function or incremental aggregator is called 'my:spred'"),
-        ("my:spread(i) * 2 as x", "E325", "'my:spread' is an incremental aggregator: it is selected by itself"),
+        ("my:spread(s) as x", "E207", "'my:spread' of an aggregation does not accept a string"),
+        ("my:geometricMean(i) as x", "E207", "'my:geometricMean' of an aggregation does not accept an int"),
+        ("my:spred(i) as x", "E301", "unknown function or incremental aggregator 'my:spred'"),
+        (
+            "my:spread(i) * 2 as x",
+            "E325",
+            "'my:spread' is an incremental aggregator, which only the selection of 'define",
+        ),
     ],
 )
 def test_calls_that_are_refused(select: str, code: str, message: str) -> None:
@@ -144,15 +148,17 @@ def test_calls_that_are_refused(select: str, code: str, message: str) -> None:
 
 
 def test_hints_say_what_would_fit() -> None:
-    assert refused("my:spread(s) as x").hint == "it takes int, long, float and double"
-    assert refused("my:geometricMean(i) as x").hint == "it takes double"
+    assert refused("my:spread(s) as x").hint == "it accepts int, long, float and double"
+    assert refused("my:geometricMean(i) as x").hint == "it accepts double"
     assert refused("my:spred(i) as x").hint == "did you mean 'my:spread'?"
     assert "my:spread" in (refused("minForever(i) as x").hint or "")
 
 
 def test_a_query_has_no_incremental_aggregators() -> None:
     text = f"{STREAM}from S select my:spread(i) as x insert into O;"
-    with pytest.raises(SiddhiAppError, match="is an incremental aggregator: it is selected by itself, in 'define agg"):
+    with pytest.raises(
+        SiddhiAppError, match="'my:spread' is an incremental aggregator, which only the selection of 'define"
+    ):
         plan(parse(text), registry=REGISTRY)
 
 
@@ -169,38 +175,62 @@ K = BaseAttribute("K", DOUBLE, "sum", "d")
 @pytest.mark.parametrize(
     ("describe", "message", "hint"),
     [
-        (kept(final="1.0"), "keeps nothing", "at least"),
-        (kept(K, K), "has two base attributes 'K'", None),
+        (kept(final="1.0"), "has no base attribute", "at least"),
+        (kept(K, K), "has duplicate base attribute 'K'", None),
         (
             kept(BaseAttribute("K", DOUBLE, "avg", "d")),
-            "of 'avg', which is not a base aggregator",
-            "there are count, lat",
+            "incremental aggregator 'my:f' uses the unknown base aggregator 'avg' for base",
+            "use one of count, lat",
         ),  # type: ignore[arg-type]
-        (kept(BaseAttribute("K", DOUBLE, "summ", "d")), "which is not a base aggregator", "did you mean 'sum'?"),  # type: ignore[arg-type]
-        (kept(BaseAttribute("K", DOUBLE, "sum")), "base attribute 'K' without initial value", "say what is the sum of"),
-        (kept(BaseAttribute("K", LONG, "count", "d")), "counts in base attribute 'K', and gives an", "ifThenElse"),
-        (kept(BaseAttribute("K", INT, "sum", "d")), "'K' as an int, and it is a double", "declare it as a double"),
-        (kept(BaseAttribute("K", LONG, "max", "d")), "'K' as a long, and it is a double", "declare it as a double"),
-        (kept(BaseAttribute("K", STRING, "min", "'x'")), "that is the min of a string", "only numbers have one"),
+        (
+            kept(BaseAttribute("K", DOUBLE, "summ", "d")),
+            "incremental aggregator 'my:f' uses the unknown base aggregator 'summ' for",
+            "did you mean 'sum'?",
+        ),  # type: ignore[arg-type]
+        (
+            kept(BaseAttribute("K", DOUBLE, "sum")),
+            "incremental aggregator 'my:f' has no initial value for base attribute 'K'",
+            "give the expression that 'sum' aggregates",
+        ),
+        (
+            kept(BaseAttribute("K", LONG, "count", "d")),
+            "incremental aggregator 'my:f' has an initial value for base attribute 'K',",
+            "ifThenElse",
+        ),
+        (
+            kept(BaseAttribute("K", INT, "sum", "d")),
+            "'K' as an int, but its type is a double",
+            "declare it as a double",
+        ),
+        (
+            kept(BaseAttribute("K", LONG, "max", "d")),
+            "'K' as a long, but its type is a double",
+            "declare it as a double",
+        ),
+        (
+            kept(BaseAttribute("K", STRING, "min", "'x'")),
+            "incremental aggregator 'my:f' applies 'min' to a string in base attribute 'K'",
+            "only numbers are allowed",
+        ),
         (
             kept(BaseAttribute("K", DOUBLE, "sum", "d +")),
             "initial value 'd +' of base attribute 'K' is not an expr",
             None,
         ),
-        (kept(BaseAttribute("K", DOUBLE, "sum", "i")), "unknown attribute 'i' in what it is called with", "d"),
-        (kept(BaseAttribute("K", DOUBLE, "sum", "lug(d)")), "no function or aggregator is called 'lug'", None),
+        (kept(BaseAttribute("K", DOUBLE, "sum", "i")), "unknown attribute 'i' in its arguments", "d"),
+        (kept(BaseAttribute("K", DOUBLE, "sum", "lug(d)")), "unknown function or aggregator 'lug'", None),
         (
             kept(BaseAttribute("K", DOUBLE, "sum", "sum(d)")),
-            "value 'sum(d)' of base attribute 'K' aggregates",
-            "base attributes do that",
+            "of base attribute 'K' contains an aggregator",
+            "aggregate with base attributes",
         ),
-        (kept(BaseAttribute("K", DOUBLE, "sum", 5)), "gives 5 as the initial value", "it is a text"),  # type: ignore[arg-type]
+        (kept(BaseAttribute("K", DOUBLE, "sum", 5)), "gives 5 as the initial value", "give SiddhiQL text"),  # type: ignore[arg-type]
         (kept(K, final="d"), "the final expression 'd': unknown attribute 'd' in its base attributes", "K"),
-        (kept(K, final="K > 0"), "to return a double, and its final expression is a bool", "convert(..., 'double')"),
-        (kept(K, final="count()"), "the final expression 'count()' aggregates", None),
-        (kept(K, final="ifThenElse((K == T.K) in T, 1.0, 0.0)"), "looks into a table", None),
-        (kept("K"), "keeps what is not a BaseAttribute", None),
-        (lambda x: K, "is described by BaseAttribute", "returns an IncrementalAttributeAggregator"),
+        (kept(K, final="K > 0"), "to return a double, but its final expression is a bool", "convert(..., 'double')"),
+        (kept(K, final="count()"), "contains an aggregator", None),
+        (kept(K, final="ifThenElse((K == T.K) in T, 1.0, 0.0)"), "reads a table", None),
+        (kept("K"), "has a base attribute that is not a BaseAttribute", None),
+        (lambda x: K, "returned BaseAttribute", "must return an IncrementalAttributeAggregator"),
     ],
 )
 def test_descriptions_that_cannot_be(describe: Callable[..., Any], message: str, hint: str | None) -> None:
@@ -230,7 +260,7 @@ def test_what_an_extension_raises_refuses_the_app() -> None:
         raise KeyError(x.name)
 
     error = refused("my:f(d) as x", registry_of(broken))
-    assert error.message == "incremental aggregator 'my:f' fails to say what it keeps: KeyError: 'd'"
+    assert error.message == "incremental aggregator 'my:f' failed to describe itself: KeyError: 'd'"
     assert isinstance(error.__cause__, KeyError)
 
 
@@ -242,10 +272,13 @@ def test_base_attributes_of_one_name_must_be_the_same() -> None:
 
     registry = registry_of(greatest, args=(DOUBLE,))
     for select, message in (
-        ("min(d) as a, my:f(d) as b", "'my:f' keeps max d as 'AGG_MIN_d', which is min d in this aggregation"),
-        ("my:f(d) as b, min(d) as a", "'min' keeps min d as 'AGG_MIN_d', which is max d in this aggregation"),
+        ("min(d) as a, my:f(d) as b", "'my:f' defines base attribute 'AGG_MIN_d' as max d, but it is already min d"),
+        ("my:f(d) as b, min(d) as a", "'min' defines base attribute 'AGG_MIN_d' as min d, but it is already max d"),
     ):
         error = refused(select, registry)
         assert (error.code, error.message) == ("E325", message)
-        assert error.hint == "base attributes of one name must be the same: one of the two needs another name"
-    assert "two attributes 'AGG_MIN_d'" in refused("i as AGG_MIN_d, my:f(d) as b", registry).message
+        assert error.hint == "rename one of the two base attributes"
+    assert (
+        "duplicate attribute 'AGG_MIN_d' in the rows of aggregation 'A'"
+        in refused("i as AGG_MIN_d, my:f(d) as b", registry).message
+    )

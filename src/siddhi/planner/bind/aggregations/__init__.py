@@ -1,1 +1,1 @@
-"""Incremental aggregations: definition, store, purge and the queries that read them."""
+"""Bind incremental aggregations: definition, store, purge, and the queries that read them."""

@@ -1,4 +1,4 @@
-"""Incremental aggregations: what is kept of the events of a bucket, so that buckets can be merged."""
+"""Bind ``define aggregation``: choose the base values of a bucket, from which buckets can be merged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["TIMESTAMP", "plan_aggregation"]
 
 TIMESTAMP = Attribute("AGG_TIMESTAMP", AttributeType.LONG)
-"""The start (ms) of a bucket: the first attribute that readers see."""
+"""The start (ms) of a bucket: the first attribute of every row."""
 
 _EVENT_TIMESTAMP = Attribute("AGG_EVENT_TIMESTAMP", AttributeType.LONG)
 _LAST_TIMESTAMP = Attribute("AGG_LAST_EVENT_TIMESTAMP", AttributeType.LONG)
@@ -48,10 +48,10 @@ _ORDER = tuple(Duration)
 
 
 def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> None:
-    """Enter an aggregation and its tables into the catalog.
+    """Add an aggregation and its tables to the catalog.
 
     Raises:
-        SiddhiAppError: something in it is refused.
+        SiddhiAppError: the definition is invalid.
     """
     _check_annotations(definition)
     if catalog.is_taken(definition.id):
@@ -66,7 +66,8 @@ def plan_aggregation(catalog: Catalog, definition: AggregationDefinition) -> Non
     for table in tables:
         if catalog.is_taken(table):
             raise duplicate_definition(
-                f"'{table}' is already defined, and aggregation '{definition.id}' keeps its rows there", definition
+                f"'{table}' is already defined, but aggregation '{definition.id}' needs this name for a table",
+                definition,
             )
         times = [position for position, known in enumerate(attributes) if known in (TIMESTAMP, _EVENT_TIMESTAMP)]
         catalog.tables[table] = TablePlan(
@@ -106,15 +107,15 @@ def _check_annotations(definition: AggregationDefinition) -> None:
         raise unsupported(
             "persisted aggregations (@persistedAggregation)",
             place,
-            "leave it out: @store keeps the rows of every length",
+            "remove it: @store keeps the rows of every duration",
         )
     key = only(definition.annotations, "PrimaryKey")
     if key is not None:
         raise creation_error(
             "E325",
-            "an aggregation has no @PrimaryKey of its own",
+            "@PrimaryKey is not allowed on an aggregation",
             key if key.span is not None else definition,
-            "its rows are told apart by bucket and group",
+            "remove it: bucket and group identify a row",
         )
 
 
@@ -125,9 +126,9 @@ def _input(catalog: Catalog, definition: AggregationDefinition) -> tuple[SourceS
     if stream is None or node.is_inner or node.is_fault:
         error = unknown_definition("stream", node.source, catalog.streams, place)
         if node.source in catalog.tables or node.source in catalog.windows:
-            error.hint = f"'{node.source}' is not a stream: an aggregation reads streams only"
+            error.hint = f"'{node.source}' is not a stream: an aggregation can read only streams"
         elif node.source in catalog.filled:
-            error.hint = f"define stream '{node.source}': an aggregation comes before the query that fills it"
+            error.hint = f"define stream '{node.source}': aggregations are planned before the query that fills it"
         raise error
     scope = SourceScope(node.source, stream.attributes, what=f"stream '{node.source}'", also=node.alias)
     handlers = plan_handlers(catalog, scope, node.handlers)
@@ -149,7 +150,7 @@ def _durations(definition: AggregationDefinition) -> tuple[Duration, ...]:
     if first >= last:
         raise creation_error(
             "E325",
-            f"'{written[0].value} ... {written[1].value}' is not a range: the start must be finer than the end",
+            f"'{written[0].value} ... {written[1].value}' is not a valid range: the start must be finer than the end",
             definition,
             f"write 'every {written[1].value} ... {written[0].value}'"
             if first > last
@@ -159,7 +160,7 @@ def _durations(definition: AggregationDefinition) -> tuple[Duration, ...]:
 
 
 class _Stored:
-    """What the rows hold, while the selection is gone through."""
+    """Collects the attributes of the rows while the selection is bound."""
 
     def __init__(self, catalog: Catalog, scope: SourceScope, definition: AggregationDefinition) -> None:
         self._catalog = catalog
@@ -192,8 +193,7 @@ class _Stored:
         attr = scope.attribute(definition.aggregate_by)
         if attr.type not in (AttributeType.LONG, AttributeType.STRING):
             raise unsupported_type(
-                f"aggregation '{definition.id}' takes the time of an event from '{attr.name}', "
-                f"which is {a_type(attr.type)}",
+                f"'aggregate by' of aggregation '{definition.id}' reads '{attr.name}', which is {a_type(attr.type)}",
                 definition.aggregate_by,
                 "it must be a long (ms since the epoch) or a string 'yyyy-MM-dd HH:mm:ss'",
             )
@@ -206,12 +206,12 @@ class _Stored:
         return attr
 
     def _add(self, attribute: Attribute, at: Node) -> int:
-        """A stored attribute more; its position."""
+        """Add a stored attribute and return its position."""
         if any(known.name == attribute.name for known in self.attributes):
             raise duplicate_attribute(
-                f"the rows of aggregation '{self._id}' would have two attributes '{attribute.name}'",
+                f"duplicate attribute '{attribute.name}' in the rows of aggregation '{self._id}'",
                 at,
-                "give one of them another name with 'as'",
+                "rename one of them with 'as'",
             )
         self.attributes.append(attribute)
         return len(self.attributes) - 1
@@ -225,9 +225,7 @@ class _Stored:
         else:
             raise creation_error("E321", "an expression in select needs a name", at, "write <expression> as <name>")
         if name == TIMESTAMP.name or any(output.attribute.name == name for output in self.outputs):
-            raise duplicate_attribute(
-                f"select gives two attributes called '{name}'", at, "rename one of them with 'as'"
-            )
+            raise duplicate_attribute(f"duplicate output attribute '{name}'", at, "rename one of them with 'as'")
         if isinstance(expression, FunctionCall):
             aggregator = self._aggregator(expression, expression if expression.span is not None else at)
             if aggregator is not None:
@@ -241,9 +239,9 @@ class _Stored:
         if has_aggregate(typed):
             raise creation_error(
                 "E325",
-                "an aggregation can't calculate with aggregates",
+                "an aggregation can't select an expression over aggregators",
                 expression if expression.span is not None else at,
-                "select them as they are, and calculate where the aggregation is read",
+                "select the aggregators alone, and compute with them where the aggregation is read",
             )
         position = self._add(Attribute(name, typed.type), at)
         self.base_values.append(BaseValue(BaseKind.LATEST, typed, position))
@@ -252,7 +250,7 @@ class _Stored:
         self._output(name, typed.type, OutputKind.STORED, position)
 
     def _aggregator(self, call: FunctionCall, place: Node) -> IncrementalAggregatorMetadata | None:
-        """What a call at the top of an expression aggregates by; None: it is a function."""
+        """Return the incremental aggregator that a top-level call names, or None for a function."""
         registry = self._catalog.registry
         name = call.name if call.namespace is None else f"{call.namespace}:{call.name}"
         found = registry.incremental_aggregator(call.namespace, call.name)
@@ -263,8 +261,8 @@ class _Stored:
                 "E325",
                 f"'{name}' can't be computed incrementally",
                 place,
-                f"an aggregation has {', '.join(registry.names(IncrementalAggregatorMetadata))}, "
-                "and the latest value of anything else",
+                f"an aggregation supports {', '.join(registry.names(IncrementalAggregatorMetadata))}, "
+                "and keeps the latest value of any other expression",
             )
         if name not in self._catalog.functions:
             known = [*self._catalog.functions, *registry.names(FunctionMetadata, IncrementalAggregatorMetadata)]
@@ -296,16 +294,16 @@ class _Stored:
             self.outputs.append(OutputValue(Attribute(name, planned.type), OutputKind.COMPUTED, expression=expression))
 
     def _base(self, base: Base, at: Node, owner: str) -> int:
-        """The first position of a base value, which is shared between all that need it."""
+        """Return the first position of a base value, which all aggregators that need it share."""
         name = base.cells[0].name
         if name in self._known:
             known, position = self._known[name]
             if known != base:
                 raise creation_error(
                     "E325",
-                    f"'{owner}' keeps {base_text(base)} as '{name}', which is {base_text(known)} in this aggregation",
+                    f"'{owner}' defines base attribute '{name}' as {base_text(base)}, but it is already {base_text(known)}",
                     at,
-                    "base attributes of one name must be the same: one of the two needs another name",
+                    "rename one of the two base attributes",
                 )
             return position
         positions = [self._add(cell, at) for cell in base.cells]
@@ -313,6 +311,6 @@ class _Stored:
         self.base_values.append(BaseValue(base.kind, base.argument, positions[0]))
         for cell in base.cells:
             if cell.type is AttributeType.OBJECT:
-                what = f"the values that '{owner}' has met" if base.kind is BaseKind.DISTINCT else f"'{cell.name}'"
+                what = f"the distinct values of '{owner}'" if base.kind is BaseKind.DISTINCT else f"'{cell.name}'"
                 self.objects.append((cell.name, what, at.span))
         return positions[0]

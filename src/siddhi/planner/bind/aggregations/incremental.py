@@ -1,4 +1,4 @@
-"""Incremental aggregators: what rows keep for a call of one, and what readers make of it."""
+"""Bind calls of incremental aggregators: the base values that rows store, and the value computed from them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MERGED = {
 
 @frozen
 class Base:
-    """A base value, and the attributes of rows that hold it."""
+    """A base value and the row attributes that store it."""
 
     kind: BaseKind
     argument: TypedExpression | None
@@ -44,8 +44,8 @@ class Base:
 
 @frozen
 class Incremental:
-    """A call. ``expression`` reads the cells of the base values, in their order, in slot 0; it is there for COMPUTED only.
-    A MEAN has its count behind the value it divides; all others are made of the first."""
+    """A bound call. ``expression``, set only for COMPUTED, reads the cells of the base values in order, in slot 0.
+    A MEAN divides its first base value by the last, the count; all others use the first."""
 
     bases: tuple[Base, ...]
     type: AttributeType
@@ -54,22 +54,22 @@ class Incremental:
 
 
 def base_text(base: Base) -> str:
-    """``sum my:log(price)``."""
+    """Return the text of a base value, such as ``sum my:log(price)``."""
     return base.kind.value if base.argument is None else f"{base.kind.value} {expression_text(base.argument, {})}"
 
 
 def plan_incremental(
     resolve: Resolver, metadata: IncrementalAggregatorMetadata, call: FunctionCall, at: Node
 ) -> Incremental:
-    """What an aggregation keeps for a call.
+    """Bind a call of an incremental aggregator.
 
     Args:
-        resolve: what names mean in the select of the aggregation.
-        metadata: of the aggregator that is called.
-        at: the call, or what stands for it where it has no place.
+        resolve: resolver of the selection of the aggregation.
+        metadata: the aggregator that is called.
+        at: the call, or its nearest ancestor with a span.
 
     Raises:
-        SiddhiAppError: it doesn't take these arguments, or what it says of itself cannot be.
+        SiddhiAppError: the aggregator does not accept these arguments, or its description is invalid.
     """
     arguments = _arguments(resolve, metadata, call, at)
     type_ = return_type(metadata, arguments)
@@ -102,8 +102,8 @@ def _arguments(
         if argument.type not in formal.types:
             accepted = [str(type_) for type_ in AttributeType if type_ in formal.types]
             listed = " and ".join(filter(None, (", ".join(accepted[:-1]), accepted[-1])))
-            message = f"'{name}' of an aggregation does not take {a_type(argument.type)}"
-            raise unsupported_type(message, at, f"it takes {listed}")
+            message = f"'{name}' of an aggregation does not accept {a_type(argument.type)}"
+            raise unsupported_type(message, at, f"it accepts {listed}")
         arguments.append(argument)
     return tuple(arguments)
 
@@ -155,7 +155,7 @@ _BUILT_IN: dict[str, Callable[..., Incremental]] = {
 
 
 class _Described:
-    """A call of an aggregator that an extension describes. What is wrong with the description is told at the call."""
+    """A call of an aggregator that an extension describes. Errors in the description are reported at the call."""
 
     def __init__(
         self, catalog: Catalog, metadata: IncrementalAggregatorMetadata, arguments: Sequence[Attr], at: Node
@@ -169,18 +169,18 @@ class _Described:
     def plan(self, type_: AttributeType) -> Incremental:
         described = self._described()
         if not described.base:
-            raise self._wrong("keeps nothing", "it has a base attribute at least")
+            raise self._error("has no base attribute", "declare at least one")
         names = [attribute.name for attribute in described.base]
         for name in names:
             if names.count(name) > 1:
-                raise self._wrong(f"has two base attributes '{name}'")
+                raise self._error(f"has duplicate base attribute '{name}'")
         bases = tuple(self._base(attribute) for attribute in described.base)
         cells = [base.cells[0] for base in bases]
         final = self._expression("the final expression", "", described.final, cells, "its base attributes")
         if final.type is not type_:
-            raise self._wrong(
-                f"is declared to return {a_type(type_)}, and its final expression is {a_type(final.type)}",
-                f"declare it so, or write convert(..., '{type_}')",
+            raise self._error(
+                f"is declared to return {a_type(type_)}, but its final expression is {a_type(final.type)}",
+                f"change the declared type, or write convert(..., '{type_}')",
             )
         return Incremental(bases, type_, OutputKind.COMPUTED, final)
 
@@ -189,45 +189,45 @@ class _Described:
             described = self._metadata.implementation(*self._given)
         except ValueError as error:
             hint = str(error.args[1]) if len(error.args) > 1 else None
-            raise creation_error("E325", str(error.args[0]) if error.args else "it fails", self._at, hint) from error
+            raise creation_error(
+                "E325", str(error.args[0]) if error.args else "invalid arguments", self._at, hint
+            ) from error
         except Exception as error:
-            raise self._wrong(f"fails to say what it keeps: {type(error).__name__}: {error}") from error
+            raise self._error(f"failed to describe itself: {type(error).__name__}: {error}") from error
         if not isinstance(described, IncrementalAttributeAggregator):
-            raise self._wrong(
-                f"is described by {described!r}", "its function returns an IncrementalAttributeAggregator"
-            )
+            raise self._error(f"returned {described!r}", "its function must return an IncrementalAttributeAggregator")
         if not all(isinstance(attribute, BaseAttribute) for attribute in described.base):
-            raise self._wrong("keeps what is not a BaseAttribute")
+            raise self._error("has a base attribute that is not a BaseAttribute")
         return described
 
     def _base(self, attribute: BaseAttribute) -> Base:
         what = f"base attribute '{attribute.name}'"
         kind = _MERGED.get(attribute.aggregator)
         if kind is None:
-            hint = close_to(attribute.aggregator, _MERGED) or f"there are {', '.join(_MERGED)}"
-            raise self._wrong(f"has a {what} of '{attribute.aggregator}', which is not a base aggregator", hint)
+            hint = close_to(attribute.aggregator, _MERGED) or f"use one of {', '.join(_MERGED)}"
+            raise self._error(f"uses the unknown base aggregator '{attribute.aggregator}' for {what}", hint)
         argument: TypedExpression | None = None
         if kind is BaseKind.COUNT:
             if attribute.initial is not None:
-                raise self._wrong(
-                    f"counts in {what}, and gives an initial value",
-                    "events count 1 each; sum ifThenElse(..., 1L, 0L) to count some of them",
+                raise self._error(
+                    f"has an initial value for {what}, which counts events",
+                    "'count' adds 1 per event; use 'sum' of ifThenElse(..., 1L, 0L) to count some of them",
                 )
             kept = _LONG
         else:
             if attribute.initial is None:
-                raise self._wrong(f"has a {what} without initial value", f"say what is the {kind.value} of")
+                raise self._error(
+                    f"has no initial value for {what}", f"give the expression that '{kind.value}' aggregates"
+                )
             given = [Attribute(of.name, of.type) for of in self._arguments]
-            initial = self._expression(
-                "the initial value", f" of {what}", attribute.initial, given, "what it is called with"
-            )
+            initial = self._expression("the initial value", f" of {what}", attribute.initial, given, "its arguments")
             argument = substitute(
                 initial, lambda node: self._arguments[node.position] if isinstance(node, Attr) else None
             )
             kept = self._kept(kind, argument.type, what)
         if kept is not attribute.type:
-            raise self._wrong(
-                f"declares {what} as {a_type(attribute.type)}, and it is {a_type(kept)}",
+            raise self._error(
+                f"declares {what} as {a_type(attribute.type)}, but its type is {a_type(kept)}",
                 f"declare it as {a_type(kept)}",
             )
         return Base(kind, argument, (Attribute(attribute.name, attribute.type),))
@@ -236,7 +236,7 @@ class _Described:
         if kind is BaseKind.LATEST:
             return type_
         if not type_.is_numeric:
-            raise self._wrong(f"has a {what} that is the {kind.value} of {a_type(type_)}", "only numbers have one")
+            raise self._error(f"applies '{kind.value}' to {a_type(type_)} in {what}", "only numbers are allowed")
         if kind is not BaseKind.SUM:
             return type_
         return _DOUBLE if type_ in (AttributeType.FLOAT, AttributeType.DOUBLE) else _LONG
@@ -244,33 +244,37 @@ class _Described:
     def _expression(
         self, which: str, of: str, written: str | Expression, attributes: Sequence[Attribute], what: str
     ) -> TypedExpression:
-        """One of its expressions, over these attributes in slot 0."""
+        """Bind one of the expressions of the description, over these attributes in slot 0."""
         if not isinstance(written, (str, Expression)):
-            raise self._wrong(f"gives {written!r} as {which}{of}", "it is a text, or an expression of siddhi.query_api")
+            raise self._error(
+                f"gives {written!r} as {which}{of}", "give SiddhiQL text or an expression of siddhi.query_api"
+            )
         shown = f"{which} '{written}'{of}" if isinstance(written, str) else f"{which}{of}"
         try:
             if isinstance(written, str):
-                # The grammar's tables are loaded where they are needed.
+                # Imported here: it loads the parse tables.
                 from siddhi.query_compiler import parse_expression
 
                 written = parse_expression(written)
             typed = Resolver(self._catalog, SourceScope(None, attributes, what=what))(written)
         except SiddhiParserError as error:
-            raise self._wrong(f"is described wrongly: {shown} is not an expression: {error.message}") from error
+            raise self._error(f"has an invalid description: {shown} is not an expression: {error.message}") from error
         except SiddhiAppError as error:
-            raise self._wrong(f"is described wrongly: {shown}: {error.message}", error.hint) from error
+            raise self._error(f"has an invalid description: {shown}: {error.message}", error.hint) from error
         if has_aggregate(typed):
-            raise self._wrong(f"is described wrongly: {shown} aggregates", "base attributes do that")
+            raise self._error(
+                f"has an invalid description: {shown} contains an aggregator", "aggregate with base attributes"
+            )
         if any(isinstance(node, InTable) for node in walk(typed)):
-            raise self._wrong(f"is described wrongly: {shown} looks into a table")
+            raise self._error(f"has an invalid description: {shown} reads a table")
         return typed
 
-    def _wrong(self, how: str, hint: str | None = None) -> SiddhiAppError:
-        return creation_error("E325", f"{self._metadata.title} '{self._metadata.full_name}' {how}", self._at, hint)
+    def _error(self, problem: str, hint: str | None = None) -> SiddhiAppError:
+        return creation_error("E325", f"{self._metadata.title} '{self._metadata.full_name}' {problem}", self._at, hint)
 
 
 def at_positions(expression: TypedExpression, positions: Sequence[int]) -> TypedExpression:
-    """An expression over base values as one over rows that have them at these positions."""
+    """Rewrite an expression over base values into one over rows that store them at these positions."""
     return substitute(
         expression, lambda node: replace(node, position=positions[node.position]) if isinstance(node, Attr) else None
     )

@@ -1,4 +1,4 @@
-"""``@purge`` of an aggregation: how long each of its tables keeps its rows."""
+"""Bind ``@purge`` of an aggregation: how long each of its tables keeps its rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFAULT_MS: dict[Duration, int | None] = {
     Duration.MONTHS: None,
     Duration.YEARS: None,
 }
-_LEAST_MS = {
+_MINIMUM_MS = {
     Duration.SECONDS: 2 * _MINUTE,
     Duration.MINUTES: 120 * _MINUTE,
     Duration.HOURS: 25 * 60 * _MINUTE,
@@ -33,13 +33,13 @@ _LEAST_MS = {
 
 
 def plan_purge(definition: AggregationDefinition, durations: tuple[Duration, ...]) -> AggregationPurgePlan | None:
-    """When rows are deleted; None: never.
+    """Return the purge plan of an aggregation; None: rows are never deleted.
 
     Args:
-        durations: that the aggregation keeps.
+        durations: the durations of the aggregation.
 
     Raises:
-        SiddhiAppError: the annotation is wrong, or keeps rows for too short.
+        SiddhiAppError: the annotation is invalid, or a retention period is too short.
     """
     retention: dict[Duration, int | None] = {duration: _DEFAULT_MS[duration] for duration in durations}
     interval_ms = _DEFAULT_INTERVAL_MS
@@ -69,28 +69,28 @@ def _periods(
         except ValueError:
             raise creation_error(
                 "E325",
-                f"'{key}' of @{period.name} is not a bucket length",
+                f"unknown duration '{key}' in @{period.name}",
                 place,
-                f"the aggregation keeps {', '.join(duration.value for duration in durations)}",
+                f"the aggregation has {', '.join(duration.value for duration in durations)}",
             ) from None
         if duration not in durations:
             raise creation_error(
                 "E325",
-                f"@{period.name} names '{key}', which aggregation '{definition.id}' does not keep",
+                f"aggregation '{definition.id}' has no duration '{key}', which @{period.name} names",
                 place,
-                f"it keeps {', '.join(duration.value for duration in durations)}",
+                f"it has {', '.join(duration.value for duration in durations)}",
             )
         if element.value.strip().lower() == "all":
             found[duration] = None
             continue
-        kept_ms = duration_ms(period, key, element.value, definition)
-        if kept_ms < _LEAST_MS[duration]:
+        retention_ms = duration_ms(period, key, element.value, definition)
+        if retention_ms < _MINIMUM_MS[duration]:
             raise creation_error(
                 "E325",
-                f"@{period.name} keeps '{key}' for '{element.value}': "
-                f"minimum retention should be greater than {_LEAST_MS[duration] // _MINUTE} minutes",
+                f"retention period '{element.value}' of '{key}' in @{period.name} is too short: "
+                f"the minimum is {_MINIMUM_MS[duration] // _MINUTE} minutes",
                 place,
-                "coarser rows are made of these",
+                "coarser durations are aggregated from these rows",
             )
-        found[duration] = kept_ms
+        found[duration] = retention_ms
     return found

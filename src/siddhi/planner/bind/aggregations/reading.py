@@ -1,4 +1,4 @@
-"""``within`` and ``per``: which rows of an aggregation a query reads."""
+"""Bind ``within`` and ``per``: which rows of an aggregation a query reads."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def plan_reading(
     scope: Scope,
     at: Node,
 ) -> AggregationReadPlan:
-    """Plan the range and the bucket length; what is constant is checked here.
+    """Bind the time range and the duration; check them here where they are constant.
 
     Args:
-        scope: what the expressions may read.
-        at: the query, for errors without a better place.
+        scope: the names that the expressions can use.
+        at: the query, the location of errors in nodes without a span.
 
     Raises:
-        SiddhiAppError: one of the two is missing or cannot be.
+        SiddhiAppError: ``within`` or ``per`` is missing or invalid.
     """
     if not within or per is None:
         missing = "within" if not within else "per"
         raise creation_error(
             "E325",
-            f"to read aggregation '{aggregation.id}' takes '{missing}'",
+            f"missing '{missing}' for aggregation '{aggregation.id}'",
             at,
             "write within '2017-06-** **:**:**' per 'hours'",
         )

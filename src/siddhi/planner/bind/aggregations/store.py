@@ -1,4 +1,4 @@
-"""``@store`` and ``@PartitionById`` of an aggregation: where its rows are kept, and whose they are."""
+"""Bind ``@store`` and ``@PartitionById`` of an aggregation: where its rows are stored, and which node owns them."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["SHARD", "plan_shard", "plan_stores"]
 
 SHARD = Attribute("SHARD_ID", AttributeType.STRING)
-"""Which node a row is of: the second attribute of tables that nodes share."""
+"""The node that owns a row: the second attribute of tables that nodes share."""
 
 
 def plan_stores(
     catalog: Catalog, definition: AggregationDefinition, tables: tuple[str, ...], attributes: tuple[Attribute, ...]
 ) -> dict[str, StorePlan]:
-    """Where each table of an aggregation is kept; empty: in memory.
+    """Return the store of each table of an aggregation; empty: the tables are in memory.
 
     Args:
-        tables: their ids.
-        attributes: of each of them.
+        tables: the ids of the tables.
+        attributes: the attributes of each table.
 
     Raises:
-        SiddhiAppError: there is no such store, or an option is wrong.
+        SiddhiAppError: the store is unknown, or an option is invalid.
     """
     annotation = only(definition.annotations, "store")
     if annotation is None:
@@ -40,17 +40,18 @@ def plan_stores(
     if annotation.element("table.name") is not None:
         raise creation_error(
             "E325",
-            f"the {len(tables)} tables of aggregation '{definition.id}' can't all have one name",
+            f"'table.name' is not allowed in @store of aggregation '{definition.id}', which has {len(tables)} tables",
             at,
-            f"leave 'table.name' out: they are called {', '.join(tables)}",
+            f"remove 'table.name': the tables are named {', '.join(tables)}",
         )
     if (annotation.element("on.error") or "retry").strip().upper() != StoreErrorAction.RETRY.value:
-        raise creation_error(
-            "E325", "an aggregation waits until its store is back: 'on.error' is RETRY", at, "leave 'on.error' out"
-        )
+        raise creation_error("E325", "'on.error' of the store of an aggregation must be RETRY", at, "remove 'on.error'")
     if find_annotation(annotation.annotations, "cache") is not None:
         raise creation_error(
-            "E325", "an aggregation has no @cache: what it reads often is in memory", at, "leave it out"
+            "E325",
+            "@cache is not allowed on the store of an aggregation",
+            at,
+            "remove it: recent buckets are in memory",
         )
     found = {}
     for table in tables:
@@ -61,17 +62,17 @@ def plan_stores(
 
 
 def plan_shard(catalog: Catalog, definition: AggregationDefinition) -> str | None:
-    """The name of this node, where several share the tables of the aggregation; else None.
+    """Return the name of this node where several nodes share the tables of the aggregation, else None.
 
     Raises:
-        SiddhiAppError: it has no name, or nothing is shared.
+        SiddhiAppError: the node has no name, or the tables are in memory.
     """
     annotation = only(definition.annotations, "PartitionById")
     at = annotation if annotation is not None and annotation.span is not None else definition
     shared = catalog.properties.get("partitionById", "").strip().lower() == "true"
     if annotation is not None:
         enable = annotation.element("enable")
-        # The property is for all apps of the system: none of them opts out.
+        # The system property applies to all apps: no app can opt out.
         shared = enable is None or boolean(annotation, "enable", enable, at) or shared
     if not shared:
         return None
@@ -84,8 +85,8 @@ def plan_shard(catalog: Catalog, definition: AggregationDefinition) -> str | Non
     if not shard:
         raise creation_error(
             "E325",
-            f"nodes share aggregation '{definition.id}', and the name of this one, 'shardId', is not given",
+            f"missing 'shardId' of aggregation '{definition.id}', which several nodes share",
             at,
-            "write @PartitionById(shardId = '${NODE}'), or set the property",
+            "write @PartitionById(shardId = '${NODE}'), or set the property 'shardId'",
         )
     return shard

@@ -1,4 +1,4 @@
-"""The time zone in which the hours, days, months and years of aggregations begin: of the app, else of the system."""
+"""The time zone of the buckets of aggregations: that of the app, else that of the system."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from siddhi.query_api.span import Node
 
 __all__ = ["app_zone", "system_zone"]
 
-_HINT = "such as 'Asia/Colombo'"
+_HINT = "write a name such as 'Asia/Colombo'"
 
 
 def app_zone(annotations: tuple[Annotation, ...], at: Node) -> str | None:
-    """What ``@app:aggTimeZone('...')`` says; None without it.
+    """Return the time zone of ``@app:aggTimeZone('...')``, or None without it.
 
     Raises:
-        SiddhiAppCreationError: it names no time zone.
+        SiddhiAppCreationError: the time zone is unknown.
     """
     annotation = only(annotations, ZONE)
     if annotation is None:
         return None
     place = annotation if annotation.span is not None else at
     if len(annotation.elements) != 1 or annotation.elements[0].key is not None:
-        raise creation_error("E315", "@app:aggTimeZone takes the name of a time zone", place, _HINT)
+        raise creation_error("E315", "@app:aggTimeZone requires the name of a time zone", place, _HINT)
     name = annotation.elements[0].value
     if not _is_zone(name):
-        raise creation_error("E315", f"@app:aggTimeZone names no time zone: '{name}'", place, _HINT)
+        raise creation_error("E315", f"unknown time zone '{name}' in @app:aggTimeZone", place, _HINT)
     return name
 
 
 def system_zone(properties: Mapping[str, str], at: Node) -> str:
-    """What the property ``aggTimeZone`` of the system says; GMT without it.
+    """Return the time zone of the system property ``aggTimeZone``, or GMT without it.
 
     Raises:
-        SiddhiAppCreationError: it names no time zone.
+        SiddhiAppCreationError: the time zone is unknown.
     """
     name = properties.get(ZONE, "GMT")
     if not _is_zone(name):
-        raise creation_error("E325", f"the property {ZONE} names no time zone: '{name}'", at, _HINT)
+        raise creation_error("E325", f"unknown time zone '{name}' in the property {ZONE}", at, _HINT)
     return name
 
 
 def _is_zone(name: str) -> bool:
     if name in ("GMT", "UTC"):
         return True
-    # Few apps have another one, and the time zones take their time to load.
+    # Imported here: time zones are slow to load, and few apps set one.
     from zoneinfo import ZoneInfo
 
     try:

@@ -1,1 +1,1 @@
-"""Patterns and sequences: states, conditions, limits."""
+"""Bind patterns and sequences: states, conditions, limits."""

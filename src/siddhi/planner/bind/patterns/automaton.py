@@ -1,4 +1,4 @@
-"""Patterns and sequences as written → slots and an automaton (see patterns_plan.py)."""
+"""Bind patterns and sequences: translate them into slots and an automaton (see ``planner/plan/patterns.py``)."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 __all__ = ["PatternInputs", "plan_pattern"]
 
 MAX_OPERANDS = 32
-"""Operands of a logical group: the engine keeps a bit for each."""
+"""Limit for the operands of a logical group: the engine uses one bit for each."""
 
 
 @dataclass(slots=True)
 class _Slot:
-    """A place of a stream while the pattern is being planned."""
+    """An occurrence of a stream, while the pattern is being bound."""
 
     node: SingleInput
     source: Source
@@ -55,7 +55,7 @@ class _Slot:
 
 
 class _Automaton:
-    """Collects states and slots from the left to the right."""
+    """Collects states and slots from left to right."""
 
     def __init__(self, catalog: Catalog, *, is_sequence: bool) -> None:
         self._catalog = catalog
@@ -90,7 +90,7 @@ class _Automaton:
             self.states[index] = replace(self.states[index], expiry=first)
         group = self.states[first:]
         if all(state.kind is StateKind.COUNT and state.min == 0 for state in group):
-            # It is complete before it has begun. It begins anew when it leads the pattern; elsewhere it goes on once.
+            # The group can match no event. It starts again if it leads the pattern; elsewhere it continues once.
             late = first == 0 and not self._is_sequence
             self.states[-1] = replace(self.states[-1], again=first if first == 0 else None, late_again=late)
         else:
@@ -120,10 +120,10 @@ class _Automaton:
     ) -> int:
         source = self._catalog.source(node.source, node, is_inner=node.is_inner, is_fault=node.is_fault)
         if source.kind in (SourceKind.TABLE, SourceKind.AGGREGATION):
-            hint = "use 'in' in a filter to look something up"
-            raise creation_error("E313", f"{source.what} is not a stream: nothing arrives from it", node, hint)
+            hint = "use 'in' in a filter to look up rows"
+            raise creation_error("E313", f"{source.what} is not a stream: a pattern can't read it", node, hint)
         if reference is not None and any(slot.scope.label == reference for slot in self.slots):
-            raise creation_error("E324", f"two states are called '{reference}'", node, "give one another name")
+            raise creation_error("E324", f"duplicate event reference '{reference}'", node, "rename one of them")
         number = len(self.slots)
         scope = EventScope(
             reference if reference is not None else source.label,
@@ -137,14 +137,14 @@ class _Automaton:
         return number
 
     def plan_stops(self) -> None:
-        """Find out which slots end a count: those of the next state; where it has one, the last of the state behind, too."""
+        """Set the slots that end a count: those of the next state and, if that is one, the last slot of the state after it."""
         for index, state in enumerate(self.states):
             if state.kind is StateKind.COUNT:
-                near, far = ([each.slots for each in self.states[index + 1 : index + 3]] + [(), ()])[:2]
-                self.states[index] = replace(state, stops=near if len(near) > 1 else near + far[-1:])
+                following, second = ([each.slots for each in self.states[index + 1 : index + 3]] + [(), ()])[:2]
+                self.states[index] = replace(state, stops=following if len(following) > 1 else following + second[-1:])
 
     def plan_filters(self) -> None:
-        """Resolve the filters of all slots; they see the slots of earlier states and of their own group."""
+        """Resolve the filters of all slots; they can read the slots of earlier states and of their own group."""
         scopes = [slot.scope for slot in self.slots]
         for own, slot in enumerate(self.slots):
             before = [s.scope for i, s in enumerate(self.slots) if s.state <= slot.state and i != own]
@@ -158,11 +158,11 @@ class _Automaton:
             if isinstance(handler, Filter):
                 yield resolver.condition("a filter", handler.condition, place)
             elif isinstance(handler, StreamFunction):
-                hint = "put the function into a query in front of this one"
+                hint = "call the function in an earlier query"
                 raise unsupported("stream functions inside patterns and sequences", place, hint)
             else:
-                hint = "put the window on a query in front of this one"
-                raise creation_error("E324", "the states of a pattern or sequence have no windows", place, hint)
+                hint = "use the window in an earlier query"
+                raise creation_error("E324", "the states of a pattern or sequence can't have windows", place, hint)
 
 
 class PatternInputs:
@@ -176,11 +176,11 @@ class PatternInputs:
         self.scope = PatternScope([slot.scope for slot in automaton.slots])
 
     def bounded(self, limit: PartialMatches) -> None:
-        """Set how many partial matches may live at a time."""
+        """Set the limit of partial matches."""
         self._limit = limit
 
     def finished(self) -> PatternPlan:
-        """The plan."""
+        """Return the plan."""
         slots = []
         for number, slot in enumerate(self._automaton.slots):
             conditions = self._split(number)
@@ -205,7 +205,7 @@ class PatternInputs:
             states=tuple(self._automaton.states),
             within_ms=self._node.within_ms,
             max_partial_matches=self._limit.most,
-            limited_by=self._limit.said_by,
+            limited_by=self._limit.limited_by,
             overflow=OverflowPolicy.FAIL if self._limit.most is None else self._limit.overflow,
         )
 
@@ -216,20 +216,22 @@ class PatternInputs:
             for other, before in enumerate(self._automaton.slots)
             if before.state < slot.state and not before.scope.counting
         }
-        # A sequence has one partial match at a time in a state: nothing to look up.
+        # A state of a sequence has at most one partial match: an index has no use.
         return split_conditions(slot.filters, number, fixed, wants_keys=not self._is_sequence)
 
 
 def plan_pattern(catalog: Catalog, node: Pattern | Sequence) -> PatternInputs:
-    """Plan the states of a pattern or sequence.
+    """Bind the states of a pattern or sequence.
 
     Raises:
-        SiddhiAppError: a stream is unknown, a filter is wrong, or the pattern would match without any event.
+        SiddhiAppError: a stream is unknown, a filter is invalid, or the pattern could match without any event.
     """
     automaton = _Automaton(catalog, is_sequence=isinstance(node, Sequence))
     automaton.add(node.state)
     if all(state.kind is StateKind.COUNT and state.min == 0 for state in automaton.states):
-        raise creation_error("E324", "this matches without any event", node, "let one of its states need an event")
+        raise creation_error(
+            "E324", "the pattern can match without any event", node, "make at least one state require an event"
+        )
     automaton.plan_stops()
     automaton.plan_filters()
     return PatternInputs(node, automaton)

@@ -1,4 +1,4 @@
-"""Conditions of a pattern's state: which need the event only, which the partial match, and which give a key."""
+"""Split the conditions of a state: those on the event alone, those on the partial match, and those that give a key."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Conditions:
 def split_conditions(
     filters: Iterable[TypedExpression], own: int, fixed: AbstractSet[int], *, wants_keys: bool
 ) -> Conditions:
-    """Split filters into what is decided once per event and what is decided per partial match.
+    """Split filters into conditions evaluated once per event and conditions evaluated per partial match.
 
     Args:
-        filters: of one state, in order.
-        own: the state's slot.
-        fixed: slots whose event no longer changes while a partial match waits here.
-        wants_keys: equalities may become keys.
+        filters: the filters of one state, in order.
+        own: the slot of the state.
+        fixed: slots whose event no longer changes while a partial match waits in this state.
+        wants_keys: whether equalities can become keys.
     """
     parts = [part for condition in filters for part in conjuncts(condition)]
     if any(calls_python(part) or has_aggregate(part) for part in parts):
-        # What Python functions see and when is part of the answer: order and number of evaluations stay as written.
+        # A Python function can observe order and number of its calls: keep the conditions as written.
         return Conditions(others=tuple(parts))
     alone = tuple(part for part in parts if _slots(part) <= {own} and not _reads_collected(part))
     others = tuple(part for part in parts if not any(part is other for other in alone))
@@ -52,7 +52,7 @@ def split_conditions(
 
 
 def _slots(expression: TypedExpression) -> set[int]:
-    """Slots of pattern events that the expression reads; rows of tables are none."""
+    """Return the slots of pattern events that the expression reads, without table rows."""
     return {
         node.slot
         for node in walk(expression)
@@ -68,15 +68,15 @@ def _key(conjunct: TypedExpression, own: int, fixed: AbstractSet[int]) -> KeyPla
     if not isinstance(conjunct, Comparison) or conjunct.operator is not CompareOperator.EQUAL:
         return None
     for side, other in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
-        if not _is_steady(side) or not _is_steady(other):
+        if not _is_deterministic(side) or not _is_deterministic(other):
             continue
         if _slots(side) == {own} and _slots(other) and _slots(other) <= fixed:
             return KeyPlan(side, other)
     return None
 
 
-def _is_steady(expression: TypedExpression) -> bool:
-    """Whether its value is the same whenever it is computed from the same events."""
+def _is_deterministic(expression: TypedExpression) -> bool:
+    """Return whether the value depends only on the events."""
     return not _reads_collected(expression) and all(
         not isinstance(node, Call) or (node.function.deterministic and not node.function.reads_clock)
         for node in walk(expression)

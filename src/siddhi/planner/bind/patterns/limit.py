@@ -1,4 +1,4 @@
-"""How many partial matches a query may hold: ``@info(max.partial.matches='1000')``, or ``@app:partialMatches(max='1000')``."""
+"""Bind the limit of partial matches: ``@info(max.partial.matches='1000')`` or ``@app:partialMatches(max='1000')``."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ __all__ = ["PartialMatches", "app_limit", "query_limit"]
 
 @frozen
 class PartialMatches:
-    """The most that may live at a time, None for any number, what says so, and what happens then."""
+    """The limit of partial matches (None: unlimited), the annotation or policy that sets it, and the overflow policy."""
 
     most: int | None = None
-    said_by: str = ""
+    limited_by: str = ""
     overflow: OverflowPolicy = OverflowPolicy.FAIL
 
 
 def app_limit(annotations: tuple[Annotation, ...], at: Node, most: int | None = None) -> PartialMatches:
-    """What ``@app:partialMatches(max='...', overflow='...')`` says for every query; ``most`` is the max where it says none.
+    """Return the limit of ``@app:partialMatches(max='...', overflow='...')``; ``most`` is the default of max.
 
     Raises:
-        SiddhiAppCreationError: a value is wrong.
+        SiddhiAppCreationError: a value is invalid.
     """
     of_policy = PartialMatches(most, f"SandboxPolicy(max_events={most})")
     return _limit(only(annotations, "partialMatches"), "max", "overflow", at, of_policy)
 
 
 def query_limit(annotations: tuple[Annotation, ...], at: Node, of_app: PartialMatches) -> PartialMatches:
-    """What ``@info(max.partial.matches='...', partial.matches.overflow='...')`` says; what it leaves out, the app says.
+    """Return the limit of ``@info(max.partial.matches='...', partial.matches.overflow='...')``, completed by the app's.
 
     Raises:
-        SiddhiAppCreationError: a value is wrong, or there is an overflow and no most.
+        SiddhiAppCreationError: a value is invalid, or there is an overflow policy without a limit.
     """
     info = only(annotations, "info")
     limit = _limit(info, "max.partial.matches", "partial.matches.overflow", at, of_app)
     if limit.most is None and info is not None and info.element("partial.matches.overflow") is not None:
         raise creation_error(
             "E315",
-            "'partial.matches.overflow' of @info needs 'max.partial.matches'",
+            "'partial.matches.overflow' of @info requires 'max.partial.matches'",
             info if info.span is not None else at,
-            "say how many partial matches may wait: max.partial.matches='10000'",
+            "add a limit: max.partial.matches='10000'",
         )
     return limit
 
@@ -67,5 +67,5 @@ def _limit(
     found = otherwise
     if value is not None:
         number = positive(annotation, most, value, at)
-        found = replace(found, most=number, said_by=f"{shown(annotation, at)}({most} = '{number}')")
+        found = replace(found, most=number, limited_by=f"{shown(annotation, at)}({most} = '{number}')")
     return found if policy is None else replace(found, overflow=OverflowPolicy(policy))

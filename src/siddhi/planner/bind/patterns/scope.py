@@ -1,4 +1,4 @@
-"""Names inside patterns and sequences."""
+"""Scopes of names in patterns and sequences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["EventScope", "FilterScope", "PatternScope"]
 
 
 class EventScope(SourceScope):
-    """The events of one slot. Without an index, an attribute of a counting state is the list of all its values."""
+    """The events of one slot. An attribute of a counting state without an index is the list of all values."""
 
     def __init__(
         self, label: str, attributes: Sequence[Attribute], *, what: str, slot: int, counting: bool, absent: bool
@@ -37,19 +37,19 @@ class EventScope(SourceScope):
 
 
 class PatternScope(MultiScope):
-    """What the selection sees: every event that is waited for."""
+    """The scope of the selection: the events of all states that are not absent."""
 
     def __init__(self, events: Sequence[EventScope]) -> None:
         super().__init__([event for event in events if not event.absent])
 
 
 class FilterScope(SourceScope):
-    """What a filter sees: the current event by unqualified names, and the events of states that may have come before.
+    """The scope of a filter: the current event by unqualified names, and the events of earlier states.
 
     Args:
-        own: the slot the filter belongs to.
+        own: the slot of the filter.
         earlier: slots of earlier states and of the same group.
-        later: the others, for messages.
+        later: the other slots, for messages.
     """
 
     def __init__(self, own: EventScope, earlier: Sequence[EventScope], later: Sequence[EventScope]) -> None:
@@ -74,7 +74,7 @@ class FilterScope(SourceScope):
         return self._earlier.attribute(variable)
 
     def _unqualified(self, variable: Variable) -> Attr:
-        """An attribute that the current event does not have: that of the only earlier event that has it."""
+        """Return an attribute that the current event lacks; exactly one earlier event must have it."""
         holders = [source for source in self._earlier.sources if source.at(variable.name) is not None]
         if not holders:
             raise unknown_attribute(variable.name, self.what, self.names(), variable)
@@ -90,9 +90,9 @@ class FilterScope(SourceScope):
         ):
             raise creation_error(
                 "E202",
-                f"'{label}' comes later: when this filter is decided, its event has not arrived",
+                f"'{label}' is a later state: its event has not arrived when this filter is evaluated",
                 at,
-                f"put the condition into the filter of '{label}'",
+                f"move the condition to the filter of '{label}'",
             )
 
     def event_slot(self, reference: str) -> int | None:
