@@ -1,41 +1,41 @@
-"""Every error siddhi raises.
+"""The errors that siddhi raises.
 
     SiddhiError
-    ├── SiddhiAppError                     something about the text of an app; carries code, place, caret and hint
-    │   ├── SiddhiParserError              the text is not SiddhiQL
-    │   └── SiddhiAppValidationError       the text is SiddhiQL, but does not make sense
+    ├── SiddhiAppError                     an invalid app; has code, location, caret and hint
+    │   ├── SiddhiParserError              a syntax error
+    │   └── SiddhiAppValidationError       the app contradicts itself or the language
     │       ├── AttributeNotExistError
     │       ├── DuplicateDefinitionError
     │       ├── DuplicateAttributeError
     │       ├── DuplicateAnnotationError
     │       └── UnsupportedAttributeTypeError
-    │   └── SiddhiAppCreationError         it makes sense, but this engine can't build it
+    │   └── SiddhiAppCreationError         the engine can't build the app
     │       ├── ExtensionNotFoundError
     │       ├── OnDemandQueryCreationError
-    │       └── SparkLoweringError         it can't run on Spark; every refusal with its place
+    │       └── SparkLoweringError         the app can't run on Spark; lists all reasons
     ├── SiddhiRuntimeError                 while events flow
-    │   ├── EventError                     a row that does not fit its stream (also a ValueError)
+    │   ├── EventError                     a row that does not match its stream (also a ValueError)
     │   ├── DeadlockError                  a callback waits for the thread that sends into its app
     │   ├── NotRunningError                the app has not been started, or is shut down
-    │   ├── AggregationTimeError           what stands behind `within` or `per` is not a time (also a ValueError)
+    │   ├── AggregationTimeError           an invalid value of `within` or `per` (also a ValueError)
     │   ├── DefinitionNotExistError        no stream, query or table of that name
-    │   ├── LimitExceededError             an event that needs more keys, values or rows than `@limit` allows
+    │   ├── LimitExceededError             an event that would exceed a limit of keys, values or rows
     │   ├── ConnectionUnavailableError     a source, sink or store can't be reached now
-    │   │   └── SubscriberUnavailableError nobody has subscribed to a topic
-    │   ├── MappingFailedError             a payload that no event can be made of
+    │   │   └── SubscriberUnavailableError a topic has no subscriber
+    │   ├── MappingFailedError             a payload that can't be converted into events
     │   └── SparkRunError                  the app failed on a Spark worker
     ├── PersistenceError
     │   ├── NoPersistenceStoreError
-    │   ├── CannotSaveStateError           an event is still at work, or what is held is not data
-    │   ├── CannotRestoreStateError        a snapshot that does not fit, or can't be read
-    │   │   └── DamagedSnapshotError       torn, foreign or changed bytes
+    │   ├── CannotSaveStateError           an event is being processed, or an object can't be saved
+    │   ├── CannotRestoreStateError        a snapshot that does not match the app, or can't be read
+    │   │   └── DamagedSnapshotError       truncated, foreign or modified bytes
     │   ├── PersistenceStoreError          the folder or database of a store can't be read or written (also an OSError)
-    │   └── DamagedEntryError              an entry of an error store is not what was written (also a ValueError)
+    │   └── DamagedEntryError              a damaged entry of an error store (also a ValueError)
     ├── ConfigError                        a configuration that can't be read
-    ├── ExtensionError                     a faulty extension, refused when it registers
+    ├── ExtensionError                     an invalid extension, rejected at registration
     └── SparkSetupError                    PySpark or Java is missing or too old
 
-The names Siddhi's Java users know (``SiddhiParserException``, ...) are aliases at the end.
+The names of Siddhi's Java API (``SiddhiParserException``, ...) are aliases at the end.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class SiddhiError(Exception):
 
 
 class SiddhiAppError(SiddhiError):
-    """An app (or on-demand query) was refused.
+    """An app or on-demand query is invalid.
 
     Args:
-        message: what is wrong, one sentence without final full stop.
-        code: permanent code such as ``E203``.
-        span: where in the text (lines 1-based, columns 0-based), if known.
-        source: the app's text, to show the line; may be added later with :meth:`located`.
+        message: what is wrong, one sentence without a full stop.
+        code: a permanent code such as ``E203``.
+        span: the location in the text (lines 1-based, columns 0-based), if known.
+        source: the text of the app, to show the line; :meth:`located` can add it later.
         hint: what to write instead.
-        app: the app's name.
+        app: the name of the app.
     """
 
     code = "E000"
@@ -88,7 +88,7 @@ class SiddhiAppError(SiddhiError):
         self.app = app
 
     def located(self, *, source: str | None = None, app: str | None = None, span: Span | None = None) -> SiddhiAppError:
-        """Fill in what is not known yet and return self."""
+        """Set the attributes that are not known yet, and return self."""
         self.source = self.source if self.source is not None else source
         self.app = self.app if self.app is not None else app
         self.span = self.span if self.span is not None else span
@@ -121,7 +121,7 @@ _LONG_QUOTE = re.compile(r"'([^'\n]{60})[^'\n]{40,}'")
 
 
 def _bounded(text: str) -> str:
-    """A message that quotes no more of what it is about than people read."""
+    """Shorten long quotes in a message."""
     if len(text) <= _WIDEST:
         return text
     text = _LONG_QUOTE.sub(r"'\1...'", text)
@@ -129,7 +129,7 @@ def _bounded(text: str) -> str:
 
 
 def _excerpt(source: str, span: Span) -> list[str]:
-    """The line of the place, and carets under it; of a very long line the part around it. Nothing where is no text."""
+    """Return the line of a span with carets below it, shortened if it is long; empty without text."""
     lines = source.split("\n")
     if not 1 <= span.line <= len(lines) or not lines[span.line - 1].strip():
         return []
@@ -142,13 +142,13 @@ def _excerpt(source: str, span: Span) -> list[str]:
         text = before + text[first : first + _WIDEST] + after
         begin, end = (column - first + len(before) for column in (begin, min(end, first + _WIDEST)))
     gutter = f"{span.line} | "
-    # Tabs are kept in the padding so that the caret stands under its character at any tab width.
+    # The padding keeps tabs, so that the caret is below its character at any tab width.
     padding = "".join("\t" if char == "\t" else " " for char in text[:begin])
     return [f"{gutter}{text}", f"{' ' * len(gutter)}{padding}{'^' * max(1, end - begin)}"]
 
 
 class SiddhiParserError(SiddhiAppError):
-    """The text is not SiddhiQL."""
+    """The text has a syntax error."""
 
     code = "E100"
 
@@ -160,31 +160,31 @@ class SiddhiAppValidationError(SiddhiAppError):
 
 
 class AttributeNotExistError(SiddhiAppValidationError):
-    """An attribute that its stream does not have."""
+    """An attribute does not exist."""
 
     code = "E203"
 
 
 class DuplicateDefinitionError(SiddhiAppValidationError):
-    """Two different definitions of one name."""
+    """Two different definitions have the same name."""
 
     code = "E204"
 
 
 class DuplicateAttributeError(SiddhiAppValidationError):
-    """One attribute name twice in a schema or selection."""
+    """A schema or selection has two attributes of the same name."""
 
     code = "E205"
 
 
 class DuplicateAnnotationError(SiddhiAppValidationError):
-    """An annotation twice where one is expected."""
+    """An annotation is duplicated."""
 
     code = "E206"
 
 
 class UnsupportedAttributeTypeError(SiddhiAppValidationError):
-    """A value of a type that can't stand here."""
+    """A value has a type that is not allowed."""
 
     code = "E207"
 
@@ -196,13 +196,13 @@ class SiddhiAppCreationError(SiddhiAppError):
 
 
 class ExtensionNotFoundError(SiddhiAppCreationError):
-    """No function, window, aggregator, ... of that name."""
+    """A function, window, aggregator or other extension is unknown."""
 
     code = "E301"
 
 
 class OnDemandQueryCreationError(SiddhiAppCreationError):
-    """An on-demand query that can't be run."""
+    """An on-demand query is invalid."""
 
     code = "E302"
 
@@ -211,7 +211,7 @@ class SparkLoweringError(SiddhiAppCreationError):
     """The app, or a part of it, can't run on Spark.
 
     Args:
-        refusals: one error per clause that is refused, each with its place and a hint.
+        refusals: one error per unsupported clause, each with its location and a hint.
     """
 
     code = "E400"
@@ -232,11 +232,11 @@ class SiddhiRuntimeError(SiddhiError):
 
 
 class EventError(SiddhiRuntimeError, ValueError):
-    """A row was refused: wrong arity, type or range. The engine's state is untouched."""
+    """A row has the wrong length, type or range. The state of the engine is unchanged."""
 
 
 class DeadlockError(SiddhiRuntimeError):
-    """A thread needs an app whose callback waits for that thread to end; neither could go on."""
+    """A thread needs an app whose callback waits for that thread: neither could continue."""
 
 
 class NotRunningError(SiddhiRuntimeError):
@@ -244,7 +244,7 @@ class NotRunningError(SiddhiRuntimeError):
 
 
 class AggregationTimeError(SiddhiRuntimeError, ValueError):
-    """What a value behind ``within`` or ``per`` of an aggregation says is not a time, range or bucket length that it has.
+    """A value of ``within`` or ``per`` is not a time, range or duration of the aggregation.
 
     Args:
         message: what is wrong.
@@ -260,7 +260,7 @@ class AggregationTimeError(SiddhiRuntimeError, ValueError):
 
 
 class LimitExceededError(SiddhiRuntimeError):
-    """An event needs more keys, distinct values, rows or partial matches than a limit allows; no state was changed by it."""
+    """An event would exceed a limit of keys, distinct values, rows or partial matches. The state is unchanged."""
 
 
 class DefinitionNotExistError(SiddhiRuntimeError, KeyError):
@@ -270,15 +270,15 @@ class DefinitionNotExistError(SiddhiRuntimeError, KeyError):
 
 
 class ConnectionUnavailableError(SiddhiRuntimeError):
-    """A source, sink or store can't be reached now; it is tried again."""
+    """A source, sink or store can't be reached; the connection is retried."""
 
 
 class SubscriberUnavailableError(ConnectionUnavailableError):
-    """Nobody has subscribed to a topic."""
+    """A topic has no subscriber."""
 
 
 class MappingFailedError(SiddhiRuntimeError):
-    """A payload can't be made into events, or the other way round."""
+    """A payload can't be converted into events, or events into a payload."""
 
 
 class SparkRunError(SiddhiRuntimeError):
@@ -294,35 +294,35 @@ class NoPersistenceStoreError(PersistenceError):
 
 
 class CannotSaveStateError(PersistenceError):
-    """No snapshot can be taken: the app that asks is amid an event, or holds something that is not data."""
+    """A snapshot is not possible: the app is processing an event, or contains an object that can't be saved."""
 
 
 class CannotRestoreStateError(PersistenceError):
-    """A snapshot is damaged, of an unknown version, or of an app whose definition changed. Nothing was loaded."""
+    """A snapshot is damaged, has an unknown version, or belongs to a different definition of the app. No state is changed."""
 
 
 class DamagedSnapshotError(CannotRestoreStateError):
-    """What should be a snapshot is torn, was changed, or never was one."""
+    """A snapshot is truncated, was modified, or is not a snapshot."""
 
 
 class PersistenceStoreError(PersistenceError, OSError):
-    """The folder or database in which a store keeps states, or events that failed, can't be read or written, or can't keep
-    what it was given. What is there may be whole: nothing says that there is no state. ``errno`` is that of the file system.
+    """The folder or database of a persistence store or error store can't be read or written, or can't store a value.
+    This does not mean that there is no state. ``errno`` is that of the file system.
     """
 
     __str__ = Exception.__str__
 
 
 class DamagedEntryError(PersistenceError, ValueError):
-    """An entry of an error store is not what was written."""
+    """An entry of an error store is damaged."""
 
 
 class ConfigError(SiddhiError):
-    """A configuration can't be read, or has another shape than it should."""
+    """A configuration can't be read, or has an invalid structure."""
 
 
 class ExtensionError(SiddhiError):
-    """An extension was refused at registration."""
+    """An extension is invalid, or its name is taken."""
 
 
 class SparkSetupError(SiddhiError):
@@ -349,10 +349,10 @@ CannotRestoreSiddhiAppStateException = CannotRestoreStateError
 
 
 def shown(value: object) -> str:
-    """``repr`` of a value, for a message: cut where it is long or deep, and the name of its class where ``repr`` fails."""
+    """Return the ``repr`` of a value for a message, shortened; the name of its class if ``repr`` fails."""
     try:
         return _BOUNDED_REPR.repr(value)
-    except Exception:  # noqa: BLE001 - the code of a value that is being refused must not replace the refusal
+    except Exception:  # noqa: BLE001 - an error in the user's repr must not replace the error to report
         return f"<a {type(value).__name__}>"
 
 
@@ -363,7 +363,7 @@ _BOUNDED_REPR.maxtuple = _BOUNDED_REPR.maxlist = _BOUNDED_REPR.maxdict = _BOUNDE
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for the closest known word, or nothing where none is close."""
+    """Return ``; did you mean 'x'?`` for the closest known word, or an empty text."""
     from difflib import get_close_matches
 
     names = list(known)
