@@ -1,4 +1,4 @@
-"""A whole plan → junctions and queries, wired."""
+"""Plan of an app → connected junctions and queries."""
 
 from __future__ import annotations
 
@@ -73,28 +73,29 @@ class Assembly:
     Args:
         plan: the app's plan.
         scripts: compiled ``define function`` bodies by name.
-        registry: extensions that on-demand queries may use; None: those that every app may.
-        retries: when lost connections are tried again; None: by the system's clock.
-        error_store: where events are saved that failed.
+        registry: extensions that on-demand queries may use; None: the extensions available to every app.
+        retries: schedules reconnects; None: by the system clock.
+        error_store: returns the error store, or None.
 
     Attributes:
-        plan: as given.
+        plan: as passed.
         context: clock, lock and timers of the app.
-        junctions: by stream id: where receivers subscribe.
-        async_streams: those streams that have a buffer in front of their junction, by id.
+        junctions: by stream id.
+        async_streams: streams with a buffer in front of their junction, by id.
         tables: by id.
         queries: by name, in build order.
-        entries: which receivers do the work of which query, or of which partition, and where they are subscribed.
-        fillings: what takes events into named windows and aggregations, by kind and name, and where it is subscribed.
+        entries: for each query or partition its name, the junction it subscribes to, and its receiver.
+        insert_entries: for each named window and aggregation its kind and name, the junction it subscribes to, and its
+            receiver.
         partitions: by name.
         windows: named windows by id; their output junctions are among the junctions.
         aggregations: by id.
         triggers: by id.
         connectors: sources and sinks.
-        faults: what is done with events that failed.
+        faults: error handling of failed events.
 
     Raises:
-        SiddhiAppCreationError: the plan needs something that this engine does not run.
+        SiddhiAppCreationError: the plan needs a feature that this engine does not support.
     """
 
     def __init__(
@@ -108,20 +109,20 @@ class Assembly:
         self.plan = plan
         self._registry = registry
         self.context = context = AppContext(plan.name)
-        share_broker_lock(plan, context)  # before anything takes the lock for its own
+        share_broker_lock(plan, context)  # before anything uses the app's own lock
         self.faults = FaultHandling(context, error_store)
         self.junctions: dict[str, StreamJunction] = {}
         self.async_streams: dict[str, AsyncStream] = {}
         self._pools: dict[tuple[object, ...], EventPool] = {}
         self.queries: dict[str, BuiltQuery] = {}
         self._built: list[tuple[str, BuiltQuery]] = []
-        self.fillings: list[tuple[tuple[str, str], StreamJunction, Receiver]] = []
+        self.insert_entries: list[tuple[tuple[str, str], StreamJunction, Receiver]] = []
         self.entries: list[tuple[str, StreamJunction | PartitionReceiver, Receiver]] = []
         self._top_level: list[tuple[str, BuiltQuery]] = []
         self.partitions: dict[str, BuiltPartition] = {}
         self.windows: dict[str, BuiltNamedWindow] = {}
         retries = ThreadedRetries() if retries is None else retries
-        # Where streams handle failures themselves, each event's change is made at once, so that its failure is its own.
+        # With @OnError on a stream, each event's change is made at once, so that a failure belongs to its event.
         gathers = all(stream.on_error is OnErrorAction.LOG for stream in plan.streams.values())
         self.tables = Tables(
             plan.tables.values(),
@@ -148,14 +149,14 @@ class Assembly:
             built = BuiltNamedWindow(window, context, self._pool(layout_of(window.attributes)), scripts)
             self.windows[window.id] = built
             self.junctions[window.id] = built.output
-            self.fillings.append((("Windows", window.id), built.input, built.entry))
+            self.insert_entries.append((("Windows", window.id), built.input, built.entry))
         for aggregation in plan.aggregations.values():
-            # Subscribed first: queries that read an aggregation find the current event in it.
+            # Subscribed before queries: a query that reads the aggregation finds the current event in it.
             built_aggregation = BuiltAggregation(aggregation, self.junctions[aggregation.input.source], self._site)
             self.aggregations[aggregation.id] = built_aggregation
             built_aggregation.source.subscribe(built_aggregation.entry)
             kind = ("Aggregations", aggregation.id)
-            self.fillings.append((kind, built_aggregation.source, built_aggregation.entry))
+            self.insert_entries.append((kind, built_aggregation.source, built_aggregation.entry))
         for execution in plan.executions:
             if isinstance(execution, PartitionPlan):
                 self._add_partition(execution)
@@ -169,7 +170,7 @@ class Assembly:
 
     @property
     def stream_definitions(self) -> dict[str, StreamDefinition]:
-        """Definitions of all streams but fault streams, inferred ones included, by name."""
+        """Definitions of all streams except fault streams by name, including inferred ones."""
         return {
             stream.id: StreamDefinition(id=stream.id, attributes=stream.attributes, annotations=stream.annotations)
             for stream in self.plan.streams.values()
@@ -185,20 +186,20 @@ class Assembly:
         }
 
     def new_input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
-        """What sends into a stream from outside."""
+        """Make an input handler of a stream."""
         buffered = self.async_streams.get(stream)
         return InputHandler(self.context, self.junctions[stream]) if buffered is None else buffered.new_input_handler()
 
     def built_queries(self) -> dict[str, BuiltQuery]:
-        """All queries, those of partitions as ``partition/query``."""
+        """Return all queries by name, those of partitions as ``partition/query``."""
         return dict(self._built)
 
     def top_level_queries(self) -> Iterable[tuple[str, BuiltQuery]]:
-        """Those outside of partitions, by name."""
+        """Return the queries outside of partitions, by name."""
         return self._top_level
 
     def owned_steps(self) -> Iterator[tuple[tuple[str, str], Processor]]:
-        """Every step that holds state, with kind and name of what it belongs to."""
+        """Yield every operator with state, with kind and name of its owner."""
         for name, partition in self.partitions.items():
             yield ("Partitions", name), partition.keys
         for id_, state in self.tables.states().items():
@@ -213,7 +214,7 @@ class Assembly:
             yield from ((("Queries", path), step) for step in query.stateful.values())
 
     def start(self) -> None:
-        """Let time begin for whatever counts it from the start of the app; the app's lock is held."""
+        """Start the operators that count time from the start of the app; the caller holds the app's lock."""
         for element in self._site.starting:
             element.start()
         for trigger in self.triggers.values():
@@ -222,7 +223,7 @@ class Assembly:
             stream.start()
 
     def await_first_instant(self) -> None:
-        """Playback begins while the app runs: time begins with the next event for what counts it from the start."""
+        """Let operators that count time from the start begin with the next event: playback begins in a running app."""
         with self.context.lock:
             for element in self._site.starting:
                 element.await_first_instant()
@@ -230,13 +231,13 @@ class Assembly:
                 trigger.await_first_instant()
 
     def drain(self) -> None:
-        """Take no more events into buffers from outside, and deliver what they hold."""
+        """Accept no more events from outside into buffers, and deliver the buffered events."""
         for stream in self.async_streams.values():
             stream.close()
         drain(self.context, tuple(self.async_streams.values()))
 
     def stop(self) -> None:
-        """Deliver what buffers still hold and end their workers; the app takes no more events."""
+        """Deliver the events still buffered and end the workers; the app accepts no more events."""
         for stream in self.async_streams.values():
             stream.end()
         drain(self.context, tuple(self.async_streams.values()))
@@ -247,26 +248,28 @@ class Assembly:
                 aggregation.core.settle()
             except Exception:
                 logger.exception(
-                    "app '%s', aggregation '%s': what was replayed is in finer rows only", self.context.name, id_
+                    "app '%s', aggregation '%s': replayed events could not be added to the coarser durations",
+                    self.context.name,
+                    id_,
                 )
 
     def plan_on_demand(self, text: str) -> OnDemandPlan:
-        """The plan of an on-demand query.
+        """Plan an on-demand query.
 
         Raises:
             SiddhiParserError: the text is not an on-demand query.
-            OnDemandQueryCreationError: names or types do not fit, or there is no such table.
+            OnDemandQueryCreationError: a name is unknown or a type does not match.
         """
         if self.plan.policy is not None:
             limit_text(self.plan.policy, text, "the on-demand query")
         return plan_on_demand(parse_on_demand_query(text), self.plan, self._registry, source=text)
 
     def on_demand(self, text: str) -> OnDemand | StoreAnswer | CachedAnswer:
-        """The operators of an on-demand query.
+        """Build the operators of an on-demand query.
 
         Raises:
             SiddhiParserError, OnDemandQueryCreationError: as :meth:`plan_on_demand`.
-            SiddhiAppCreationError: it needs something that this engine does not run.
+            SiddhiAppCreationError: the query needs a feature that this engine does not support.
         """
         plan = self.plan_on_demand(text)
         with self.context.lock:
@@ -277,11 +280,11 @@ class Assembly:
         sinks: dict[str, list[SinkRuntime]] = {}
         connected = [stream for stream in self.plan.streams.values() if stream.sources or stream.sinks]
         if connected:
-            # Imported where there is something to connect: most apps need none of it.
+            # Imported only if there is a connector: most apps have none.
             from siddhi.runtime.assembly.connectors import build_sink, build_source
 
         for stream in connected:
-            # Of their own: those of users go on with the app when it starts anew, its sources are left behind.
+            # Sources have handlers of their own: those of users survive a restart of the app, its sources do not.
             handler = self.new_input_handler(stream.id)
             junction = self.junctions[stream.id]
             sources[stream.id] = [
@@ -315,8 +318,8 @@ class Assembly:
             self.async_streams[stream.id] = AsyncStream(self.context, junction, stream.async_settings)
 
     def _pool(self, layout: Layout) -> EventPool:
-        """The pool that streams of these types share, so that a record can pass from one to another."""
-        # A snapshot that meets an object it can't hold names the attribute, so these do not share theirs with other names.
+        """Return the pool shared by streams of these types, so that a record can pass from one to another."""
+        # Errors about objects in snapshots name the attribute, so layouts with objects share a pool only by name.
         key = (layout.types, layout.names if TypeCode.OBJECT in layout.types else ())
         return self._pools.setdefault(key, EventPool(layout))
 
@@ -344,7 +347,7 @@ class Assembly:
         else:
             entry, built = build_single_query(plan, self._source(input_, partition, plan), output, site)
             self._subscribe(plan, input_.source, partition, entry)
-        self._keep(plan, built, partition)
+        self._register(plan, built, partition)
 
     def _add_pattern(self, plan: QueryPlan, partition: BuiltPartition | None) -> None:
         inner = {} if partition is None else partition.inner
@@ -356,15 +359,15 @@ class Assembly:
         )
         for source, entry in entries:
             self._subscribe(plan, source, partition, entry)
-        self._keep(plan, built, partition)
+        self._register(plan, built, partition)
 
-    def _keep(self, plan: QueryPlan, built: BuiltQuery, partition: BuiltPartition | None) -> None:
+    def _register(self, plan: QueryPlan, built: BuiltQuery, partition: BuiltPartition | None) -> None:
         if partition is not None:
             partition.queries.append(built)
         else:
             self._top_level.append((plan.name, built))
         self._built.append((_path(plan, partition), built))
-        # Queries of partitions may share a name: the first one is called by it.
+        # Queries of partitions may share a name: the first one is registered.
         self.queries.setdefault(plan.name, built)
 
     def _source(self, input_: SingleInputPlan, partition: BuiltPartition | None, plan: QueryPlan) -> StreamJunction:

@@ -1,4 +1,4 @@
-"""``@async`` streams: the ways in, the buffer, and the workers that deliver."""
+"""``@async`` streams: input handlers, buffer, and the workers that deliver."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ __all__ = ["AsyncInputHandler", "AsyncStream", "drain"]
 logger = logging.getLogger("siddhi")
 
 DRAIN_SECONDS = 10.0
-"""How long a shutdown waits for what the buffers hold to be delivered."""
+"""How long a shutdown waits for buffered events to be delivered."""
 
 
 class AsyncStream:
     """A stream whose senders do not wait for its receivers.
 
     Args:
-        context: the app's.
-        junction: where receivers subscribe and workers deliver.
-        settings: of the annotation.
+        context: the app's context.
+        junction: the junction to which workers deliver.
+        settings: settings of the annotation.
 
     Attributes:
-        entry: where the app's own queries send.
-        buffer: between the entries and ``junction``.
+        entry: the junction into which the app's own queries insert.
+        buffer: the buffer between ``entry`` and ``junction``.
     """
 
     def __init__(self, context: AppContext, junction: StreamJunction, settings: AsyncSettings) -> None:
         self._context = context
-        # Senders from outside have a lock of their own: a subscriber that takes its time must not hold them up.
-        self._gate = AppContext(context.name)
+        # Senders from outside have a lock of their own: a slow subscriber must not block them.
+        self._input_context = AppContext(context.name)
         self._repeats = Repeats()
         self._workers = [
             threading.Thread(target=self._work, name=f"siddhi-{context.name}-{junction.id}-{i}", daemon=True)
@@ -48,39 +48,43 @@ class AsyncStream:
         ]
         self.buffer = AsyncBuffer(context, junction, settings.buffer_size, settings.batch_size_max)
         self.entry = _entry(context, junction, AsyncEntry(self.buffer, False, None))
-        lock = self._gate.lock
-        self._stamped = InputHandler(self._gate, _entry(self._gate, junction, AsyncEntry(self.buffer, True, lock)))
-        self._unstamped = InputHandler(self._gate, _entry(self._gate, junction, AsyncEntry(self.buffer, False, lock)))
+        lock = self._input_context.lock
+        self._stamped = InputHandler(
+            self._input_context, _entry(self._input_context, junction, AsyncEntry(self.buffer, True, lock))
+        )
+        self._unstamped = InputHandler(
+            self._input_context, _entry(self._input_context, junction, AsyncEntry(self.buffer, False, lock))
+        )
 
     def new_input_handler(self) -> AsyncInputHandler:
-        """A way in for everybody else."""
+        """Make an input handler for senders outside the app."""
         return AsyncInputHandler(self._stamped, self._unstamped)
 
     def start(self) -> None:
-        """Take events and start the workers."""
-        self._gate.set_running(True)
+        """Accept events and start the workers."""
+        self._input_context.set_running(True)
         for worker in self._workers:
             worker.start()
 
     def close(self) -> None:
-        """Take no more events from outside."""
-        self._gate.set_running(False)
+        """Accept no more events from outside."""
+        self._input_context.set_running(False)
 
     def end(self) -> None:
-        """Let the workers end. What is left in the buffer is theirs, or :func:`drain`'s."""
+        """Tell the workers to end; they or :func:`drain` deliver the remaining events."""
         self.buffer.stop()
 
     def join(self) -> None:
-        """Return when the workers have ended; at once, if called from the app's own processing."""
+        """Wait for the end of the workers, unless called from the app's own processing."""
         for worker in self._workers:
             if worker.is_alive() and not self._context.lock.is_mine:
                 worker.join()
 
-    def deliver_some(self) -> None:
-        """Deliver one chunk, if there is something to deliver."""
+    def deliver_chunk(self) -> None:
+        """Deliver one chunk if the buffer is not empty."""
         try:
             self.buffer.deliver_some()
-        except Exception as error:  # noqa: BLE001 - as in a worker
+        except Exception as error:  # noqa: BLE001 - handled as in a worker
             self._log(error)
 
     def _work(self) -> None:
@@ -88,37 +92,37 @@ class AsyncStream:
             try:
                 self.buffer.work()
                 return
-            except BaseException as error:  # noqa: BLE001 - whatever a callback raises, the next event is delivered
+            except BaseException as error:  # noqa: BLE001 - after any error the next event is delivered
                 self._log(error)
 
     def _log(self, error: BaseException) -> None:
-        # The app's exception handler failed, or something that is not an Exception was raised: nobody is left to tell.
-        place = f"app '{self._context.name}', @async stream '{self.entry.id}'"
-        if (note := self._repeats.note(f"{place}: {type(error).__name__}")) is not None:
-            logger.error("%s goes on after:%s", place, note, exc_info=error)
+        # The app's exception handler failed, or the error is not an Exception: it can only be logged.
+        label = f"app '{self._context.name}', @async stream '{self.entry.id}'"
+        if (note := self._repeats.note(f"{label}: {type(error).__name__}")) is not None:
+            logger.error("%s: a worker failed; it goes on with the next event%s", label, note, exc_info=error)
 
 
 def drain(context: AppContext, streams: Sequence[AsyncStream]) -> None:
-    """Deliver what the buffers of an app hold. Streams may feed each other."""
+    """Deliver the buffered events of an app. Streams may feed each other."""
     deadline = time.monotonic() + DRAIN_SECONDS
-    while _hold_events(context, streams):
+    while _has_events(context, streams):
         for stream in streams:
-            stream.deliver_some()
+            stream.deliver_chunk()
         if time.monotonic() >= deadline:
-            left = sum(len(stream.buffer) for stream in streams)
-            logger.warning("%d events of @async streams were not delivered before the app was shut down", left)
+            remaining = sum(len(stream.buffer) for stream in streams)
+            logger.warning("%d events of @async streams were not delivered before the app was shut down", remaining)
             return
 
 
-def _hold_events(context: AppContext, streams: Sequence[AsyncStream]) -> bool:
-    with context.lock:  # no worker is between taking events out and delivering them
+def _has_events(context: AppContext, streams: Sequence[AsyncStream]) -> bool:
+    with context.lock:  # no worker is between taking events from the buffer and delivering them
         return any(len(stream.buffer) for stream in streams)
 
 
 class AsyncInputHandler:
-    """Sends events into an ``@async`` stream; they are delivered by the stream's workers.
+    """Sends events into an ``@async`` stream, whose workers deliver them.
 
-    Methods return as soon as the events are in the buffer, and wait while it is full. In playback the app's clock moves
+    Methods return as soon as the events are in the buffer, and block while it is full. In playback the app's clock advances
     when an event is delivered.
     """
 
@@ -127,7 +131,7 @@ class AsyncInputHandler:
         self._unstamped = unstamped
 
     def rebind(self, other: AsyncInputHandler) -> None:
-        """Send where another handler of a stream of these attributes sends."""
+        """Send into the stream of another handler, which must have the same attributes."""
         self._stamped, self._unstamped = other._stamped, other._unstamped
 
     @property
@@ -139,8 +143,8 @@ class AsyncInputHandler:
         """Send one event; see :meth:`InputHandler.send`.
 
         Raises:
-            EventError: the row does not fit the stream (arity, type or range); nothing has happened.
-            NotRunningError: the app is not running, or was shut down while the event waited for room.
+            EventError: the row does not match the stream (arity, type or range); nothing was sent.
+            NotRunningError: the app is not running, or was shut down while the event waited for space in the buffer.
         """
         if timestamp is None and not isinstance(row, Event):
             self._unstamped.send(row)
@@ -148,12 +152,12 @@ class AsyncInputHandler:
             self._stamped.send(row, timestamp)
 
     def send_events(self, events: Iterable[Event]) -> None:
-        """Send several events; see :meth:`InputHandler.send_events`. Workers group them as they find them.
+        """Send several events; see :meth:`InputHandler.send_events`. Workers may deliver them in other chunks.
 
         Raises:
-            EventError: one of the rows does not fit the stream, or there are none; nothing has happened.
-            NotRunningError: the app is not running, or was shut down while they waited for room; those that found room
-                are taken.
+            EventError: a row does not match the stream, or there are no events; nothing was sent.
+            NotRunningError: the app is not running, or was shut down while events waited for space in the buffer; those
+                before are accepted.
         """
         self._stamped.send_events(events)
 
@@ -161,8 +165,9 @@ class AsyncInputHandler:
         """Send the rows of a table; see :meth:`InputHandler.send_batch`.
 
         Raises:
-            EventError: a column is missing or does not fit its attribute; nothing has happened.
-            NotRunningError: the app is not running, or was shut down while rows waited for room; those before are taken.
+            EventError: a column is missing or does not match its attribute; nothing was sent.
+            NotRunningError: the app is not running, or was shut down while rows waited for space in the buffer; those before
+                are accepted.
         """
         self._stamped.send_batch(data, timestamp)
 

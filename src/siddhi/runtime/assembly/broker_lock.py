@@ -12,9 +12,9 @@ _BROKER_LOCK = AppLock()
 
 
 def share_broker_lock(plan: Plan, context: AppContext) -> None:
-    """Give apps that both publish to the in-memory broker and subscribe to it one lock.
+    """Let apps that both publish to the in-memory broker and subscribe to it share one lock.
 
-    Two of them that send to each other from two threads would else wait for each other for ever.
+    With separate locks, two such apps that send to each other from two threads would deadlock.
     """
     streams = plan.streams.values()
     publishes = any(sink.sink.native == "inMemory" for stream in streams for sink in stream.sinks)

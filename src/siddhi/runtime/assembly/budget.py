@@ -1,4 +1,4 @@
-"""What the policy of an app lets its records take → the budget of its pools."""
+"""Memory limit of an app's policy → budget of its record pools."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["record_budget"]
 
 
 def record_budget(plan: Plan) -> AbstractContextManager[object]:
-    """Inside of it the pools of an app are made, which share what its policy allows."""
+    """Return a context in which the pools of an app are made; they share the memory limit of its policy."""
     most = None if plan.policy is None else plan.policy.max_record_bytes
     if most is None:
         return nullcontext()
     return RecordBudget(
         most,
-        f"the events that app '{plan.name}' holds take all {most} bytes that its policy allows "
-        "(SandboxPolicy.max_record_bytes): let windows, tables and patterns hold fewer",
+        f"the events in the state of app '{plan.name}' use all {most} bytes that its policy allows "
+        "(SandboxPolicy.max_record_bytes): limit its windows, tables and patterns to fewer events",
     )

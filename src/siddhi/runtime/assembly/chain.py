@@ -1,4 +1,4 @@
-"""The steps of one source of a query, in order, and what they are built from."""
+"""The chain of operators behind one source of a query."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ALL = 2**64 - 1
 
 
 class Chain:
-    """Steps in order; each new one is linked behind the last."""
+    """Linked operators."""
 
     def __init__(self) -> None:
         self.first: Processor | None = None
         self._last: Processor | None = None
 
     def add(self, step: Processor) -> None:
-        """Link a step behind the last."""
+        """Append an operator."""
         if self._last is None:
             self.first = step
         else:
@@ -41,7 +41,7 @@ class Chain:
 
 
 def leading_filters(handlers: Sequence[HandlerPlan]) -> tuple[list[FilterPlan], list[HandlerPlan]]:
-    """The filters that can be decided on the stream's own record, and the rest."""
+    """Split handlers into the leading filters, which read the stream's own record, and the others."""
     filters: list[FilterPlan] = []
     for handler in handlers:
         if not isinstance(handler, FilterPlan):
@@ -51,17 +51,17 @@ def leading_filters(handlers: Sequence[HandlerPlan]) -> tuple[list[FilterPlan], 
 
 
 def add_handlers(
-    handlers: Sequence[HandlerPlan], first_appended: int, record_layout: RecordLayout, chain: Chain, site: Site
+    handlers: Sequence[HandlerPlan], first_appended: int, record: RecordLayout, chain: Chain, site: Site
 ) -> tuple[list[Aggregator], list[Processor]]:
-    """Add filters and stream functions to the chain; returns the aggregators in them, and the steps that hold state."""
+    """Append filters and stream functions to the chain; return their aggregators, and the operators with state."""
     stateful: list[Processor] = []
-    builder = site.builder({0: record_layout.cells})
+    builder = site.builder({0: record.cells})
     for handler in handlers:
         if isinstance(handler, FilterPlan):
             chain.add(FilterProcessor(site.context, builder.build(handler.condition)))
             continue
         arguments = builder.build_all(handler.arguments)
-        step = build_stream_function(handler, site.context, own_pool(record_layout), arguments, first_appended)
+        step = build_stream_function(handler, site.context, own_pool(record), arguments, first_appended)
         chain.add(step)
         if isinstance(step, PythonStreamProcessor):
             stateful.append(step)
@@ -69,11 +69,11 @@ def add_handlers(
     return list(builder.aggregators), stateful
 
 
-def own_pool(record_layout: RecordLayout) -> EventPool:
-    """The pool of a stage's records, which the query may keep and change."""
-    if record_layout.pool is None:
-        raise TypeError("the stream's own record is not the query's to keep or change")
-    return record_layout.pool
+def own_pool(record: RecordLayout) -> EventPool:
+    """Return the pool of a layout's records, which the query owns."""
+    if record.pool is None:
+        raise TypeError("the query does not own the stream's record")
+    return record.pool
 
 
 def attributes_read(
@@ -84,12 +84,12 @@ def attributes_read(
     *,
     whole: bool,
 ) -> int:
-    """Which attributes of the stream are read, as bits; all of them where whole events are copied.
+    """Return the bit set of attributes read from the stream; all bits if whole events are copied.
 
     Args:
-        filters: those decided on the stream's own record; they read slot 0.
-        readers: what else reads the source's events.
-        slot: where the readers find them.
+        filters: leading filters, which read slot 0.
+        readers: other expressions that read the source's events.
+        slot: event slot of the source's events in the readers.
     """
     if whole or input_.source_width > 64 or any(not isinstance(handler, FilterPlan) for handler in input_.before):
         return _ALL
@@ -100,7 +100,7 @@ def attributes_read(
 
 
 def reads_time(expression: TypedExpression) -> bool:
-    """Whether an expression may read an event's timestamp."""
+    """Return whether an expression may read an event's timestamp."""
     return any(
         isinstance(node, ScriptCall) or (isinstance(node, Call) and node.function.native == "eventTimestamp")
         for node in walk(expression)

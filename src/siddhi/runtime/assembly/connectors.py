@@ -1,4 +1,4 @@
-"""Planned sources and sinks → the ones at work."""
+"""Plans of sources and sinks → running sources and sinks."""
 
 from __future__ import annotations
 
@@ -48,13 +48,15 @@ def build_source(
     faults: FaultHandling,
     retries: RetryScheduler,
 ) -> SourceRuntime:
-    """A source at work on a stream, the one of that number.
+    """Build the source with a number of a stream.
 
     Raises:
-        SiddhiAppError: its class or that of its mapper refuses the options, or the two do not fit.
+        SiddhiAppError: the source or its mapper rejects its options, or their payload types do not match.
     """
     source, mapper = class_of(plan.source)(), class_of(plan.mapper)()
-    _check_fit(plan.source, source.output_event_classes, plan.mapper, mapper.supported_input_event_classes, plan.span)
+    _check_payload_types(
+        plan.source, source.output_event_classes, plan.mapper, mapper.supported_input_event_classes, plan.span
+    )
     about = _context_of(stream, context)
     runtime = SourceRuntime(
         source,
@@ -99,7 +101,7 @@ def build_sink(
     faults: FaultHandling,
     retries: RetryScheduler,
 ) -> tuple[SinkRuntime, StreamCallback]:
-    """A sink at work on a stream, the one of that number, and the receiver to subscribe.
+    """Build the sink with a number of a stream, and the receiver to subscribe.
 
     Raises:
         SiddhiAppError: as :func:`build_source`.
@@ -107,14 +109,18 @@ def build_sink(
     about = _context_of(stream, context)
     label = f"app '{context.name}', sink '{plan.sink.full_name}' of stream '{stream.id}'"
     if plan.on_error is SinkErrorAction.STORE and not faults.has_store:
-        logger.error("%s: on.error is STORE, but the manager has no error store: set_error_store(...)", label)
+        logger.error(
+            "%s: on.error = 'STORE' has no effect without an error store: call manager.set_error_store(...)", label
+        )
     group: Callable[[Event], object] | None = None
     if plan.distribution is None:
         sink = _client(plan, plan.options, about)
     else:
         sink, group = _distributed(plan, plan.distribution, about, label, retries)
     mapper = class_of(plan.mapper)()
-    _check_fit(plan.mapper, mapper.output_event_classes, plan.sink, sink.supported_input_event_classes, plan.span)
+    _check_payload_types(
+        plan.mapper, mapper.output_event_classes, plan.sink, sink.supported_input_event_classes, plan.span
+    )
     payloads = {key: _template(template.parts, about) for key, template in plan.payloads}
     mapper_options = _holder(plan.mapper, plan.mapper_options, about)
     _init(plan.mapper, plan.span, mapper.init, mapper_options, payloads, about)
@@ -151,7 +157,7 @@ def _client(plan: SinkPlan, options: Sequence[OptionPlan], about: ConnectorConte
 
 
 def _splitting(*holders: OptionHolder) -> Callable[[Event], object] | None:
-    """Events go out together where all dynamic options agree; None: always."""
+    """Return the group of an event: the values of all dynamic options; None if there are none."""
     dynamic = [option for holder in holders for option in holder.dynamic]
     if not dynamic:
         return None
@@ -159,7 +165,7 @@ def _splitting(*holders: OptionHolder) -> Callable[[Event], object] | None:
 
 
 def _fault_of(junction: StreamJunction) -> Callable[[Exception, Sequence[Event]], object]:
-    """The error handling of a stream, as it is when something fails."""
+    """Return the error handling of a stream; it is looked up at each failure."""
 
     def handle(error: Exception, events: Sequence[Event]) -> None:
         if junction.on_error is not None:
@@ -206,23 +212,23 @@ def _init(metadata: ConnectorMetadata, span: Span | None, init: Callable[..., ob
         raise error.located(span=span) from error.__cause__
     except Exception as error:
         raise SiddhiAppCreationError(
-            f"{metadata.title} '{metadata.full_name}' can't be made: {type(error).__name__}: {error}",
+            f"{metadata.title} '{metadata.full_name}' failed to initialize: {type(error).__name__}: {error}",
             code="E326",
             span=span,
         ) from error
 
 
-def _check_fit(
-    giver: ConnectorMetadata,
-    gives: tuple[type, ...],
-    taker: ConnectorMetadata,
-    takes: tuple[type, ...],
+def _check_payload_types(
+    producer: ConnectorMetadata,
+    produced: tuple[type, ...],
+    consumer: ConnectorMetadata,
+    expected: tuple[type, ...],
     span: Span | None,
 ) -> None:
-    if gives and takes and not any(issubclass(given, taken) for given in gives for taken in takes):
+    if produced and expected and not any(issubclass(class_, base) for class_ in produced for base in expected):
         raise SiddhiAppCreationError(
-            f"{taker.title} '{taker.full_name}' takes {_names(takes)}, "
-            f"but {giver.title} '{giver.full_name}' gives {_names(gives)}",
+            f"{consumer.title} '{consumer.full_name}' expects {_names(expected)}, "
+            f"but {producer.title} '{producer.full_name}' produces {_names(produced)}",
             code="E326",
             span=span,
             hint="use another mapper: @map(type = '...')",

@@ -1,4 +1,4 @@
-"""What of an app holds state, and what the app says about each such element: its state fits what says the same."""
+"""The elements of an app with state, each with its definition: a snapshot fits an element with the same definition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["stateful_elements"]
 
 
 def stateful_elements(assembly: Assembly) -> dict[str, Element]:
-    """The elements of an app that hold state, by a name that is the same whenever the app is built."""
+    """Return the elements of an app with state, by a name that is stable across builds of the app."""
     plan = assembly.plan
     definitions: dict[str, Node] = {definition.id: definition for definition in plan.app.definitions}
     executions = dict(executions_by_name(plan))
@@ -29,9 +29,11 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
     attributes = statements.attributes
     found: dict[str, Element] = {}
 
-    def add(name: str, said: Node | str, steps: dict[str, Stateful]) -> None:
+    def add(name: str, definition: Node | str, steps: dict[str, Stateful]) -> None:
         if steps:
-            found[name] = Element(lambda: said if isinstance(said, str) else statements.of(said), steps)
+            found[name] = Element(
+                lambda: definition if isinstance(definition, str) else statements.of(definition), steps
+            )
 
     for name, partition in assembly.partitions.items():
         found[f"partition '{name}'"] = _partition(partition, executions[name], statements)
@@ -55,7 +57,7 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
         purge = steps.pop("purge", None)
         add(f"aggregation '{id_}'", definitions[id_], dict(steps))
         if purge is not None:
-            # Apart, since what is purged may change: all it knows is when it looks again.
+            # A separate element, since @purge may change: its only state is the time of the next purge.
             add(f"purge of aggregation '{id_}'", "@purge", {"purge": purge})
     for name, query in assembly.top_level_queries():
         add(f"query '{name}'", executions[name], dict(query.stateful))
@@ -68,11 +70,10 @@ def stateful_elements(assembly: Assembly) -> dict[str, Element]:
 
 def _partition(partition: BuiltPartition, node: Query | Partition, statements: Statements) -> Element:
     if not isinstance(node, Partition):
-        raise TypeError("a partition is planned of a partition")
+        raise TypeError("the statement of a partition plan is not a partition")
     stateful = [bool(query.stateful) for query in partition.queries]
     steps: dict[str, Stateful] = {"keys": partition.keys}
-    # The queries by their number among those that hold state: names may be missing, or be there twice, and the order is
-    # that of the text.
+    # Queries are identified by their number among those with state, in text order: names may be missing or ambiguous.
     for number, query in _stateful(partition):
         steps |= {f"{number}/{step}": stateful_step for step, stateful_step in query.stateful.items()}
     return Element(lambda: statements.of_partition(node, partition.plan, stateful), steps)
@@ -83,10 +84,10 @@ def _stateful(partition: BuiltPartition) -> Iterator[tuple[int, BuiltQuery]]:
 
 
 def _limits(uses: Mapping[str, KeyGate | PartitionUses]) -> Element:
-    """In which order keys were used: apart from them, since limits may come, change and go."""
+    """Make the element of the order in which keys were used; separate from the keys, since limits may change."""
 
-    def renew() -> None:
+    def reset() -> None:
         for keys in uses.values():
             keys.renew()
 
-    return Element(lambda: "@limit", dict(uses), renew)
+    return Element(lambda: "@limit", dict(uses), reset)

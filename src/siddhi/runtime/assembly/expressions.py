@@ -50,11 +50,11 @@ __all__ = ["Cells", "ExpressionBuilder"]
 
 @frozen
 class Cells:
-    """Where the attributes of one event slot are found.
+    """Location of the attributes of one event slot.
 
     Attributes:
-        layout: of the record.
-        cell_of: cell by attribute position; None: the same number.
+        layout: layout of the record.
+        cell_of: cell by attribute position; None: the cell number is the position.
         source: ``"event"`` (the current event), ``"output"``, ``"row"`` or the number of an event slot.
     """
 
@@ -63,21 +63,21 @@ class Cells:
     source: str | int = "event"
 
     def variable(self, position: int) -> Executor:
-        """The executor that reads an attribute."""
+        """Make the executor that reads an attribute."""
         cell = position if self.cell_of is None else self.cell_of[position]
         return make_variable(self.layout, cell, self.source)
 
 
 @dataclass(slots=True)
 class ExpressionBuilder:
-    """Builds the executors of one place of a query.
+    """Builds the executors of one clause of a query.
 
     Attributes:
-        slots: cells by event slot, OUTPUT_SLOT and TABLE_SLOT among them.
+        slots: cells by event slot, including OUTPUT_SLOT and TABLE_SLOT.
         scripts: compiled ``define function`` bodies by name.
-        removes: whether EXPIRED events can reach aggregators made here.
-        make_in: builds ``condition in table``; None where tables are not at hand.
-        aggregators: those made, in order of evaluation.
+        removes: whether EXPIRED events can reach the aggregators.
+        make_in: builds ``condition in table``; None: tables are not available here.
+        aggregators: the aggregators made so far, in order of evaluation.
     """
 
     slots: Mapping[int, Cells]
@@ -87,9 +87,11 @@ class ExpressionBuilder:
     aggregators: list[Aggregator] = field(default_factory=list)
 
     def build(self, node: TypedExpression) -> Executor:
-        """The executor of an expression."""
+        """Build the executor of an expression."""
         chain: list[Widen | Arithmetic | Comparison] = []
-        while isinstance(node, (Widen, Arithmetic, Comparison)):  # thousands of operands are not depth
+        while isinstance(
+            node, (Widen, Arithmetic, Comparison)
+        ):  # a loop, so that thousands of operands need no recursion
             chain.append(node)
             node = node.operand if isinstance(node, Widen) else node.left
         made = self._build(node)
@@ -104,16 +106,16 @@ class ExpressionBuilder:
         return made
 
     def _build(self, node: TypedExpression) -> Executor:
-        """The executor of anything but arithmetic and comparisons."""
+        """Build the executor of an expression other than arithmetic and comparisons."""
         match node:
             case Const():
                 return make_constant(node.value, type_code(node.type))
             case Attr():
                 return self._attribute(node)
             case And():
-                return _joined(make_and, [self.build(part) for part in conjuncts(node)])
+                return _combine(make_and, [self.build(part) for part in conjuncts(node)])
             case Or():
-                return _joined(make_or, [self.build(part) for part in disjuncts(node)])
+                return _combine(make_or, [self.build(part) for part in disjuncts(node)])
             case Not():
                 return make_not(self.build(node.operand))
             case IsNull():
@@ -133,14 +135,14 @@ class ExpressionBuilder:
         raise TypeError(f"no executor for {type(node).__name__}")
 
     def build_all(self, nodes: Sequence[TypedExpression]) -> tuple[Executor, ...]:
-        """Executors of several expressions, in order."""
+        """Build the executors of several expressions, in order."""
         built = []
         for node in nodes:
             built.append(self.build(node))  # noqa: PERF401 - a loop, not one more frame for each nested call
         return tuple(built)
 
     def with_slots(self, slots: Mapping[int, Cells]) -> ExpressionBuilder:
-        """A builder that sees other slots besides these; aggregators are collected together."""
+        """Return a builder with additional slots; both collect their aggregators in one list."""
         return ExpressionBuilder({**self.slots, **slots}, self.scripts, self.removes, self.make_in, self.aggregators)
 
     def _attribute(self, node: Attr) -> Executor:
@@ -152,7 +154,7 @@ class ExpressionBuilder:
         cells = self.slots[node.slot]
         if isinstance(cells.source, int) and node.index is None:
             return make_slot_is_null(cells.source)
-        # The only event of a single input is always there.
+        # The event of a single input is never null.
         return make_constant(False, type_code(node.type))
 
     def _call(self, node: Call) -> Executor:
@@ -189,14 +191,14 @@ class ExpressionBuilder:
 _FEW = 16
 
 
-def _joined(join: Callable[[Executor, Executor], Executor], parts: list[Executor]) -> Executor:
-    """One executor of many operands, asked from left to right as written; long chains become trees.
+def _combine(join: Callable[[Executor, Executor], Executor], parts: list[Executor]) -> Executor:
+    """Join operands into one executor that evaluates them from left to right; long chains become trees.
 
-    Each executor calls those below it, and where blocks are asked, each ``or`` takes 4 KB of the stack.
+    A tree bounds the stack: executors call their operands, and each ``or`` over a block takes 4 KB of stack.
     """
     if len(parts) > _FEW:
         middle = len(parts) // 2
-        return join(_joined(join, parts[:middle]), _joined(join, parts[middle:]))
+        return join(_combine(join, parts[:middle]), _combine(join, parts[middle:]))
     made = parts[0]
     for part in parts[1:]:
         made = join(made, part)

@@ -1,4 +1,4 @@
-"""A window and the selection over it → one step that keeps no events."""
+"""Window and selection → fused window aggregate: one operator that buffers arguments instead of events."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ __all__ = ["build_fused"]
 def build_fused(
     plan: QueryPlan, form: FusedWindow, slots: Mapping[int, Cells], output: QueryOutput, site: Site, layout: Layout
 ) -> Selector:
-    """Build what stands for the window and the selection of a query.
+    """Build the fused window aggregate of a query.
 
     Args:
         plan: the query.
-        form: what it keeps in place of events.
-        slots: cells of its input events, which are the stream's own.
-        output: where chunks go.
-        site: where the query stands.
-        layout: of the stream.
+        form: sliding or tumbling.
+        slots: cells of its input events, which are the stream's own records.
+        output: output of the query.
+        site: build context of the query.
+        layout: layout of the stream's records.
     """
     if not isinstance(plan.input, SingleInputPlan) or plan.input.window is None:
-        raise TypeError("only a window over a single stream keeps arguments")
+        raise TypeError("only a window over a single stream can be fused")
     window = plan.input.window
     extents = [
         argument.value
@@ -45,7 +45,7 @@ def build_fused(
     if form is FusedWindow.TUMBLING:
         tumbling = build_selector(plan, slots, output, site, removes=False, remembers=False, kind=TumblingAggregate)
         if not isinstance(tumbling, TumblingAggregate):
-            raise TypeError("a rate-limited query keeps its events")
+            raise TypeError("a rate-limited query can't be fused")
         if window.window.native == "lengthBatch":
             tumbling.over_length(extents[0])
         else:
@@ -53,7 +53,7 @@ def build_fused(
         return tumbling
     sliding = build_selector(plan, slots, output, site, removes=True, remembers=False, kind=SlidingAggregate)
     if not isinstance(sliding, SlidingAggregate):
-        raise TypeError("a rate-limited query keeps its events")
+        raise TypeError("a rate-limited query can't be fused")
     if window.window.native == "length":
         sliding.over_length(extents[0])
     elif window.window.native == "time":

@@ -1,4 +1,4 @@
-"""Collected events that expressions name by index (``e1[0]``, ``e1[last]``) become event slots of their own."""
+"""Indexed references to collected events (``e1[0]``, ``e1[last]``): each gets an event slot of its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from siddhi.planner.plan.patterns import SlotPlan
 from siddhi.query_api.expression import EventIndex
 from siddhi.runtime.assembly.expressions import Cells
 
-__all__ = ["Picks"]
+__all__ = ["IndexedReferences"]
 
 _Expression = TypeVar("_Expression", bound=TypedExpression)
 
@@ -22,15 +22,15 @@ _Expression = TypeVar("_Expression", bound=TypedExpression)
 class _HasCells(Protocol):
     @property
     def kept(self) -> Cells:
-        """The cells of the records the slot keeps."""
+        """The cells of the records that the slot stores."""
 
 
-class Picks:
-    """The named events of one place, collected while its expressions are rewritten.
+class IndexedReferences:
+    """The indexed references of one clause, collected while its expressions are rewritten.
 
     Args:
-        slots: of the pattern.
-        own: the slot whose filter this is; None for the selection.
+        slots: the slots of the pattern.
+        own: the slot whose filter this is; None: the selection.
     """
 
     def __init__(self, slots: Sequence[SlotPlan], own: int | None = None) -> None:
@@ -39,7 +39,7 @@ class Picks:
         self._numbers: dict[tuple[int, EventIndex], int] = {}
 
     def rewritten(self, expression: _Expression) -> _Expression:
-        """The expression with the slots of named events instead of their indexes."""
+        """Return the expression with slots in place of indexed references."""
         if isinstance(expression, (Attr, IsNullEvent)):
             if expression.index is None:
                 return expression
@@ -61,7 +61,7 @@ class Picks:
         return replace(expression, **changed) if changed else expression
 
     def selector(self, selector: SelectorPlan) -> SelectorPlan:
-        """The same for every expression of a selection."""
+        """Rewrite every expression of a selection."""
         return replace(
             selector,
             columns=tuple(replace(c, expression=self.rewritten(c.expression)) for c in selector.columns),
@@ -71,17 +71,19 @@ class Picks:
         )
 
     def cells(self, slots: Sequence[_HasCells]) -> dict[int, Cells]:
-        """Where the attributes of the named events are found."""
+        """Return the cells of the referenced events by slot."""
         return {
             number: Cells(slots[slot].kept.layout, slots[slot].kept.cell_of, number)
             for (slot, _index), number in self._numbers.items()
         }
 
     def view(self) -> PatternView:
-        """The view in which they are found there."""
-        picks = [(slot, index.offset, index.from_last, self._slots[slot].counting) for slot, index in self._numbers]
+        """Make the view that fills these slots."""
+        references = [
+            (slot, index.offset, index.from_last, self._slots[slot].counting) for slot, index in self._numbers
+        ]
         own = self._own if self._own is not None and self._slots[self._own].counting else -1
-        return PatternView(len(self._slots), picks, own)
+        return PatternView(len(self._slots), references, own)
 
     def _slot(self, slot: int, index: EventIndex) -> int:
         if slot == self._own and not self._slots[slot].counting and index.offset == 0 and not index.from_last:

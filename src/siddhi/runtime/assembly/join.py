@@ -1,4 +1,4 @@
-"""A join plan → two chains that meet in one selection."""
+"""Join plan → two chains of operators with one selection."""
 
 from __future__ import annotations
 
@@ -64,28 +64,28 @@ from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.assembly.windows import WindowSite, build_window
 
-_CANNOT_FAIL = (Attr, Const, Widen, Comparison, And, Or, Not, IsNull, IsNullEvent)
+_INFALLIBLE = (Attr, Const, Widen, Comparison, And, Or, Not, IsNull, IsNullEvent)
 
 __all__ = ["JoinSource", "SharedContent", "TableContent", "build_join_query"]
 
 
 class SharedContent(Protocol):
-    """What is searched by many queries: a table, a named window."""
+    """A table, named window or aggregation as one side of joins."""
 
     @property
     def layout(self) -> Layout:
-        """Of its records, one cell per attribute."""
+        """Layout of its records, one cell per attribute."""
 
     def search(
         self, on: TypedExpression | None, lookup: JoinLookup | None, slot: int, builder: ExpressionBuilder
     ) -> Searchable:
-        """A look-up in this content.
+        """Build a search of this side.
 
         Args:
-            on: the condition; reads this content's event in ``slot`` and others in theirs. None: everything matches.
-            lookup: how it is found; None: by looking at everything.
-            slot: see there.
-            builder: knows the cells of all slots.
+            on: the condition; None: all records match.
+            lookup: the access; None: a scan.
+            slot: event slot of this side's records.
+            builder: has the cells of all slots.
         """
 
 
@@ -98,7 +98,7 @@ class TableContent:
 
     @property
     def layout(self) -> Layout:
-        """Of its rows."""
+        """Layout of its rows."""
         return self.tables.layout(self.id)
 
     def search(
@@ -109,17 +109,17 @@ class TableContent:
         builder: ExpressionBuilder,
         readers: Sequence[TypedExpression] | None = None,
     ) -> Searchable:
-        """A look-up in the table.
+        """Build a search of the table.
 
         Args:
             on: the condition.
-            lookup: an access.
-            slot: of the row.
-            builder: knows the cells of all slots.
-            readers: what reads the rows that are found; None: anything may.
+            lookup: the table access.
+            slot: event slot of the row.
+            builder: has the cells of all slots.
+            readers: the expressions that read the rows found; None: all attributes may be read.
         """
         if not isinstance(lookup, TableAccess):
-            raise TypeError("a join looks up a table through an access")
+            raise TypeError("a join with a table needs a table access")
         if readers is None:
             return self.tables.searchable(self.id, on, lookup, builder, slot)
         read = {
@@ -130,11 +130,11 @@ class TableContent:
 
 @frozen
 class JoinSource:
-    """Where one side's events come from.
+    """Source of one side of a join.
 
     Attributes:
-        junction: what its entry subscribes to; None for tables, on which nothing arrives.
-        content: what the other side searches; None for streams, which have a window of their own.
+        junction: the junction of its events; None for tables, which have none.
+        content: the records searched by the other side; None for streams, which have a window of their own.
     """
 
     junction: StreamJunction | None
@@ -143,7 +143,7 @@ class JoinSource:
 
 @dataclass(slots=True)
 class _Side:
-    """One side while it is built."""
+    """One side of a join while it is built."""
 
     plan: SingleInputPlan
     source: JoinSource
@@ -153,7 +153,7 @@ class _Side:
     joins_expired: bool
     own_records: bool
     chain: Chain = field(default_factory=Chain)
-    record_layout: RecordLayout = field(init=False)
+    record: RecordLayout = field(init=False)
     filters: list[FilterPlan] = field(init=False, default_factory=list)
     conditions: tuple[Executor, ...] = ()
     copier: RecordCopier | None = None
@@ -163,13 +163,13 @@ class _Side:
 
     @property
     def is_read(self) -> bool:
-        """Whether it matters what arrives on this side."""
+        """Whether events that arrive on this side have an effect."""
         return self.source.junction is not None and (self.triggers or self.window is not None)
 
     @property
     def cells(self) -> Cells:
-        """Where condition and selection find this side's attributes."""
-        return replace(self.record_layout.cells, source=self.slot)
+        """Cells of this side's attributes in condition and selection."""
+        return replace(self.record.cells, source=self.slot)
 
     @property
     def name(self) -> str:
@@ -182,11 +182,11 @@ def build_join_query(
     """Build a join.
 
     Returns:
-        The receivers, in this order, each with the source to subscribe it to (one for a source that is joined with itself,
-        none where nothing that arrives matters), and the query.
+        The receivers in order of subscription, each with its source (one receiver for a self join, none for a side whose
+        events have no effect), and the query.
 
     Raises:
-        SiddhiAppCreationError: it needs something that this engine does not run.
+        SiddhiAppCreationError: the join needs a feature that this engine does not support.
     """
     input_ = plan.input
     if not isinstance(input_, JoinPlan):
@@ -210,7 +210,7 @@ def build_join_query(
             kind=JoinSelector,
         )
         built.gate = build_gate(plan, selecting, site, marks=False)
-        if _works_in_parts(plan) and isinstance(selector, JoinSelector):
+        if _needs_boundaries(plan) and isinstance(selector, JoinSelector):
             parts = selector
     readers = plan.selector.expressions()
     searches = [_search(input_, side, builder, readers) if sides[1 - side.slot].triggers else None for side in sides]
@@ -220,7 +220,7 @@ def build_join_query(
         step = _step(side, searches[1 - side.slot], _is_outer(input_.type, side.slot), parts)
         side.chain.add(step)
         step.next = selector if built.gate is None else built.gate
-        # The step goes first: it lets go of a window's events before the window does.
+        # The join step comes first: it must drop its index of the window's events before the window drops the events.
         built.stateful[f"{side.name}/join"] = step
         built.stateful |= side.stateful
     if builder.aggregators:
@@ -239,7 +239,7 @@ def build_join_query(
 def _step(
     side: _Side, search: Searchable | None, outer: bool, parts: JoinSelector | None
 ) -> JoinStep | AggregationJoin:
-    """What looks the other side up for the events of this one."""
+    """Make the operator that searches the other side for each event of this one."""
     context = side.site.context
     if isinstance(search, AggregationSearch):
         return AggregationJoin(context, side.slot, search, outer, side.joins_expired, parts)
@@ -258,17 +258,17 @@ def _build_projection(
     if (
         input_.reading is None
         and all(isinstance(handler, FilterPlan) for handler in handlers)
-        and all(isinstance(node, _CANNOT_FAIL) for expression in evaluated for node in walk(expression))
+        and all(isinstance(node, _INFALLIBLE) for expression in evaluated for node in walk(expression))
     ):
         projection.collect_at_once()
     return projection
 
 
 def _order_by_output(plan: QueryPlan) -> QueryPlan:
-    """Let ``order by`` read the output where it can: an input attribute is as good as the column that shows it.
+    """Let ``order by`` read output columns in place of the input attributes that they copy.
 
     Raises:
-        SiddhiAppCreationError: a picture of the query is to be ordered by what it does not show.
+        SiddhiAppCreationError: a snapshot rate orders by an attribute that the query does not select.
     """
     keys: list[OrderPlan] = []
     columns = plan.selector.columns
@@ -278,7 +278,7 @@ def _order_by_output(plan: QueryPlan) -> QueryPlan:
             if position is not None:
                 order = replace(order, key=replace(order.key, slot=OUTPUT_SLOT, position=position))
             elif isinstance(plan.rate, SnapshotRate):
-                # The pairs are gone when a picture is shown.
+                # The joined pairs are gone when a snapshot is emitted.
                 raise not_supported(
                     f"ordering snapshots of a join by '{order.key.name}', which it does not select, is",
                     plan.span,
@@ -288,8 +288,8 @@ def _order_by_output(plan: QueryPlan) -> QueryPlan:
     return replace(plan, selector=replace(plan.selector, order_by=tuple(keys)))
 
 
-def _works_in_parts(plan: QueryPlan) -> bool:
-    """Whether it matters to the selection where the matches of one event end."""
+def _needs_boundaries(plan: QueryPlan) -> bool:
+    """Return whether the selection depends on where the matches of one event end."""
     selection = plan.selector
     return (
         selection.mode is not SelectMode.EACH
@@ -303,11 +303,11 @@ def _is_outer(type_: JoinType, slot: int) -> bool:
 
 
 def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, site: Site) -> _Side:
-    """Everything in front of the join step."""
+    """Build the operators in front of the join step."""
     side_plan = (input_.left, input_.right)[slot]
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
     selection = plan.selector
-    # Expired pairs that are not put out still take their part of the aggregates away.
+    # Expired pairs that are not emitted are still removed from the aggregates.
     takes_away = side_plan.kind is SourceKind.WINDOW or (
         side_plan.window is not None and side_plan.window.window.takes_away
     )
@@ -329,41 +329,41 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
 
 
 def _start_shared(side: _Side, plan: QueryPlan, content: SharedContent) -> None:
-    """A named window or table: its records are searched and, where it triggers, come as they are."""
-    side.record_layout = RecordLayout(content.layout)
+    """Build the side of a named window or table: its own records are searched and, if it triggers, arrive."""
+    side.record = RecordLayout(content.layout)
     handlers, aggregators = _build_filters(side)
     if handlers:
-        what = f"a stream function behind {side.plan.kind.value} '{side.plan.source}' in a join is"
+        what = f"a stream function after {side.plan.kind.value} '{side.plan.source}' in a join is"
         raise not_supported(what, plan.span)
     if aggregators:
         raise not_supported(f"an aggregator in a filter of {side.plan.kind.value} '{side.plan.source}' is", plan.span)
 
 
 def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> None:
-    """A stream: filters and functions, the query's own record, the window."""
+    """Build the side of a stream: filters and functions, the query's own record, the window."""
     site = side.site
-    side.record_layout = RecordLayout(junction.layout)
+    side.record = RecordLayout(junction.layout)
     handlers, aggregators = _build_filters(side)
     if handlers:
-        side.record_layout, side.copier = side.record_layout.widened(side.plan, side.plan.before)
-        more, processors = add_handlers(handlers, side.plan.source_width, side.record_layout, side.chain, site)
+        side.record, side.copier = side.record.widened(side.plan, side.plan.before)
+        more, processors = add_handlers(handlers, side.plan.source_width, side.record, side.chain, site)
         aggregators += more
         side.stateful |= {f"{side.name}/processor {number}": step for number, step in enumerate(processors)}
     if side.own_records:
-        side.record_layout, copier = side.record_layout.kept(side.plan)
+        side.record, copier = side.record.kept(side.plan)
         if side.copier is None:
             side.copier = copier
         else:
             side.chain.add(RecordCopyProcessor(site.context, copier))
     if side.plan.window is None:
-        side.chain.add(PassingWindow(site.context, own_pool(side.record_layout) if side.joins_expired else None))
+        side.chain.add(PassingWindow(site.context, own_pool(side.record) if side.joins_expired else None))
     else:
         side.window = build_window(
             side.plan.window,
             WindowSite(
                 site.context,
-                own_pool(side.record_layout),
-                side.record_layout.cell_of or {},
+                own_pool(side.record),
+                side.record.cell_of or {},
                 stamps=side.joins_expired,
                 keeps_expired=True,
                 span=plan.span,
@@ -373,7 +373,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
         if not side.window.is_searchable:
             raise not_supported(f"a join with the window '{side.plan.window.window.full_name}' is", plan.span)
         if not side.joins_expired and isinstance(side.window, BatchWindow):
-            # As recorded of Siddhi: where nobody wants expired events, batches released stay to be found.
+            # As in Siddhi: if expired events are not selected, released batches can still be found.
             side.window.accumulate()
         side.chain.add(side.window)
         side.stateful[f"{side.name}/window"] = side.window
@@ -382,9 +382,9 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
 
 
 def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
-    """Build the filters on the source's own record; returns the other handlers, and the aggregators in the filters."""
+    """Build the filters on the source's own record; return the other handlers, and the aggregators in the filters."""
     side.filters, handlers = leading_filters(side.plan.before)
-    builder = side.site.builder({0: side.record_layout.cells})
+    builder = side.site.builder({0: side.record.cells})
     side.conditions = builder.build_all([handler.condition for handler in side.filters])
     return handlers, builder.aggregators
 
@@ -392,12 +392,12 @@ def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
 def _search(
     input_: JoinPlan, side: _Side, builder: ExpressionBuilder, readers: Sequence[TypedExpression]
 ) -> Searchable:
-    """How the other side looks this one up; ``readers`` read what it finds."""
+    """Build the search of this side by the other one; ``readers`` read the records found."""
     on, lookup = input_.on, input_.lookups[side.slot]
     if isinstance(side.source.content, TableContent):
         return side.source.content.search(on, lookup, side.slot, builder, None if side.plan.before else readers)
     if side.source.content is not None:
-        # Filters of a named window decide about what arrives from it, not about what is found in it.
+        # Filters of a named window apply to events that arrive from it, not to events found in it.
         return side.source.content.search(on, lookup, side.slot, builder)
     if side.window is None:
         return NothingHeld(side.slot)
@@ -406,8 +406,8 @@ def _search(
         index = EventIndex(builder.build_all(lookup.key), side.slot, side.site.partitioned)
         side.held = HeldEvents(side.window, tells)
         side.held.add_index(index)
-        rest, python = _condition(lookup.rest, builder)
-        return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, rest, python)
+        residual, python = _condition(lookup.rest, builder)
+        return IndexProbe(side.held, index, builder.build_all(lookup.probe), side.slot, residual, python)
     condition, python = _condition(on, builder)
     scan = WindowScan(side.window, side.slot, condition, tells=tells, calls_python=python)
     if not isinstance(lookup, WindowRangeLookup) or condition is None:
@@ -420,7 +420,7 @@ def _search(
 
 
 def _condition(on: TypedExpression | None, builder: ExpressionBuilder) -> tuple[Executor | None, bool]:
-    """What is tested on each event found, and whether that runs Python."""
+    """Build the condition tested on each event found; return it and whether it runs Python."""
     if on is None:
         return None, False
     return builder.build(on), calls_python(on) or has_aggregate(on)

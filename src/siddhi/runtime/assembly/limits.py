@@ -1,4 +1,4 @@
-"""A query's limits of keys and values → the gate in front of its selection."""
+"""Limits of a query's keys and values → the gate in front of its selection."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 __all__ = ["build_gate", "key_limit", "match_limit"]
 
 _REMEDIES = {
-    "keys": "raise the limit, or forget keys with ttl or on.full = 'drop_oldest'",
-    "partition.keys": "raise the limit, or forget keys with @purge or on.full = 'drop_oldest'",
-    "table.rows": "raise the limit, delete rows, or let old ones go with on.full = 'drop_oldest'",
+    "keys": "raise the limit, or drop keys with ttl or on.full = 'drop_oldest'",
+    "partition.keys": "raise the limit, or drop keys with @purge or on.full = 'drop_oldest'",
+    "table.rows": "raise the limit, delete rows, or drop old ones with on.full = 'drop_oldest'",
     "values": "raise the limit, or count within a window",
 }
 _IN_USE = "raise the limit: every key is in use, by rows in a window or by events being processed, so that none can be dropped"
 _MAY_STREAM = frozenset({"lengthBatch", "timeBatch"})
-"""Windows whose ``stream.current.event`` lets rows pass as they come."""
+"""Windows that pass rows on at once with ``stream.current.event``."""
 _POLICIES = {OnFull.ERROR: 0, OnFull.DROP_OLDEST: 1, OnFull.LOG: 2}
 
 
 def build_gate(plan: QueryPlan, selector: Selector, site: Site, *, marks: bool) -> KeyGate | None:
-    """The step in front of a selection that holds it to its limit; None where the query has none.
+    """Build the operator that enforces the limit in front of a selection; None if the query has no limit.
 
     Args:
         plan: the query.
         selector: its selection.
-        site: where it stands.
-        marks: a window gives back the records it took.
+        site: build context of the query.
+        marks: whether a window emits the same records again when they expire.
     """
     limit = plan.limit
     if limit is None:
@@ -55,9 +55,9 @@ def build_gate(plan: QueryPlan, selector: Selector, site: Site, *, marks: bool) 
         key_limit(site.context.name, where, "group-by keys", "keys", limit, limit.keys, limit.ttl_ms),
         key_limit(site.context.name, where, "distinct values", "values", of_values, limit.values, None),
         counted,
-        _returns(plan),
+        _rows_return(plan),
         marks,
-        _holds_back(plan),
+        _delays_rows(plan),
     )
 
 
@@ -70,16 +70,16 @@ def key_limit(
     most: int | None,
     ttl_ms: int | None,
 ) -> KeyLimit:
-    """A limit and who reports it.
+    """Make a limit and its report.
 
     Args:
         app: name of the app.
-        where: what holds the state.
-        what: what it holds.
-        option: of ``@app:limits`` that says how many it may hold.
-        limit: what the app says.
-        most: how many; None: any number.
-        ttl_ms: how long one may be unused; None: for good.
+        where: owner of the state.
+        what: what is limited.
+        option: option of ``@app:limits`` that sets the maximum.
+        limit: the plan of the limit.
+        most: the maximum; None: no limit.
+        ttl_ms: time after which an unused key is dropped; None: never.
     """
     remedy = _IN_USE if limit.on_full is OnFull.DROP_OLDEST and option != "values" else _REMEDIES[option]
     text = f"{limit.annotation}({option if limit.annotation != '@limit' else option.rpartition('.')[2]} = '{most}')"
@@ -92,7 +92,7 @@ def key_limit(
 
 
 def match_limit(app: str, query: str, pattern: PatternPlan) -> KeyLimit | None:
-    """The limit of a pattern's partial matches; None where it has none."""
+    """Make the limit of a pattern's partial matches; None if it has none."""
     most = pattern.max_partial_matches
     if most is None:
         return None
@@ -106,16 +106,16 @@ def _holds_values(aggregator: Aggregator) -> bool:
     return isinstance(aggregator, (DistinctAggregator, UnionAggregator))
 
 
-def _returns(plan: QueryPlan) -> bool:
-    """Whether rows come back to the selection: as expired events, or all at once by RESET."""
+def _rows_return(plan: QueryPlan) -> bool:
+    """Return whether rows come back to the selection: as expired events, or all at once by RESET."""
     if isinstance(plan.input, SingleInputPlan):
         window = plan.input.window
         return plan.input.kind is SourceKind.WINDOW or (window is not None and window.window.expires)
     return isinstance(plan.input, JoinPlan)
 
 
-def _holds_back(plan: QueryPlan) -> bool:
-    """Whether a window passes rows on later than they come."""
+def _delays_rows(plan: QueryPlan) -> bool:
+    """Return whether a window passes rows on later than they arrive."""
     window = plan.input.window if isinstance(plan.input, SingleInputPlan) else None
     if window is None:
         return False

@@ -1,4 +1,4 @@
-"""A named window plan → a junction to insert into, the window, and a junction to read from."""
+"""Named window plan → input junction, window, and output junction."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class BuiltNamedWindow:
 
     Args:
         plan: the window.
-        context: the app's.
-        pool: of the records inserted into it, from the streams of its types.
+        context: the app's context.
+        pool: pool of the inserted records, shared with streams of the same types.
         scripts: compiled ``define function`` bodies by name.
 
     Attributes:
-        stateful: its steps that hold state, by name.
+        stateful: its operators with state, by name.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class BuiltNamedWindow:
         self.plan = plan
         self.layout: Layout = layout_of(plan.attributes)
         self.input = StreamJunction(context, plan.id, self.layout, pool)
-        # Records of its own: they expire and are numbered here, which those of a stream must not.
+        # Records of its own: expiry and numbering change them, which is not allowed for records of a stream.
         own = EventPool(self.layout)
         self.output = StreamJunction(context, plan.id, self.layout, own)
         self._window = build_window(
@@ -93,47 +93,47 @@ class BuiltNamedWindow:
         builder: ExpressionBuilder,
         filters: Sequence[TypedExpression] = (),
     ) -> Searchable:
-        """A look-up in what the window holds.
+        """Build a search of the window's events.
 
         Args:
-            on: the condition, over the window's events in ``slot`` and others in theirs. None: every event matches.
-            lookup: how they are found; None: by looking at every event.
-            slot: see there.
-            builder: knows where the events of all slots are found; that of this one in a numbered event slot.
-            filters: further conditions, over the window's event alone, which they read in slot 0.
+            on: the condition; None: every event matches.
+            lookup: the access; None: a scan.
+            slot: event slot of the window's events in ``on``.
+            builder: has the cells of all slots; ``slot`` is a numbered event slot.
+            filters: further conditions over the window's event alone, which they read in slot 0.
 
         Raises:
-            SiddhiAppCreationError: this kind of window cannot be searched.
+            SiddhiAppCreationError: this kind of window can't be searched.
         """
         if not self._window.is_searchable:
             raise not_supported(f"searching the window '{self.plan.window.window.full_name}' is", self.plan.span)
-        place = builder.slots[slot].source
-        if not isinstance(place, int):
-            raise TypeError("a window's event is read from an event slot")
-        own = ExpressionBuilder({0: Cells(self.layout, source=place)}, builder.scripts, make_in=builder.make_in)
+        row_slot = builder.slots[slot].source
+        if not isinstance(row_slot, int):
+            raise TypeError("the slot of a window's event must be numbered")
+        own = ExpressionBuilder({0: Cells(self.layout, source=row_slot)}, builder.scripts, make_in=builder.make_in)
         conditions = list(own.build_all(filters))
-        rest = lookup.rest if isinstance(lookup, WindowEqualityLookup) else on
-        if rest is not None:
-            conditions.insert(0, builder.build(rest))
+        residual = lookup.rest if isinstance(lookup, WindowEqualityLookup) else on
+        if residual is not None:
+            conditions.insert(0, builder.build(residual))
         condition = reduce(make_and, conditions) if conditions else None
-        python = any(calls_python(part) for part in (rest, *filters) if part is not None)
+        python = any(calls_python(part) for part in (residual, *filters) if part is not None)
         if isinstance(lookup, WindowEqualityLookup):
             held, index = self._index(lookup.key)
-            return self._metered(IndexProbe(held, index, builder.build_all(lookup.probe), place, condition, python))
+            return self._metered(IndexProbe(held, index, builder.build_all(lookup.probe), row_slot, condition, python))
         tells = isinstance(self._window, BatchWindow)
-        scan = WindowScan(self._window, place, condition, shared=True, tells=tells, calls_python=python)
+        scan = WindowScan(self._window, row_slot, condition, shared=True, tells=tells, calls_python=python)
         if not isinstance(lookup, WindowRangeLookup) or condition is None:
             return self._metered(scan)
         held, index = self._index((lookup.key,))
         bounds = tuple((builder.build(bound.value), bound.is_low, bound.inclusive) for bound in lookup.bounds)
-        return self._metered(RangeProbe(held, index, bounds, place, condition, scan, python))
+        return self._metered(RangeProbe(held, index, bounds, row_slot, condition, scan, python))
 
     def _metered(self, search: Searchable) -> Searchable:
         search.meter = self._finding
         return search
 
     def _index(self, key: tuple[TypedExpression, ...]) -> tuple[HeldEvents, EventIndex]:
-        """The index by this key; those who search by the same one share it."""
+        """Return the index of a key; searches by the same key share it."""
         if self._held is None:
             self._held = HeldEvents(self._window, isinstance(self._window, BatchWindow), shared=True)
             self._publisher.hold(self._held)

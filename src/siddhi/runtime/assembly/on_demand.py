@@ -1,4 +1,4 @@
-"""On-demand plans → operators that answer them."""
+"""Plans of on-demand queries → operators."""
 
 from __future__ import annotations
 
@@ -46,10 +46,9 @@ def build_on_demand(
     """Build the operators of an on-demand query.
 
     Args:
-        plan: what is asked.
-        site: of queries outside of partitions.
-        pool_of: the pool that records of a layout's types share.
-
+        plan: the plan.
+        site: build context of queries outside of partitions.
+        pool_of: returns the pool shared by records of a layout's types.
     """
     if plan.output is not None:
         layout = _layout(plan.selector)
@@ -65,18 +64,18 @@ def build_on_demand(
 
 
 def _find(plan: OnDemandPlan, site: Site) -> OnDemandFind:
-    """What finds rows and selects from them here."""
+    """Build the operators that find rows and select from them in the engine."""
     searched, pool, cells = _source(plan, site)
     selection = _with_sort_keys(plan.selector)
     layout = _layout(selection)
     output = CollectOutput(site.context, EventPool(layout), layout, _layout(plan.selector))
     finished = selection.having is not None and selection.mode is not SelectMode.EACH
-    selector = _build_selection(selection, cells, output, site, FinishedSelector if finished else Selector)
-    return OnDemandFind(site.context, searched, pool, selector, output, _enough(plan.selector))
+    selector = _build_selection(selection, cells, stage, site, FinishedSelector if finished else Selector)
+    return OnDemandFind(site.context, searched, pool, selector, stage, _rows_needed(plan.selector))
 
 
 def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cells]:
-    """What is searched, the pool of what it holds, and where its attributes are found."""
+    """Build the search of a table, window or aggregation; return it with the pool and cells of its records."""
     assert plan.store is not None
     if plan.kind is SourceKind.TABLE:
         row = Cells(site.tables.layout(plan.store))
@@ -85,8 +84,8 @@ def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cell
     if plan.kind is SourceKind.AGGREGATION:
         assert plan.reading is not None
         aggregation = site.aggregations[plan.store]
-        question = site.builder({0: Cells(aggregation.answers, source=0)})
-        searched = aggregation.search(plan.reading, plan.condition, 0, question)
+        builder = site.builder({0: Cells(aggregation.answers, source=0)})
+        searched = aggregation.search(plan.reading, plan.condition, 0, builder)
         return searched, aggregation.pool, Cells(aggregation.answers)
     window = site.windows[plan.store]
     filters = () if plan.condition is None else (plan.condition,)
@@ -112,7 +111,7 @@ def _build_selection(
 
 
 def _with_sort_keys(selection: SelectorPlan) -> SelectorPlan:
-    """The selection with a column more for each attribute of the rows that it is ordered by."""
+    """Add a column to the selection for each attribute of the rows in ``order by``."""
     columns = list(selection.columns)
     order: list[OrderPlan] = []
     for by in selection.order_by:
@@ -124,8 +123,8 @@ def _with_sort_keys(selection: SelectorPlan) -> SelectorPlan:
     return replace(selection, columns=tuple(columns), order_by=tuple(order))
 
 
-def _enough(selection: SelectorPlan) -> int:
-    """How many rows decide the answer where each gives a row of it as it comes; -1: all of them."""
+def _rows_needed(selection: SelectorPlan) -> int:
+    """Return how many matching rows the answer needs; -1: all of them."""
     if (
         selection.limit is None
         or selection.order_by

@@ -1,4 +1,4 @@
-"""A partition plan → keys, receivers and the queries inside."""
+"""Partition plan → keys, receivers and inner queries."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ __all__ = ["BuiltPartition"]
 
 @dataclass(slots=True)
 class BuiltPartition:
-    """A partition: its keys, and one receiver per stream its queries read.
+    """A partition: its keys, and one receiver per stream that its queries read.
 
     Attributes:
         plan: the partition.
-        site: where its queries stand.
+        site: build context of its queries.
         outer: junctions of the app by stream.
-        inner: junctions of the partition's own streams.
-        queries: built so far; their states are made per key.
-        limit: of the keys.
-        uses: in which order limited keys were used.
+        inner: junctions of the partition's inner streams.
+        queries: the queries built so far; they have one state per key.
+        limit: limit of the keys.
+        uses: order in which limited keys were used.
     """
 
     plan: PartitionPlan
@@ -57,7 +57,7 @@ class BuiltPartition:
             type_code(key.expression.type) if isinstance(key, ValueKeyPlan) else int(TypeCode.STRING)
             for key in self.plan.keys
         }
-        # Keys of one type are compared as they are; keys of several types meet as text, as in "5" of an int and a string.
+        # Keys of one type are compared as they are; keys of several types as text, so that int 5 equals string "5".
         self._key_type = types.pop() if len(types) == 1 else int(TypeCode.STRING)
         purge = self.plan.purge
         self.keys = PartitionKeys(
@@ -74,7 +74,7 @@ class BuiltPartition:
             self.uses = self.keys.set_limit(self.limit)
 
     def receiver(self, stream: str) -> PartitionReceiver:
-        """What the entries of queries over a stream of the app subscribe to."""
+        """Return the receiver of a stream, to which the entries of queries subscribe."""
         receiver = self._receivers.get(stream)
         if receiver is None:
             receiver = self._build_receiver(stream)
@@ -83,7 +83,7 @@ class BuiltPartition:
         return receiver
 
     def look_for(self, wanted: Callable[[str], bool]) -> None:
-        """Process events under no other labels than the wanted ones."""
+        """Process only events with a wanted label."""
         for receiver in self._receivers.values():
             if isinstance(receiver, RangePartitionReceiver):
                 receiver.look_for(wanted)

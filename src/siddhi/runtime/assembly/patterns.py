@@ -1,4 +1,4 @@
-"""A query plan over a pattern or sequence → automaton, selector and output."""
+"""Pattern or sequence plan → automaton, selector and output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from siddhi.planner.plan.nodes import QueryPlan, SelectorPlan
 from siddhi.planner.plan.patterns import PatternPlan, SlotPlan, StateKind
 from siddhi.planner.plan.walk import read_positions
 from siddhi.runtime.assembly.expressions import Cells, ExpressionBuilder
-from siddhi.runtime.assembly.indexed_events import Picks
+from siddhi.runtime.assembly.indexed_events import IndexedReferences
 from siddhi.runtime.assembly.limits import build_gate, match_limit
 from siddhi.runtime.assembly.query import BuiltQuery, Site
 from siddhi.runtime.assembly.selector import build_projection, build_selector, is_projection
@@ -33,7 +33,7 @@ _KINDS = {StateKind.STREAM: 0, StateKind.COUNT: 1, StateKind.ABSENT: 2, StateKin
 
 @frozen
 class CollectedCells(Cells):
-    """The cells of a counting slot: an attribute is the list of its values."""
+    """Cells of a counting slot: an attribute is the list of its values."""
 
     def variable(self, position: int) -> Executor:
         cell = position if self.cell_of is None else self.cell_of[position]
@@ -42,14 +42,14 @@ class CollectedCells(Cells):
 
 
 class _Slot:
-    """What one slot keeps of its events.
+    """Storage of the events of one slot.
 
     Attributes:
-        plan: of the slot.
-        stream: the stream's own cells.
-        pool: of the records kept.
-        kept: their cells, read as events of the slot.
-        copier: makes them from the stream's records.
+        plan: the slot.
+        stream: cells of the stream's records.
+        pool: pool of the stored records.
+        kept: cells of the stored records.
+        copier: copies records of the stream into stored records.
     """
 
     def __init__(self, number: int, plan: SlotPlan, source: StreamJunction) -> None:
@@ -69,29 +69,31 @@ def build_pattern_query(
 
     Args:
         plan: the query.
-        source_of: gives the junction of a stream.
-        output: where its matches go.
-        site: where the query stands.
+        source_of: returns the junction of a stream.
+        output: output of the query.
+        site: build context of the query.
 
     Returns:
-        The receivers to subscribe, each with the stream it reads, in the order of the pattern; and the query.
+        The receivers to subscribe, each with its stream, in the order of the pattern; and the query.
 
     Raises:
-        SiddhiAppCreationError: it needs something that this engine does not run.
+        SiddhiAppCreationError: the pattern needs a feature that this engine does not support.
     """
     input_ = plan.input
     if not isinstance(input_, PatternPlan):
         raise TypeError("not a query over a pattern or sequence")
     built = BuiltQuery(plan.name, output)
     slots = [_Slot(number, slot, source_of(slot.source)) for number, slot in enumerate(input_.slots)]
-    picks = Picks(input_.slots)
-    selection = _select(replace(plan, selector=picks.selector(plan.selector)), slots, picks, output, site, built)
+    references = IndexedReferences(input_.slots)
+    selection = _select(
+        replace(plan, selector=references.selector(plan.selector)), slots, references, output, site, built
+    )
     pattern = Pattern(
         site.context,
         Matches(tuple(slot.pool for slot in slots), [slot.counting for slot in input_.slots]),
         _build_states(input_, slots, site),
         _inlets(input_),
-        picks.view(),
+        references.view(),
         input_.is_sequence,
         input_.states[0].expiry is not None,
         -1 if input_.within_ms is None else input_.within_ms,
@@ -111,7 +113,7 @@ def build_pattern_query(
 
 
 def _attributes_read(plan: PatternPlan, source: str) -> int:
-    """Which attributes of a stream are read, as bits; all of them where there are more than 64."""
+    """Return the bit set of attributes read from a stream; all bits if there are more than 64."""
     read: set[int] = set()
     for number, slot in enumerate(plan.slots):
         if slot.source != source:
@@ -123,10 +125,15 @@ def _attributes_read(plan: PatternPlan, source: str) -> int:
 
 
 def _select(
-    plan: QueryPlan, slots: Sequence[_Slot], picks: Picks, output: QueryOutput, site: Site, built: BuiltQuery
+    plan: QueryPlan,
+    slots: Sequence[_Slot],
+    references: IndexedReferences,
+    output: OutputStage,
+    site: Site,
+    built: BuiltQuery,
 ) -> Processor:
     cells: dict[int, Cells] = {number: slot.kept for number, slot in enumerate(slots)}
-    cells |= picks.cells(slots)
+    cells |= references.cells(slots)
     _check_keys(plan.selector, slots, plan)
     if is_projection(plan):
         return build_projection(plan, cells, output, site, None)
@@ -137,7 +144,7 @@ def _select(
 
 
 def _check_keys(selector: SelectorPlan, slots: Sequence[_Slot], plan: QueryPlan) -> None:
-    """Lists have no order and no hash."""
+    """Refuse lists as keys: they have no order and no hash."""
     keys = [*selector.group_by, *(order.key for order in selector.order_by)]
     if any(0 <= key.slot < len(slots) and slots[key.slot].plan.counting for key in keys):
         raise not_supported(
@@ -166,10 +173,10 @@ def _build_states(plan: PatternPlan, slots: Sequence[_Slot], site: Site) -> tupl
 
 def _build_operand(own: int, plan: PatternPlan, slots: Sequence[_Slot], site: Site) -> Operand:
     slot = slots[own]
-    picks = Picks(plan.slots, own)
-    conditions = [picks.rewritten(condition) for condition in slot.plan.conditions]
+    references = IndexedReferences(plan.slots, own)
+    conditions = [references.rewritten(condition) for condition in slot.plan.conditions]
     cells: dict[int, Cells] = {number: other.kept for number, other in enumerate(slots)}
-    cells |= picks.cells(slots)
+    cells |= references.cells(slots)
     cells[own] = slot.stream
     builder = site.builder(cells)
 
@@ -188,7 +195,7 @@ def _build_operand(own: int, plan: PatternPlan, slots: Sequence[_Slot], site: Si
         own,
         build(slot.plan.alone),
         build(conditions),
-        picks.view(),
+        references.view(),
         None if slot.plan.absent else slot.copier,
         index,
         slot.plan.absent,
@@ -211,7 +218,7 @@ def _without_aggregates(
 
 
 def _inlets(plan: PatternPlan) -> list[list[tuple[int, int]]]:
-    """For each stream the operands its events are offered to: states from the last, operands of a group from the first."""
+    """Return for each stream the operands that test its events: last state first, first operand of a group first."""
     return [
         [
             (number, operand)

@@ -1,4 +1,4 @@
-"""A query plan over one stream → entry, steps, selector and output."""
+"""Query plan over one stream → entry, operators, selector and output."""
 
 from __future__ import annotations
 
@@ -38,33 +38,33 @@ if TYPE_CHECKING:
 
 __all__ = ["BuiltQuery", "Site", "build_single_query"]
 
-_HOLD_THEIR_BATCH = frozenset({"batch", "lengthBatch", "timeBatch"})
-"""Windows that give up the events they release only when the chunk has ended."""
+_RELEASE_AT_CHUNK_END = frozenset({"batch", "lengthBatch", "timeBatch"})
+"""Windows that keep the events they release until the chunk ends."""
 
 
 class CountsFromStart(Protocol):
-    """An operator whose time begins with the app."""
+    """An operator that counts time from the start of the app."""
 
     def start(self) -> None:
-        """The app starts."""
+        """Count time from now: the app starts."""
 
     def await_first_instant(self) -> None:
-        """Playback begins while the app runs."""
+        """Count time from the next event: playback begins in a running app."""
 
 
 @frozen
 class Site:
-    """Where a query is built.
+    """Build context of a query.
 
     Attributes:
-        context: the app's.
+        context: the app's context.
         scripts: compiled functions by name.
-        tables: of the app.
+        tables: tables of the app.
         windows: named windows of the app.
-        partitioned: it stands inside a partition.
-        aggregations: of the app.
-        starting: what counts time from the start of the app, in the order in which it starts.
-        counts_records: memory is limited by what records take, so a window keeps records, not arguments alone.
+        partitioned: whether the query is inside a partition.
+        aggregations: aggregations of the app.
+        starting: operators that count time from the start of the app, in the order in which they start.
+        counts_records: whether the memory of records is limited; windows are then not fused.
     """
 
     context: AppContext
@@ -77,14 +77,14 @@ class Site:
     counts_records: bool = False
 
     def builder(self, slots: Mapping[int, Cells], *, removes: bool = True) -> ExpressionBuilder:
-        """Builds expressions that stand here and see these event slots."""
+        """Make a builder of expressions over these event slots."""
         return ExpressionBuilder(slots, self.scripts, removes, self.tables.make_in)
 
 
 class BuiltQuery:
-    """What an app keeps of a query: its output, and the steps that hold state, named within the query.
+    """A query of an app: its output, and its operators with state by name.
 
-    ``gate``: what holds the selection to the limit of the query, where it has one.
+    ``gate`` enforces the limit of the query; None: it has no limit.
     """
 
     __slots__ = ("gate", "name", "output", "stateful")
@@ -96,12 +96,12 @@ class BuiltQuery:
         self.gate: KeyGate | None = None
 
     def make_state(self, partition: int) -> None:
-        """Make every step's state of a partition slot."""
+        """Create the state of a partition id in every operator."""
         for step in self.stateful.values():
             step.make_state(partition)
 
     def drop_state(self, partition: int) -> None:
-        """Give every step's state of a partition slot up."""
+        """Release the state of a partition id in every operator."""
         for step in self.stateful.values():
             step.drop_state(partition)
 
@@ -115,7 +115,7 @@ def build_single_query(
         The receiver to subscribe to the source, and the query.
 
     Raises:
-        SiddhiAppCreationError: it needs something that this engine does not run.
+        SiddhiAppCreationError: the query needs a feature that this engine does not support.
     """
     input_ = plan.input
     if not isinstance(input_, SingleInputPlan):
@@ -125,26 +125,26 @@ def build_single_query(
     wants_expired = plan.output.event_type is not OutputEventType.CURRENT
     window_kind = None if input_.window is None else input_.window.window
     takes_away = window_kind is not None and window_kind.takes_away
-    known_again = window_kind is not None and window_kind.expires_passed
-    # A named window publishes what leaves it, whatever the query puts out.
+    same_records = window_kind is not None and window_kind.expires_passed
+    # A named window publishes expired events, whatever the query emits.
     removes = input_.kind is SourceKind.WINDOW or (
         window_kind is not None and window_kind.expires and (wants_expired or takes_away)
     )
 
-    record_layout = RecordLayout(source.layout)
+    record = RecordLayout(source.layout)
     filters, handlers = leading_filters(input_.before)
-    builder = site.builder({0: record_layout.cells})
+    builder = site.builder({0: record.cells})
     conditions = builder.build_all([handler.condition for handler in filters])
     in_filters = builder.aggregators
     copier: RecordCopier | None = None
     if handlers:
-        record_layout, copier = record_layout.widened(input_, input_.before)
-        aggregators, processors = add_handlers(handlers, input_.source_width, record_layout, chain, site)
+        record, copier = record.widened(input_, input_.before)
+        aggregators, processors = add_handlers(handlers, input_.source_width, record, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number}": step for number, step in enumerate(processors)}
     fused = None if site.counts_records else plan.fused
     if input_.window is not None and fused is None:
-        record_layout, window_copier = record_layout.kept(input_)
+        record, window_copier = record.kept(input_)
         if copier is None:
             copier = window_copier
         else:
@@ -153,8 +153,8 @@ def build_single_query(
             input_.window,
             WindowSite(
                 site.context,
-                own_pool(record_layout),
-                record_layout.cell_of or {},
+                own_pool(record),
+                record.cell_of or {},
                 stamps=wants_expired or _sees_expiry(plan, input_),
                 keeps_expired=wants_expired,
                 span=plan.span,
@@ -166,48 +166,47 @@ def build_single_query(
         )
         chain.add(window)
         built.stateful["window"] = window
-        aggregators, processors = add_handlers(input_.after, len(input_.window_layout), record_layout, chain, site)
+        aggregators, processors = add_handlers(input_.after, len(input_.window_layout), record, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number} behind the window": step for number, step in enumerate(processors)}
-        known_again = known_again and not processors  # what they emit are events of their own
+        same_records = same_records and not processors  # they emit records of their own
     if in_filters:
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
     if is_projection(plan):
         selector: Processor = build_projection(
-            plan, {0: record_layout.cells}, output, site, None if record_layout.pool is not None else source.pool
+            plan, {0: record.cells}, output, site, None if record.pool is not None else source.pool
         )
     elif fused is not None:
-        cells = {0: record_layout.cells}
-        built.stateful["selector"] = selector = build_fused(plan, fused, cells, output, site, source.layout)
+        built.stateful["selector"] = selector = build_fused(plan, fused, {0: record.cells}, output, site, source.layout)
     else:
-        late = input_.window is not None and input_.window.window.native in _HOLD_THEIR_BATCH
-        remembers = takes_away and known_again and window_kind is not None and not window_kind.batch
+        at_chunk_end = input_.window is not None and input_.window.window.native in _RELEASE_AT_CHUNK_END
+        remembers = takes_away and same_records and window_kind is not None and not window_kind.batch
         selecting = build_selector(
-            plan, {0: record_layout.cells}, output, site, removes=removes, remembers=remembers, late=late
+            plan, {0: record.cells}, output, site, removes=removes, remembers=remembers, at_chunk_end=at_chunk_end
         )
         built.stateful["selector"] = selector = selecting
-        built.gate = build_gate(plan, selecting, site, marks=known_again)
+        built.gate = build_gate(plan, selecting, site, marks=same_records)
     chain.add(selector if built.gate is None else built.gate)
     if not site.partitioned:
         built.make_state(0)
     reads = attributes_read(
-        input_, filters, plan.selector.expressions(), whole=record_layout.pool is not None and not input_.window
+        input_, filters, plan.selector.expressions(), whole=record.pool is not None and not input_.window
     )
-    asks = None if input_.guard is None else (input_.guard.position, input_.guard.value)
-    entry = QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, asks)
+    guard = None if input_.guard is None else (input_.guard.position, input_.guard.value)
+    entry = QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, guard)
     if built.gate is not None and not built.gate.holds:
         entry.set_gate(built.gate)
     return entry, built
 
 
 def _selected(plan: QueryPlan) -> tuple[int, ...]:
-    """Positions of the attributes that are put out as they are."""
+    """Return the positions of the attributes that are selected unchanged."""
     expressions = [column.expression for column in plan.selector.columns]
     return tuple(expression.position for expression in expressions if isinstance(expression, Attr))
 
 
 def _sees_expiry(plan: QueryPlan, input_: SingleInputPlan) -> bool:
-    """Whether anything behind the window can read when an event expired."""
+    """Return whether an expression after the window can read when an event expired."""
     if any(not isinstance(handler, FilterPlan) for handler in input_.after):
         return True
     conditions = [handler.condition for handler in input_.after if isinstance(handler, FilterPlan)]

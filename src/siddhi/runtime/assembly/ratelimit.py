@@ -1,4 +1,4 @@
-"""The output rate of a query → rate limiter."""
+"""Output rate of a query → rate limiter."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _NOT_REPEATABLE = ("UUID", "currentTimeMillis", "eventTimestamp")
 
 @frozen
 class BuiltLimiter:
-    """A limiter and what it asks of the selection in front of it.
+    """A rate limiter and its requirements for the selection in front of it.
 
     Attributes:
-        limiter: already the output's.
-        groups: the kind of group by to use.
-        arranges: order by, limit and offset are the limiter's.
+        limiter: the limiter, which is set in the output.
+        groups: the class of group by to use.
+        arranges: whether the limiter applies order by, limit and offset.
     """
 
     limiter: Limiter
@@ -50,7 +50,7 @@ class BuiltLimiter:
     arranges: bool
 
     def selector(self, kind: type[Selector], arguments: tuple[Any, ...]) -> Selector:
-        """The selection in front of the limiter, for a class of selectors and its arguments."""
+        """Make the selector in front of the limiter, from a selector class and its arguments."""
         groups = next((argument for argument in arguments if isinstance(argument, LimitedGroups)), None)
         if groups is not None:
             groups.set_limiter(self.limiter)
@@ -58,19 +58,19 @@ class BuiltLimiter:
         return limited(arguments, self.limiter)
 
 
-def build_limiter(plan: QueryPlan, output: QueryOutput, site: Site, ordering: ChunkOrder | None) -> BuiltLimiter:
-    """Build the rate limiter of a query that has one, and give it to its output.
+def build_limiter(plan: QueryPlan, output: OutputStage, site: Site, ordering: ChunkOrder | None) -> BuiltLimiter:
+    """Build the rate limiter of a query that has one, and set it in the output.
 
     Args:
         plan: the query.
         output: its output.
-        site: where it stands.
-        ordering: its order by; a snapshot orders its pictures by it.
+        site: its build context.
+        ordering: its order by; a snapshot rate orders its snapshots by it.
     """
     rate = plan.rate
     if rate is None:
         raise TypeError("the query has no output rate")
-    # Keys of a join's order by are attributes of its sources, which are gone when a picture is shown.
+    # Keys of a join's order by may be attributes of its sources, which are gone when a snapshot is emitted.
     arranges = isinstance(rate, SnapshotRate) and all(order.key.slot == OUTPUT_SLOT for order in plan.selector.order_by)
     limiter: Limiter
     if isinstance(rate, SnapshotRate):
@@ -102,7 +102,7 @@ def _counting(rate: OutputRate, output: QueryOutput, site: Site, grouped: bool) 
 def _snapshot(
     plan: QueryPlan, rate: SnapshotRate, output: QueryOutput, site: Site, ordering: ChunkOrder | None, arranges: bool
 ) -> tuple[SnapshotLimiter, bool]:
-    """The limiter, and whether it keeps groups apart."""
+    """Build the limiter of a snapshot rate; return it and whether it distinguishes groups."""
     selection = plan.selector
     windowed = isinstance(plan.input, JoinPlan) or (
         isinstance(plan.input, SingleInputPlan) and plan.input.window is not None
@@ -130,7 +130,7 @@ def _snapshot(
 
 
 def _is_repeatable(expression: TypedExpression) -> bool:
-    """Whether it gives the same for one event whenever it is computed."""
+    """Return whether an expression has the same value for an event whenever it is evaluated."""
     return not any(
         isinstance(node, ScriptCall)
         or (isinstance(node, Call) and (node.function.native is None or node.function.native in _NOT_REPEATABLE))
@@ -139,7 +139,7 @@ def _is_repeatable(expression: TypedExpression) -> bool:
 
 
 def _groups_end(plan: QueryPlan) -> bool:
-    """Whether a group can lose its slot: with its last event, or by a limit."""
+    """Return whether a group id can be released: with its last event, or by a limit."""
     return plan.limit is not None or not (
         isinstance(plan.input, SingleInputPlan)
         and plan.input.window is None

@@ -1,4 +1,4 @@
-"""The selection of a query → selector."""
+"""Selection of a query → selector."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build_selector(
     *,
     removes: bool,
     remembers: bool,
-    late: bool = False,
+    at_chunk_end: bool = False,
     kind: type[Selector] = Selector,
 ) -> Selector:
     """Build the selector of a query.
@@ -44,12 +44,12 @@ def build_selector(
     Args:
         plan: the query.
         slots: cells of its input events.
-        output: where chunks go; its pool makes the output records.
-        site: where the query stands.
-        removes: EXPIRED events can reach the aggregators.
-        remembers: events come back through the selector when they expire, each at most once.
-        late: a window holds the events of a chunk until it ends.
-        kind: the selector's class.
+        output: output of the query; its pool allocates the output records.
+        site: build context of the query.
+        removes: whether EXPIRED events can reach the aggregators.
+        remembers: whether events pass the selector again when they expire, each at most once.
+        at_chunk_end: whether a window keeps the events of a chunk until the chunk ends.
+        kind: class of the selector.
     """
     selection = plan.selector
     builder = site.builder({**slots, OUTPUT_SLOT: Cells(output.pool.layout, source="output")}, removes=removes)
@@ -88,13 +88,13 @@ def build_selector(
         -1 if selection.limit is None or arranged else selection.limit,
         0 if arranged else selection.offset or 0,
         output,
-        late and limited is None and _can_wait(plan),
+        at_chunk_end and limited is None and _selects_at_end(plan),
     )
     return kind(*arguments) if limited is None else limited.selector(kind, arguments)
 
 
 def is_projection(plan: QueryPlan) -> bool:
-    """Whether the selection keeps nothing between events and takes current events as they come."""
+    """Return whether the selection is stateless and passes current events on one by one."""
     selection = plan.selector
     return (
         selection.mode is SelectMode.EACH
@@ -116,9 +116,9 @@ def build_projection(
     Args:
         plan: the query.
         slots: cells of its input events.
-        output: where chunks go; its pool makes the output records.
-        site: where the query stands.
-        source: pool of the stream's records where the selection reads them directly.
+        output: output of the query; its pool allocates the output records.
+        site: build context of the query.
+        source: pool of the stream's records if the selection reads them directly; else None.
     """
     builder = site.builder(slots)
     columns = builder.build_all([column.expression for column in plan.selector.columns])
@@ -126,12 +126,12 @@ def build_projection(
     return Projection(site.context, output.pool, columns, source, output, pure)
 
 
-_LOOKED_AT = frozenset({"sum", "avg", "count", "distinctCount", "unionSet"})
+_READABLE = frozenset({"sum", "avg", "count", "distinctCount", "unionSet"})
 """Aggregators whose value can be read without an event."""
 
 
-def _can_wait(plan: QueryPlan) -> bool:
-    """Whether the output can be selected when the chunk ends, from the last event of each group alone."""
+def _selects_at_end(plan: QueryPlan) -> bool:
+    """Return whether the output can be computed at the end of the chunk, from the last event of each group alone."""
     selection = plan.selector
     return (
         selection.mode is not SelectMode.EACH
@@ -139,7 +139,7 @@ def _can_wait(plan: QueryPlan) -> bool:
         and plan.output.event_type is OutputEventType.CURRENT
         and not has_side_effects(selection)
         and all(
-            node.aggregator.native in _LOOKED_AT
+            node.aggregator.native in _READABLE
             for expression in selection.expressions()
             for node in walk(expression)
             if isinstance(node, Aggregate)
@@ -172,5 +172,5 @@ def _group_by(
 
 
 def has_side_effects(selection: SelectorPlan) -> bool:
-    """Whether the selection calls Python, so that it must be evaluated even if nobody listens."""
+    """Return whether the selection calls Python, so that it must be evaluated even without receivers."""
     return any(calls_python(expression) for expression in selection.expressions())

@@ -1,4 +1,4 @@
-"""Stream function plans → processors."""
+"""Stream function plans → operators."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def build_stream_function(
     arguments: tuple[Executor, ...],
     first: int,
 ) -> Processor:
-    """The processor of a stream function.
+    """Build the operator of a stream function.
 
     Args:
         plan: the function with its arguments.
-        context: the app's.
-        pool: of the records that come by.
+        context: the app's context.
+        pool: pool of its input records.
         arguments: executors of the arguments.
         first: cell of the first attribute it appends.
     """

@@ -1,4 +1,4 @@
-"""A trigger plan → the timer that sends into its stream."""
+"""Trigger plan → timer that sends into the trigger's stream."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def build_trigger(plan: TriggerPlan, context: AppContext, junction: StreamJuncti
 
     Args:
         plan: the trigger.
-        context: the app's.
-        junction: of the trigger's stream.
+        context: the app's context.
+        junction: junction of the trigger's stream.
     """
     if plan.every_ms is not None:
         return PeriodicTrigger(context, junction, plan.every_ms)

@@ -1,4 +1,4 @@
-"""Attribute types of the plan as type codes of the core."""
+"""Attribute types of the plan → type codes of the core."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CODES = {
 
 
 def type_code(type_: AttributeType) -> int:
-    """The core's code of a type."""
+    """Return the core's code of a type."""
     return int(_CODES[type_])
 
 
 def layout_of(attributes: Iterable[Attribute]) -> Layout:
-    """Record layout with one cell per attribute, in order."""
+    """Make a record layout with one cell per attribute, in order."""
     attributes = tuple(attributes)
     return Layout([attribute.name for attribute in attributes], [type_code(attribute.type) for attribute in attributes])

@@ -1,4 +1,4 @@
-"""What the planner accepts and this engine does not run: refused by name, never run in part."""
+"""Error for features that the planner accepts and this engine does not support: an app is never run in part."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ __all__ = ["not_supported"]
 
 
 def not_supported(what: str, span: Span | None, hint: str | None = None) -> SiddhiAppCreationError:
-    """The error that says so."""
+    """Make the error for an unsupported feature."""
     return SiddhiAppCreationError(f"{what} not supported yet", code="E390", span=span, hint=hint)

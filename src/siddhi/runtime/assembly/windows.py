@@ -37,19 +37,19 @@ __all__ = ["WindowSite", "build_window"]
 
 @frozen
 class WindowSite:
-    """Where a window stands.
+    """Build context of a window.
 
     Attributes:
-        context: the app's.
-        pool: of the records it holds.
+        context: the app's context.
+        pool: pool of the window's records.
         cell_of: cell by attribute position.
-        stamps: somebody can see when events expired.
-        keeps_expired: somebody wants what batch windows released last.
-        span: of the query, for messages.
-        partitioned: the query stands inside a partition.
+        stamps: whether the time at which events expire is read.
+        keeps_expired: whether the batch released last is emitted as expired.
+        span: position of the query, for errors.
+        partitioned: whether the query is inside a partition.
         scripts: compiled ``define function`` bodies by name.
-        selected: positions of the attributes that the query puts out as they are; None: all of them.
-        width: how many cells the window fills, in front of those that steps behind it append; None: all of them.
+        selected: positions of the attributes that the query selects unchanged; None: all of them.
+        width: number of cells that the window fills; later ones are appended after it. None: all of them.
     """
 
     context: AppContext
@@ -64,7 +64,7 @@ class WindowSite:
     width: int | None = None
 
     def expressions(self) -> ExpressionBuilder:
-        """Builds expressions over the current event and, for conditions, over the ends of what is held."""
+        """Make a builder of expressions over the current event and the first and last event of the window."""
         return ExpressionBuilder(
             {
                 0: Cells(self.pool.layout, self.cell_of),
@@ -76,10 +76,10 @@ class WindowSite:
 
 
 def build_window(plan: WindowPlan, site: WindowSite) -> Window:
-    """The operator of a window.
+    """Build the operator of a window.
 
     Raises:
-        SiddhiAppCreationError: this engine does not run that window, or not with these arguments.
+        SiddhiAppCreationError: this engine does not support the window, or an argument is invalid.
     """
     if plan.window.implementation is not None:
         return _python(site, plan)
@@ -126,7 +126,7 @@ def _time(site: WindowSite, plan: WindowPlan) -> Window:
 def _external_time(site: WindowSite, plan: WindowPlan) -> Window:
     timestamp, _ = plan.arguments
     if not isinstance(timestamp, Attr):
-        raise TypeError("externalTime reads an attribute")
+        raise TypeError("the timestamp of externalTime must be an attribute")
     (duration,) = _constants(plan)
     return ExternalTimeWindow(site.context, site.pool, site.cell_of[timestamp.position], duration, site.stamps)
 
@@ -137,9 +137,9 @@ def _length_batch(site: WindowSite, plan: WindowPlan) -> Window:
 
 
 def _time_batch(site: WindowSite, plan: WindowPlan) -> Window:
-    duration, *rest = _constants(plan)
-    streams = any(value for value in rest if isinstance(value, bool))
-    start = next((value for value in rest if not isinstance(value, bool)), None)
+    duration, *optional = _constants(plan)
+    streams = any(value for value in optional if isinstance(value, bool))
+    start = next((value for value in optional if not isinstance(value, bool)), None)
     return TimeBatchWindow(site.context, site.pool, duration, start, site.keeps_expired, streams, site.stamps)
 
 
@@ -179,10 +179,10 @@ def _sort(site: WindowSite, plan: WindowPlan) -> Window:
 
 
 def _external_time_batch(site: WindowSite, plan: WindowPlan) -> Window:
-    timestamp, duration, *rest = plan.arguments
-    start = rest[0] if rest else None
-    timeout = _value(rest[1]) if len(rest) > 1 else 0
-    replaces = len(rest) > 2 and bool(_value(rest[2]))
+    timestamp, duration, *optional = plan.arguments
+    start = optional[0] if optional else None
+    timeout = _value(optional[1]) if len(optional) > 1 else 0
+    replaces = len(optional) > 2 and bool(_value(optional[2]))
     return ExternalTimeBatchWindow(
         site.context,
         site.pool,
@@ -226,8 +226,10 @@ def _lossy_frequent(site: WindowSite, plan: WindowPlan) -> Window:
 
 
 def _key_cells(site: WindowSite, plan: WindowPlan) -> list[int]:
-    """Cells of the attribute that is counted. Where none is named, Siddhi takes the event as the query shows it: the
-    attributes that are selected as they are, computed columns left out."""
+    """Return the cells of the attributes to count by.
+
+    Without arguments Siddhi counts by the attributes that the query selects unchanged, without computed columns.
+    """
     named = [_cell(site, argument) for argument in plan.arguments if not isinstance(argument, Const)]
     if named:
         return named
@@ -236,10 +238,10 @@ def _key_cells(site: WindowSite, plan: WindowPlan) -> list[int]:
     else:
         cells = [site.cell_of[position] for position in dict.fromkeys(site.selected)]
     if len(cells) > MOST_OF_A_KEY:
-        what = (
-            f"counting events by more than {MOST_OF_A_KEY} attributes, as window '{plan.window.full_name}' does here,"
+        what = f"window '{plan.window.full_name}' counting by more than {MOST_OF_A_KEY} attributes"
+        raise not_supported(
+            f"{what} is", site.span, f"name the attributes to count by: {plan.window.full_name}(…, attribute)"
         )
-        raise not_supported(f"{what} is", site.span, f"name the one to count by: {plan.window.full_name}(…, attribute)")
     return cells
 
 
@@ -258,34 +260,34 @@ def _expression_batch(site: WindowSite, plan: WindowPlan) -> Window:
 
 
 def _condition(site: WindowSite, plan: WindowPlan) -> tuple[HeldCondition | None, Executor | None]:
-    """The condition of an expression window, or what tells its text."""
+    """Build the condition of an expression window, or the executor that returns its text."""
     if plan.condition is None:
         return None, site.expressions().build(plan.arguments[0])
-    return _held_condition(site, plan.condition, None), None
+    return _make_condition(site, plan.condition, None), None
 
 
 def _conditions(site: WindowSite, plan: WindowPlan) -> Callable[[str], HeldCondition] | None:
-    """Makes conditions of the texts that come with events."""
+    """Return a function that builds a condition from its text, if events carry the text."""
     plan_condition = plan.plan_condition
     if plan_condition is None:
         return None
-    return lambda text: _held_condition(site, plan_condition(text), text)
+    return lambda text: _make_condition(site, plan_condition(text), text)
 
 
-def _held_condition(site: WindowSite, condition: TypedExpression, text: str | None) -> HeldCondition:
+def _make_condition(site: WindowSite, condition: TypedExpression, text: str | None) -> HeldCondition:
     builder = site.expressions()
     return HeldCondition(site.context, builder.build(condition), builder.aggregators, text)
 
 
 def _cell(site: WindowSite, argument: TypedExpression) -> int:
     if not isinstance(argument, Attr):
-        raise TypeError("an attribute was expected")
+        raise TypeError("expected an attribute")
     return site.cell_of[argument.position]
 
 
 def _value(argument: TypedExpression) -> Any:
     if not isinstance(argument, Const):
-        raise TypeError("a literal was expected")
+        raise TypeError("expected a literal")
     return argument.value
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from siddhi import Event
 from siddhi._core.record.event import Layout, TypeCode
-from siddhi.runtime.assembly.stores.changes import ChangesAtWork
+from siddhi.runtime.assembly.stores.changes import RunningChange
 from tests.kit.stores import App, shelf_manager
 
 APP = """
@@ -96,9 +96,9 @@ def test_an_on_demand_change(app):
 def test_parameters_of_no_event():
     layout = Layout(("s",), (TypeCode.STRING,))
     known = {"p0": "a"}
-    at_work = ChangesAtWork([known], [("a",)], layout)
-    assert at_work.event(known) == Event(-1, ("a",))
-    assert at_work.event({"p0": "a"}) is None
+    change = RunningChange([known], [("a",)], layout)
+    assert change.event(known) == Event(-1, ("a",))
+    assert change.event({"p0": "a"}) is None
 
 
 def test_a_store_may_tell_of_values_it_made_up():

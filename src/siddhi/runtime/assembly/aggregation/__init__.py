@@ -1,1 +1,1 @@
-"""Incremental aggregations out of their plans."""
+"""Plans of incremental aggregations → operators."""

@@ -1,4 +1,4 @@
-"""Aggregation plans → what takes events in, and the questions that are asked of it."""
+"""Aggregation plan → operators that aggregate events, and searches of the buckets."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def bounds_in_zone(name: str) -> Callable[[int, int], tuple[int, int]] | None:
-    """Where the buckets of an hour and longer begin and end in a time zone; None for GMT, which needs no asking.
+    """Return a function for begin and end of buckets of an hour and longer in a time zone; None for GMT.
 
     Args:
-        name: of the zone.
+        name: name of the zone.
 
     Raises:
         ZoneInfoNotFoundError: there is no such zone.
@@ -88,10 +88,10 @@ def bounds_in_zone(name: str) -> Callable[[int, int], tuple[int, int]] | None:
             local = (_EPOCH + timedelta(milliseconds=time)).astimezone(zone)
         except OverflowError:
             raise ValueError(
-                f"time zone '{name}' has no calendar for the time {time} ms: the years are 1 to 9999"
+                f"time {time} ms is out of range in time zone '{name}': expected a year from 1 to 9999"
             ) from None
         if length == BucketLength.HOUR:
-            # By the offset of the time itself: an hour that comes twice is two buckets.
+            # By the offset of the time itself: the repeated hour at the end of summer time is two buckets.
             offset = local.utcoffset() or timedelta()
             start = time - (time + offset // timedelta(milliseconds=1)) % _HOUR_MS
             return start, start + _HOUR_MS
@@ -118,9 +118,9 @@ class BuiltAggregation:
     """An aggregation of an app.
 
     Args:
-        plan: of it.
+        plan: the aggregation.
         source: the stream it reads.
-        site: of queries outside of partitions; has its tables.
+        site: build context of queries outside of partitions.
     """
 
     plan: AggregationPlan
@@ -136,19 +136,19 @@ class BuiltAggregation:
         plan, site = self.plan, self.site
         self.answers = layout_of(plan.attributes)
         self.pool = EventPool(self.answers)
-        chain, record_layout, copier = Chain(), RecordLayout(self.source.layout), None
+        chain, record, copier = Chain(), RecordLayout(self.source.layout), None
         filters, handlers = leading_filters(plan.input.before)
-        builder = site.builder({0: record_layout.cells})
+        builder = site.builder({0: record.cells})
         conditions = builder.build_all([handler.condition for handler in filters])
         aggregators = builder.aggregators
         if handlers:
-            record_layout, copier = record_layout.widened(plan.input, plan.input.before)
-            more, processors = add_handlers(handlers, plan.input.source_width, record_layout, chain, site)
+            record, copier = record.widened(plan.input, plan.input.before)
+            more, processors = add_handlers(handlers, plan.input.source_width, record, chain, site)
             aggregators += more
             for number, step in enumerate(processors):
                 step.make_state(0)
                 self.stateful[f"processor {number}"] = step
-        self.core = self._build(record_layout)
+        self.core = self._build(record)
         chain.add(self.core)
         if aggregators:
             self.stateful["filters"] = AggregatorStates(site.context, aggregators)
@@ -165,9 +165,9 @@ class BuiltAggregation:
         readers: list[TypedExpression] = [base.argument for base in self.plan.base_values if base.argument is not None]
         return [*readers, *self.plan.group_by, *([] if self.plan.by is None else [self.plan.by])]
 
-    def _build(self, record_layout: RecordLayout) -> Aggregation:
+    def _build(self, record: RecordLayout) -> Aggregation:
         plan = self.plan
-        builder = self.site.builder({0: record_layout.cells})
+        builder = self.site.builder({0: record.cells})
         tables = [
             (int(_LENGTHS[duration]), self._rows(table))
             for duration, table in zip(plan.durations, plan.tables, strict=True)
@@ -214,13 +214,13 @@ class BuiltAggregation:
     def search(
         self, reading: AggregationReadPlan, condition: TypedExpression | None, slot: int, builder: ExpressionBuilder
     ) -> AggregationSearch:
-        """A question to the aggregation.
+        """Build a search of the aggregation.
 
         Args:
-            reading: which rows are asked for.
-            condition: over the answers, which it reads in ``slot``.
-            slot: see there.
-            builder: knows the cells of all slots.
+            reading: time range and bucket length of the search.
+            condition: condition over the rows found; None: all rows match.
+            slot: event slot of the rows found.
+            builder: has the cells of all slots.
         """
         plan = self.plan
         search = AggregationSearch(
@@ -239,7 +239,7 @@ class BuiltAggregation:
         return search
 
     def _gates(self, condition: TypedExpression | None, slot: int) -> Iterator[tuple[int, TypedExpression]]:
-        """Which attributes of the group a condition compares with a value that is known before rows are looked at."""
+        """Yield the group attributes that a condition compares with a value that does not depend on the row."""
         group_at = {
             1 + number: output.position - self.plan.first_group for number, output in enumerate(self.plan.outputs)
         }
@@ -267,7 +267,7 @@ class AggregationContent:
 
     @property
     def layout(self) -> Layout:
-        """Of its answers."""
+        """Layout of the rows found."""
         return self.built.answers
 
     def search(
@@ -277,7 +277,7 @@ class AggregationContent:
         slot: int,
         builder: ExpressionBuilder,
     ) -> AggregationSearch:
-        """A question to the aggregation, whose buckets are found by time alone."""
+        """Build a search of the aggregation; buckets are found by time alone."""
         if lookup is not None:
-            raise TypeError("a join looks up an aggregation by time")
+            raise TypeError("a join with an aggregation has no access by index")
         return self.built.search(self.reading, on, slot, builder)

@@ -1,4 +1,4 @@
-"""The rows of one bucket length of an aggregation, where they are kept in a store."""
+"""The buckets of one duration of an aggregation in a store."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _LONG, _BOOL = AttributeType.LONG, AttributeType.BOOL
 
 
 class BucketStore:
-    """Rows of buckets that are over.
+    """Rows of closed buckets.
 
     Args:
-        table: that keeps them: AGG_TIMESTAMP first, then SHARD_ID where there is a shard, then the rest.
-        shard: the node's name; None: the table is its own. Rows are taken and given without it.
-        by: position of the bucket's time in the table; the group stands behind it.
-        groups: number of attributes of the group.
-        span: of the aggregation.
+        table: the table of the rows: AGG_TIMESTAMP, then SHARD_ID if there is a shard, then the other columns.
+        shard: name of this node; None: the table belongs to this node alone. Methods pass rows without it.
+        by: position of the bucket's time in the table; the group attributes follow it.
+        groups: number of group attributes.
+        span: position of the aggregation, for errors.
 
     Raises:
         SiddhiAppCreationError: the store can't find rows by time.
@@ -61,7 +61,7 @@ class BucketStore:
         since = Comparison(_BOOL, ">=", rolled, start)
         of_bucket = Comparison(_BOOL, "==", rolled, start)
         nodes = 0 if shard is None else 1
-        at = max(0, by - nodes)  # of the time in rows as they are taken and given, without a node's name
+        at = max(0, by - nodes)  # position of the time in rows without the node's name
         self._key = slice(at, at + 1 + groups)
         key: list[Expression] = [Comparison(_BOOL, "==", time, Parameter(_LONG, "time"))]
         key += [_is_group(self._attribute(table.attributes, at + nodes + 1 + n), n) for n in range(groups)]
@@ -78,7 +78,7 @@ class BucketStore:
             )
         except UnsupportedExpressionError as error:
             raise SiddhiAppCreationError(
-                f"the store can't find the rows of an aggregation by time and group: {error}", code="E327", span=span
+                f"the store can't search the rows of an aggregation by time and group: {error}", code="E327", span=span
             ) from error
         self._newest: Callable[[dict[str, Any]], Any] | None = None
         if isinstance(store, QueryableRecordTable):
@@ -89,7 +89,7 @@ class BucketStore:
             try:
                 self._newest = partial(store.query, None, store.compile_selection(selection))
             except UnsupportedExpressionError:
-                self._newest = None  # found by looking at all rows
+                self._newest = None  # the maximum is computed over all rows
 
     @staticmethod
     def _attribute(attributes: Sequence[Described], position: int) -> Attribute:
@@ -100,44 +100,44 @@ class BucketStore:
         return {} if self._shard is None else {"shard": self._shard}
 
     def replace(self, buckets: list[int], records: list[Row]) -> None:
-        """Keep rows in place of those that an app like this one has kept of the same buckets (AGG_TIMESTAMP) before."""
-        kept = self._kept(records)
-        old = [{"start": bucket, **self._mine} for bucket in buckets]
+        """Replace the rows of buckets (AGG_TIMESTAMP) by others; an earlier run of the app may have stored some."""
+        stored = self._with_node(records)
+        replaced = [{"start": bucket, **self._mine} for bucket in buckets]
 
-        def put() -> None:
-            self._store.delete(self._bucket, old)
-            self._store.add(kept)
+        def replace_rows() -> None:
+            self._store.delete(self._bucket, replaced)
+            self._store.add(stored)
 
-        # As a whole: repeated after a connection broke, it gives what it gives once.
-        self._runtime.until_done(put)
+        # Delete and add as one call: repeating both after a lost connection has the same result.
+        self._runtime.until_done(replace_rows)
 
     def set_waiting(self, waits: bool) -> None:
-        """Say whether what is asked from now on waits for a store that is away; else it is an error."""
+        """Set whether calls wait for a store that is not connected, or fail."""
         self._runtime.waits = waits
 
     def exchange(self, bucket: int, records: list[Row]) -> None:
-        """Keep rows of one bucket (AGG_TIMESTAMP) in place of those of their times and groups; others stand."""
-        kept = self._kept(records)
+        """Replace the rows of one bucket (AGG_TIMESTAMP) that have the time and group of these; keep the others."""
+        stored = self._with_node(records)
         mine = {"start": bucket, **self._mine}
         keys = {record[self._key] for record in records}
         if all(row[self._key] in keys for row in self._rows(self._runtime.find(self._bucket, mine))):
             self.replace([bucket], records)
             return
-        old = [mine | _values(record[self._key]) for record in records]
+        replaced = [mine | _values(record[self._key]) for record in records]
 
-        def put() -> None:
-            self._store.delete(self._row, old)
-            self._store.add(kept)
+        def replace_rows() -> None:
+            self._store.delete(self._row, replaced)
+            self._store.add(stored)
 
-        self._runtime.until_done(put)
+        self._runtime.until_done(replace_rows)
 
     def within(self, start: int, end: int, newest: dict[str, int] | None = None) -> list[Row]:
-        """The rows, of all nodes, of the buckets that begin in [start, end), older ones first.
+        """Return the rows of all nodes of the buckets that begin in [start, end), oldest first.
 
         Args:
-            start: in ms.
-            end: in ms.
-            newest: what :meth:`newest_of_nodes` said; rows that came behind it are left out. None: none are.
+            start: begin in ms.
+            end: end in ms.
+            newest: result of :meth:`newest_of_nodes`; later rows are left out. None: no rows are left out.
         """
         rows = self._runtime.find(self._within, {"start": start, "end": end})
         if newest is not None:
@@ -145,21 +145,21 @@ class BucketStore:
         return self._rows(rows)
 
     def since(self, start: int | None) -> list[Row]:
-        """The rows this node has kept for this AGG_TIMESTAMP and later ones (None: all), older ones first."""
+        """Return the rows of this node from an AGG_TIMESTAMP on (None: all), oldest first."""
         if start is None:
             return self._rows(self._runtime.find(self._own, self._mine))
         return self._rows(self._runtime.find(self._since, {"start": start, **self._mine}))
 
     def rolled(self, start: int, end: int) -> list[Row]:
-        """The rows this node has kept for the AGG_TIMESTAMPs in [start, end), older ones first."""
+        """Return the rows of this node with an AGG_TIMESTAMP in [start, end), oldest first."""
         return self._rows(self._runtime.find(self._rolled, {"start": start, "end": end, **self._mine}))
 
     def between(self, starts: dict[str, int | None], newest: dict[str, int]) -> list[Row]:
-        """The rows of all nodes, older ones first.
+        """Return the rows of all nodes in ranges of AGG_TIMESTAMP, oldest first.
 
         Args:
-            starts: by node: the first AGG_TIMESTAMP that is wanted; None: all.
-            newest: by node: the last that is wanted.
+            starts: first AGG_TIMESTAMP by node; None: no lower bound.
+            newest: last AGG_TIMESTAMP by node.
         """
         rows: list[Sequence[Any]] = []
         for node, last in newest.items():
@@ -174,15 +174,15 @@ class BucketStore:
         return self._rows(rows)
 
     def newest(self) -> int | None:
-        """The latest AGG_TIMESTAMP this node has kept rows for; None: it has none."""
+        """Return the latest AGG_TIMESTAMP of this node's rows; None: it has none."""
         return self.newest_of_nodes().get(self.node)
 
     def newest_of_nodes(self) -> dict[str, int]:
-        """The latest AGG_TIMESTAMP of each node that has kept rows; the only one's name is empty where there are no nodes."""
+        """Return the latest AGG_TIMESTAMP by node; without shards the name of the only node is empty."""
         rows: list[Sequence[Any]]
         if self._newest is not None:
-            ask = self._newest
-            rows = self._runtime.until_done(lambda: list(ask({})))
+            query_newest = self._newest
+            rows = self._runtime.until_done(lambda: list(query_newest({})))
         else:
             rows = [row[1::-1] for row in self._runtime.find(None, {})]
         if self._shard is None:
@@ -193,12 +193,12 @@ class BucketStore:
         return newest
 
     def delete_before(self, oldest: int, covered: dict[str, int] | None) -> None:
-        """Delete the rows of buckets that began before.
+        """Delete the rows of buckets that began before a time.
 
         Args:
-            oldest: in ms.
-            covered: by node: rows of this AGG_TIMESTAMP and later ones stay, for they are in no coarser row yet; None: no
-                row has to wait for that.
+            oldest: the time in ms.
+            covered: AGG_TIMESTAMP by node from which on rows stay, since no coarser row contains them yet; None: no rows
+                stay for that reason.
         """
         condition = self._before
         values: list[dict[str, Any]] = [{"end": oldest}]
@@ -213,10 +213,10 @@ class BucketStore:
 
     @property
     def node(self) -> str:
-        """What :meth:`newest_of_nodes` calls this node."""
+        """Name of this node in :meth:`newest_of_nodes`."""
         return self._shard or ""
 
-    def _kept(self, records: list[Row]) -> list[Row]:
+    def _with_node(self, records: list[Row]) -> list[Row]:
         return [record if self._shard is None else (record[0], self._shard, *record[1:]) for record in records]
 
     def _rows(self, found: Sequence[Sequence[Any]]) -> list[Row]:
@@ -226,14 +226,14 @@ class BucketStore:
 
 
 def _is_group(attribute: Attribute, number: int) -> Expression:
-    """Whether an attribute is what the row's key says, which may be null."""
+    """Return the condition that an attribute equals that of the row's key, which may be null."""
     nothing = Comparison(_BOOL, "==", Parameter(_LONG, f"null_{number}"), Constant(_LONG, 1))
     same = Comparison(_BOOL, "==", attribute, Parameter(attribute.type, f"group_{number}"))
     return Or(_BOOL, (same, And(_BOOL, (IsNull(_BOOL, attribute), nothing))))
 
 
 def _values(key: Row) -> dict[str, Any]:
-    """What finds a row: its time, then its group."""
+    """Return the parameters that find a row: its time, then its group."""
     values: dict[str, Any] = {"time": key[0]}
     for number, value in enumerate(key[1:]):
         values[f"group_{number}"] = value

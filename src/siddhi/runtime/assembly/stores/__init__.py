@@ -1,1 +1,1 @@
-"""Tables kept in stores, and the queries that write them."""
+"""Tables with stores, and the queries that write to them."""

@@ -1,4 +1,4 @@
-"""What a store is being asked to change, for the case that it drops some of it."""
+"""The events of a running change of a store: finds the event of a change that the store drops."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from siddhi._core.record.user_event import Event
 from siddhi._core.table.store import event_of
 from siddhi.stores.record_table import Parameters, Record
 
-__all__ = ["ChangesAtWork"]
+__all__ = ["RunningChange"]
 
 
-class ChangesAtWork:
-    """The events of one change, which a store knows by their parameters alone.
+class RunningChange:
+    """The events of one change; the store identifies them by their parameters.
 
     Args:
-        parameters: given to the store.
+        parameters: parameters passed to the store.
         records: the values of each event.
-        layout: names and types of those.
+        layout: names and types of the values.
     """
 
     def __init__(self, parameters: Sequence[Parameters], records: Sequence[Record], layout: Layout) -> None:
@@ -28,7 +28,7 @@ class ChangesAtWork:
         self._positions: dict[int, int] | None = None
 
     def event(self, parameters: Parameters) -> Event | None:
-        """The event whose parameters these are; None: they are of none."""
+        """Return the event with these parameters, or None."""
         if self._positions is None:
             self._positions = {id(one): position for position, one in enumerate(self._parameters)}
         position = self._positions.get(id(parameters))

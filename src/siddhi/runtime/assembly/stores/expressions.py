@@ -1,4 +1,4 @@
-"""Typed expressions → what stores are asked for: the row's attributes, and parameters for everything else."""
+"""Typed expressions → store expressions over the row's attributes; other operands become parameters."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from siddhi.planner.plan.expressions import (
 )
 from siddhi.planner.plan.walk import children, conjuncts, disjuncts
 from siddhi.query_api.definition import Attribute
-from siddhi.stores import expression as asked
+from siddhi.stores import expression as store_expression
 from siddhi.types import AttributeType
 
 __all__ = ["StoreExpressions"]
 
 
 class StoreExpressions:
-    """Makes what one condition, and the assignments that go with it, ask of a store.
+    """Translates one condition and its assignments for a store.
 
     Args:
-        attributes: of the table.
-        row_slot: the slot by which the expressions call the row.
-        parameters: those made already, to which its own are added.
+        attributes: attributes of the table.
+        row_slot: slot of the row in the expressions.
+        parameters: existing parameters, to which new ones are added.
 
     Attributes:
-        parameters: those made until now, with what gives their values.
+        parameters: the parameters made so far, with the expressions of their values.
     """
 
     def __init__(
@@ -50,44 +50,50 @@ class StoreExpressions:
         self._row_slot = row_slot
         self.parameters: dict[str, TypedExpression] = {} if parameters is None else parameters
 
-    def make(self, node: TypedExpression) -> asked.Expression:
-        """What to ask for.
+    def make(self, node: TypedExpression) -> store_expression.Expression:
+        """Translate an expression.
 
         Raises:
-            UnsupportedExpressionError: it reads the row in a way that is the engine's own.
+            UnsupportedExpressionError: the expression reads the row in a way that only the engine can.
         """
-        if isinstance(node, Const) and node.type is not AttributeType.FLOAT:  # its value is shown as events show theirs
-            return asked.Constant(node.type, node.value)
+        if (
+            isinstance(node, Const) and node.type is not AttributeType.FLOAT
+        ):  # a float is a parameter, in single precision
+            return store_expression.Constant(node.type, node.value)
         if not self._reads_row(node):
             return self._parameter(node)
         match node:
             case Attr(index=None):
-                return asked.Attribute(node.type, self._attributes[node.position].name, node.position)
+                return store_expression.Attribute(node.type, self._attributes[node.position].name, node.position)
             case Widen():
-                return asked.Cast(node.type, self.make(node.operand))
+                return store_expression.Cast(node.type, self.make(node.operand))
             case Comparison():
-                return asked.Comparison(node.type, node.operator.value, self.make(node.left), self.make(node.right))
+                return store_expression.Comparison(
+                    node.type, node.operator.value, self.make(node.left), self.make(node.right)
+                )
             case And():
-                return asked.And(node.type, tuple([self.make(part) for part in conjuncts(node)]))
+                return store_expression.And(node.type, tuple([self.make(part) for part in conjuncts(node)]))
             case Or():
-                return asked.Or(node.type, tuple([self.make(part) for part in disjuncts(node)]))
+                return store_expression.Or(node.type, tuple([self.make(part) for part in disjuncts(node)]))
             case Not():
-                return asked.Not(node.type, self.make(node.operand))
+                return store_expression.Not(node.type, self.make(node.operand))
             case IsNull():
-                return asked.IsNull(node.type, self.make(node.operand))
+                return store_expression.IsNull(node.type, self.make(node.operand))
             case Arithmetic():
-                return asked.Arithmetic(node.type, node.operator.value, self.make(node.left), self.make(node.right))
+                return store_expression.Arithmetic(
+                    node.type, node.operator.value, self.make(node.left), self.make(node.right)
+                )
             case Aggregate(arguments=(argument,)):
-                return asked.Aggregate(node.type, node.aggregator.full_name, self.make(argument))
+                return store_expression.Aggregate(node.type, node.aggregator.full_name, self.make(argument))
             case Aggregate(arguments=()):
-                return asked.Aggregate(node.type, node.aggregator.full_name, None)
+                return store_expression.Aggregate(node.type, node.aggregator.full_name, None)
             case Call():
                 arguments = tuple([self.make(argument) for argument in node.arguments])
-                return asked.Function(node.type, node.function.full_name, arguments)
-        raise asked.UnsupportedExpressionError(f"a store can't evaluate a {type(node).__name__}")
+                return store_expression.Function(node.type, node.function.full_name, arguments)
+        raise store_expression.UnsupportedExpressionError(f"a store can't evaluate a {type(node).__name__}")
 
-    def _parameter(self, node: TypedExpression) -> asked.Parameter:
-        # An attribute that is read twice is one parameter; what is computed may differ from call to call.
+    def _parameter(self, node: TypedExpression) -> store_expression.Parameter:
+        # An attribute that is read twice is one parameter; a computed value may differ from call to call.
         known = (
             name
             for name, other in self.parameters.items()
@@ -96,7 +102,7 @@ class StoreExpressions:
         name = next(known, f"p{len(self.parameters)}")
         self.parameters[name] = node
         output = node.position if isinstance(node, Attr) and node.slot == OUTPUT_SLOT and node.index is None else None
-        return asked.Parameter(node.type, name, output)
+        return store_expression.Parameter(node.type, name, output)
 
     def _reads_row(self, node: TypedExpression) -> bool:
         pending = [node]

@@ -1,4 +1,4 @@
-"""Output actions on tables kept elsewhere → output stages."""
+"""Output actions on tables with stores → output operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from siddhi.planner.plan.walk import has_aggregate
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import Cells
 from siddhi.runtime.assembly.query import Site
-from siddhi.runtime.assembly.stores.changes import ChangesAtWork
+from siddhi.runtime.assembly.stores.changes import RunningChange
 from siddhi.runtime.assembly.stores.stores import StoreTable, parameters_of
 from siddhi.runtime.assembly.tables.tables import Tables
 from siddhi.runtime.assembly.unsupported import not_supported
@@ -33,21 +33,21 @@ def build_store_output(
     site: Site,
     pool_of: Callable[[Layout], EventPool],
     span: Span | None,
-    in_memory: Callable[[Tables], TableSink],
-) -> QueryOutput:
-    """Build what a query does to a table kept elsewhere.
+    in_memory: Callable[[Tables], TableStage],
+) -> OutputStage:
+    """Build the output of a query into a table with a store.
 
     Args:
         plan: the output clause.
-        layout: of the output records.
-        table: acted on.
-        site: where the query stands.
-        pool_of: the pool that records of a layout's types share.
-        span: the query's, for errors.
-        in_memory: builds the same for tables in memory.
+        layout: layout of the output records.
+        table: the table.
+        site: build context of the query.
+        pool_of: returns the pool shared by records of a layout's types.
+        span: position of the query, for errors.
+        in_memory: builds the same output for in-memory tables.
 
     Raises:
-        SiddhiAppCreationError: the store can't do it, or this engine.
+        SiddhiAppCreationError: the store or this engine does not support the output.
     """
     context, runtime = site.context, table.runtime
     sets = {set_.position: set_.value for set_ in distinct_sets(plan.set or ())}
@@ -67,31 +67,33 @@ def build_store_output(
         )
         return table.reflected(sink, plan, in_memory)
 
-    def told(run: Callable[..., None]) -> Callable[..., None]:
-        """Let it be known meanwhile whose change it is that a store may drop."""
+    def tracked(run: Callable[..., None]) -> Callable[..., None]:
+        """Record the events of a change while it runs, to find the event of a change that the store drops."""
 
         def change(bound: Sequence[Parameters], records: Sequence[Record], *more: object) -> None:
-            others, table.at_work = table.at_work, ChangesAtWork(bound, records, layout)
+            others, table.current_change = table.current_change, RunningChange(bound, records, layout)
             try:
                 run(bound, records, *more)
             finally:
-                table.at_work = others
+                table.current_change = others
 
         return change
 
     condition, values, expressions = table.compile_change(plan.condition, sets, span)
     before = table.changing(plan.access, expressions)
     parameters = parameters_of(expressions, site.builder({OUTPUT_SLOT: Cells(layout)}))
-    name = _text(plan, table) if span is not None else ""  # texts of on-demand queries have no end
+    name = (
+        _text(plan, table) if span is not None else ""
+    )  # on-demand queries are not registered: there may be any number of texts
     if plan.action is Action.UPDATE_OR_INSERT:
         keyed = in_memory(table.pending(pool_of))
         assert isinstance(keyed, TableUpdateOrInsert)
         pending = keyed.pending or keyed
-        change = told(
+        change = tracked(
             lambda bound, records, reduce: runtime.update_or_add(condition, bound, values, records, reduce, name)
         )
-        each = told(lambda bound, records: runtime.update_or_add_each(condition, bound, values, records, name))
-        sink = StoreUpdateOrInsert(
+        each = tracked(lambda bound, records: runtime.update_or_add_each(condition, bound, values, records, name))
+        stage = StoreUpdateOrInsert(
             context,
             pending.pool,
             layout,
@@ -105,9 +107,9 @@ def build_store_output(
             runtime.changes[name] = lambda bound, records: change(bound, records, lambda _: records)
         return table.reflected(sink, plan, in_memory)
     if plan.action is Action.DELETE:
-        change = told(lambda bound, records: runtime.delete(condition, bound, records, name))
+        change = tracked(lambda bound, records: runtime.delete(condition, bound, records, name))
     else:
-        change = told(lambda bound, records: runtime.update(condition, bound, values, records, name))
+        change = tracked(lambda bound, records: runtime.update(condition, bound, values, records, name))
     if name:
         runtime.changes[name] = change
 
@@ -120,7 +122,7 @@ def build_store_output(
 
 
 def _text(plan: OutputPlan, table: StoreTable) -> str:
-    """What a query does, the same whenever the app is built."""
+    """Return a text of the change that is stable across builds of the app."""
     labels = {TABLE_SLOT: plan.target}
     sets = [
         f"{table.attributes[set_.position].name} = {expression_text(set_.value, labels)}"
@@ -131,5 +133,5 @@ def _text(plan: OutputPlan, table: StoreTable) -> str:
 
 
 def distinct_sets(sets: Sequence[SetPlan]) -> list[SetPlan]:
-    """The assignments in the order of the attributes; the last one to an attribute counts."""
+    """Return the assignments in the order of the attributes; the last assignment of an attribute wins."""
     return [set_ for _, set_ in sorted({set_.position: set_ for set_ in sets}.items())]

@@ -1,4 +1,4 @@
-"""On-demand queries that a store answers by itself."""
+"""On-demand queries that a store runs by itself."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _NOTHING = Const(AttributeType.BOOL, False)
 
 
 def build_store_answer(plan: OnDemandPlan, table: StoreTable, layout: Layout, site: Site) -> StoreAnswer | None:
-    """The query as one for the store; None where it is the engine that selects, from the rows the store finds.
+    """Compile a query for the store; None if the engine has to select from the rows that the store finds.
 
     Args:
         plan: a find.
-        table: the one that is asked.
-        layout: names and types of what is selected.
-        site: of queries outside of partitions.
+        table: the table.
+        layout: names and types of the selected columns.
+        site: build context of queries outside of partitions.
     """
     store, runtime = table.store, table.runtime
     if not isinstance(store, QueryableRecordTable):
@@ -55,10 +55,10 @@ def build_store_answer(plan: OnDemandPlan, table: StoreTable, layout: Layout, si
 
 
 def _having(selector: SelectorPlan) -> TypedExpression | None:
-    """``having`` as a condition over the rows.
+    """Return ``having`` as a condition over the rows.
 
     Raises:
-        UnsupportedExpressionError: there are groups: a condition over rows comes before them.
+        UnsupportedExpressionError: there are groups: a condition over rows applies before grouping.
     """
     if selector.having is None:
         return None
@@ -68,7 +68,7 @@ def _having(selector: SelectorPlan) -> TypedExpression | None:
 
 
 def _over_rows(selector: SelectorPlan, expression: TypedExpression) -> TypedExpression:
-    """What reads the output, over the rows it is made of."""
+    """Replace reads of output columns by the expressions of the columns."""
     return substitute(
         expression,
         lambda node: (
@@ -82,10 +82,10 @@ def _as_table_row(node: TypedExpression) -> TypedExpression | None:
 
 
 def _selection(selector: SelectorPlan, expressions: StoreExpressions) -> Selection:
-    """The selection for the store.
+    """Translate the selection for the store.
 
     Raises:
-        UnsupportedExpressionError: a group shows an attribute of its last row, or something else is the engine's own.
+        UnsupportedExpressionError: a group selects an attribute of its last row, or another feature of the engine.
     """
     grouped = bool(selector.group_by) or selector.has_aggregates
     keys = [_over_rows(selector, order.key) for order in selector.order_by]
@@ -107,7 +107,7 @@ def _selection(selector: SelectorPlan, expressions: StoreExpressions) -> Selecti
 def _attribute(expressions: StoreExpressions, key: Attr) -> Attribute:
     made = expressions.make(key)
     if not isinstance(made, Attribute):
-        raise UnsupportedExpressionError("groups of something else than attributes")
+        raise UnsupportedExpressionError("groups by expressions other than attributes")
     return made
 
 

@@ -1,4 +1,4 @@
-"""Tables kept elsewhere: their stores, and what is asked of them."""
+"""Tables with stores: the stores, and their searches and changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from siddhi.planner.plan.nodes import Action, OutputPlan, TablePlan
 from siddhi.planner.plan.walk import conjuncts, has_aggregate, substitute, walk
 from siddhi.query_api.span import Span
 from siddhi.runtime.assembly.expressions import ExpressionBuilder
-from siddhi.runtime.assembly.stores.changes import ChangesAtWork
+from siddhi.runtime.assembly.stores.changes import RunningChange
 from siddhi.runtime.assembly.stores.expressions import StoreExpressions
 from siddhi.runtime.assembly.unsupported import not_supported
 from siddhi.runtime.connectors.retry import RetryScheduler
@@ -50,29 +50,29 @@ logger = logging.getLogger("siddhi")
 
 
 class StoreTable:
-    """A table kept elsewhere.
+    """A table with a store.
 
     Args:
-        plan: with a store.
-        context: the app's.
-        pool: of the records its rows become.
+        plan: the plan, which has a store.
+        context: the app's context.
+        pool: pool of the records of its rows.
         layout: names and types of its attributes.
-        faults: where ``on.error = 'STORE'`` keeps changes that failed.
-        retries: when attempts to connect are made.
-        gathers: changes wait for the end of a batch.
+        faults: saves failed changes for ``on.error = 'STORE'``.
+        retries: schedules reconnects.
+        gathers: whether changes are buffered until the end of a batch.
 
     Attributes:
-        pool: as given.
-        layout: as given.
-        attributes: of the table.
-        store: keeps the rows.
-        cache: what of it is in memory; None without ``@cache``.
-        mirror: with ``@cache``, all rows in memory, while they are few.
-        runtime: the store at work.
-        at_work: what it is being asked to change; None: nothing.
+        pool: as passed.
+        layout: as passed.
+        attributes: attributes of the table.
+        store: the user's store.
+        cache: the cache of ``@cache``; None: there is none.
+        mirror: with ``@cache``, the in-memory table with all rows while they fit.
+        runtime: the running store.
+        current_change: events of the change that is running; None: there is none.
 
     Raises:
-        SiddhiAppError: the store refuses the options or the table.
+        SiddhiAppError: the store rejects its options or the table.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class StoreTable:
         self._context = context
         self.attributes = plan.attributes
         self._dropped: set[int] = set()
-        self.at_work: ChangesAtWork | None = None
+        self.current_change: RunningChange | None = None
         self.store = _make(plan, plan.store, context, self._refuse, self._refuse_change)
         store = plan.store
         self.cache: StoreCache | None = None
@@ -108,7 +108,7 @@ class StoreTable:
         self.runtime.span = store.span
         if store.on_error is StoreErrorAction.STORE and not faults.has_store:
             logger.error(
-                "app '%s', table '%s': on.error is STORE, but the manager has no error store: set_error_store(...)",
+                "app '%s', table '%s': on.error = 'STORE' has no effect without an error store: call manager.set_error_store(...)",
                 context.name,
                 plan.id,
             )
@@ -121,7 +121,7 @@ class StoreTable:
             self.runtime.on_failure = self.cache.invalidate
 
     def _make_cache(self, plan: CachePlan, mirror: Table) -> StoreCache:
-        mirror.quiet = True  # the store tells of what is refused
+        mirror.quiet = True  # the store reports refused rows
         context, key = self._context, self._plan.primary_key
         policy = CachePolicy(plan.policy)
         return StoreCache(
@@ -137,7 +137,7 @@ class StoreTable:
         )
 
     def add(self, records: Sequence[Record]) -> None:
-        """Add rows, also to those kept by key."""
+        """Add rows to the store and to the cache by key."""
         self._dropped.clear()
         self.runtime.add(records)
         if self.cache is None or self.cache.whole:
@@ -146,16 +146,16 @@ class StoreTable:
             if id(record) not in self._dropped:
                 self.cache.put(record)
 
-    def reflected(self, sink: StoreSink, plan: OutputPlan, build: Callable[[Tables], TableSink]) -> StoreSink:
-        """Have what a query does to the store be done to its rows in memory, too.
+    def reflected(self, stage: StoreStage, plan: OutputPlan, build: Callable[[Tables], TableStage]) -> StoreStage:
+        """Let a change of the store be made in its cache, too.
 
         Args:
-            stage: does it to the store.
-            plan: what is done.
-            build: makes what does it to the tables in memory.
+            stage: the operator that changes the store.
+            plan: the output clause.
+            build: builds the operator that changes in-memory tables.
         """
         if self.cache is not None:
-            # A table in memory leaves rows of such keys where they are filed; a store moves them, or refuses.
+            # An in-memory table does not rehash rows whose composite key changes; a store moves or refuses them.
             moves = len(self._plan.primary_key) > 1 and any(
                 set_.position in self._plan.primary_key for set_ in plan.set or ()
             )
@@ -165,7 +165,7 @@ class StoreTable:
 
     @property
     def takes_each(self) -> bool:
-        """Whether the store takes ``update or insert`` of many events that came one by one."""
+        """Whether the store supports ``update or insert`` of many events that arrived one by one."""
         return type(self.store).update_or_add_each is not RecordTable.update_or_add_each
 
     def question(
@@ -176,37 +176,37 @@ class StoreTable:
         binding: Binding,
         row_slot: int = TABLE_SLOT,
         read: tuple[int, ...] | None = None,
-    ) -> StoreQuery:
-        """What finds rows. Parts of the condition that the store can't test are tested here, on the rows it finds.
+    ) -> StoreQuestion:
+        """Build a search of the store. The engine tests the parts of the condition that the store can't, on the rows found.
 
         Args:
-            condition: None: every row matches.
-            access: the same, taken apart.
-            builder: sees the row in ``row_slot`` where the binding puts it, and everything else.
+            condition: the condition; None: every row matches.
+            access: the planned access of the condition.
+            builder: has the cells of all slots; ``row_slot`` reads the row by the binding.
             binding: where the row is read from.
-            row_slot: the slot by which the condition calls the row.
-            read: positions of the attributes that are read of the rows found, besides by the condition; None: all. Others
-                may be null.
+            row_slot: slot of the row in the condition.
+            read: positions of the attributes read from the rows found, other than by the condition; None: all. Other
+                attributes may be null.
 
         Raises:
-            SiddhiAppCreationError: the condition aggregates.
+            SiddhiAppCreationError: the condition has aggregates.
         """
         if condition is not None and has_aggregate(condition):
             raise not_supported("aggregates in conditions over tables are", self._plan.span)
         key = _key(access)
         if key is not None and self.cache is not None:
-            values, asked, others = key
-            compiled, expressions, rest = self._split(asked, row_slot)
-            if not rest:
+            values, wanted, others = key
+            compiled, expressions, residual = self._split(wanted, row_slot)
+            if not residual:
                 return self._cached(values, compiled, expressions, others, builder, binding, row_slot)
-        compiled, expressions, rest = self._split(condition, row_slot)
-        tested = _all_of(rest, builder)
+        compiled, expressions, residual = self._split(condition, row_slot)
+        tested = _all_of(residual, builder)
         runtime = self.runtime
         return StoreQuery(
             self.pool,
             self.layout,
             parameters_of(expressions, builder),
-            self._finder(compiled, None if read is None else {*read, *_read_by(rest, row_slot)}),
+            self._finder(compiled, None if read is None else {*read, *_read_by(residual, row_slot)}),
             lambda values: runtime.contains(compiled, values),
             tested,
             int(binding),
@@ -216,7 +216,7 @@ class StoreTable:
     def _finder(
         self, compiled: Any, read: set[int] | None
     ) -> Callable[[dict[str, object]], Iterable[Sequence[object]]]:
-        """What finds rows; of a store that selects, with nulls for the attributes that nobody reads."""
+        """Return a function that finds rows; with a store that selects, attributes that are not read are null."""
         runtime, store, attributes = self.runtime, self.store, self.attributes
         if read is None or len(read) == len(attributes) or not isinstance(store, QueryableRecordTable):
             return lambda values: runtime.find(compiled, values)
@@ -248,8 +248,8 @@ class StoreTable:
         builder: ExpressionBuilder,
         binding: Binding,
         row_slot: int,
-    ) -> StoreQuery:
-        """A look-up of one key: the cache is asked first; what it lacks is read from the store and kept."""
+    ) -> StoreQuestion:
+        """Build a lookup by primary key: it reads the cache first, then the store, and caches the row."""
         names, runtime = tuple(expressions.parameters), self.runtime
         assert self.cache is not None
         cache = self.cache.rows
@@ -279,8 +279,8 @@ class StoreTable:
     def changing(
         self, access: TableAccess | None, expressions: StoreExpressions
     ) -> Callable[[list[dict[str, object]]], list[dict[str, object]]]:
-        """What is called before a change with the values of its events, and gives those for the store: rows that the
-        change may touch leave the cache."""
+        """Return a function to call before a change: it evicts rows that the change may touch from the cache, and returns
+        the parameters for the store."""
         if self.cache is None:
             return lambda bound: bound
         cache = self.cache.rows
@@ -301,10 +301,10 @@ class StoreTable:
     def compile_change(
         self, condition: TypedExpression | None, sets: dict[int, TypedExpression], span: Span | None
     ) -> tuple[Any, dict[int, Any], StoreExpressions]:
-        """What a change asks for: the condition, the values that are set, and what gives their parameters.
+        """Compile a change: return the condition, the assigned values, and the expressions with their parameters.
 
         Raises:
-            SiddhiAppCreationError: the store can't do it.
+            SiddhiAppCreationError: the store does not support the change.
         """
         expressions = StoreExpressions(self._plan.attributes, TABLE_SLOT)
         try:
@@ -312,15 +312,15 @@ class StoreTable:
             values = {position: self._value(value, expressions) for position, value in _as_of_before(sets).items()}
         except UnsupportedExpressionError as error:
             raise SiddhiAppCreationError(
-                f"store '{self._name}' can't change table '{self._plan.id}' this way: {error}",
+                f"store '{self._name}' does not support this change of table '{self._plan.id}': {error}",
                 code="E327",
                 span=span,
-                hint="a store makes a change by itself: compute in the query what the row is compared with or set to",
+                hint="the store evaluates 'on' and 'set': compute their values in the select clause of the query",
             ) from error
         return compiled, values, expressions
 
     def pending(self, pool_of: Callable[[Layout], EventPool]) -> Tables:
-        """The same table in memory, empty: for rows that are not added yet."""
+        """Make an empty in-memory table of the same plan, for rows to be added later."""
         return self._in_memory(pool_of)
 
     def _in_memory(self, pool_of: Callable[[Layout], EventPool]) -> Tables:
@@ -336,7 +336,7 @@ class StoreTable:
     def _split(
         self, condition: TypedExpression | None, row_slot: int
     ) -> tuple[Any, StoreExpressions, tuple[TypedExpression, ...]]:
-        """The condition as the store takes it, its parameters, and what is left to test."""
+        """Split a condition: return the part compiled by the store, its parameters, and the residual predicate."""
         parts = tuple(conjuncts(condition))
         taken = tuple(part for part in parts if self._takes(part, row_slot))
         expressions = StoreExpressions(self._plan.attributes, row_slot)
@@ -357,13 +357,13 @@ class StoreTable:
         try:
             return self.store.compile_condition(expressions.make(condition))
         except RecursionError as error:
-            raise UnsupportedExpressionError("it is nested too deeply") from error
+            raise UnsupportedExpressionError("the expression is nested too deeply") from error
 
     def _value(self, value: TypedExpression, expressions: StoreExpressions) -> Any:
         try:
             return self.store.compile_value(expressions.make(value))
         except RecursionError as error:
-            raise UnsupportedExpressionError("it is nested too deeply") from error
+            raise UnsupportedExpressionError("the expression is nested too deeply") from error
 
     def _report(self, error: Exception, record: Record) -> None:
         self._context.handle(error, f"table '{self._plan.id}'", [Event(-1, record)])
@@ -373,15 +373,15 @@ class StoreTable:
         if self.cache is not None:
             self.cache.refuse()
         fits = len(record) == self.layout.width
-        self._tell("a row for", event_of(tuple(record), self.layout) if fits else Event(-1, record), why)
+        self._report_dropped("a row for", event_of(tuple(record), self.layout) if fits else Event(-1, record), why)
 
     def _refuse_change(self, values: Values, why: str) -> None:
         if self.cache is not None:
             self.cache.refuse()
-        found = None if self.at_work is None else self.at_work.event(values)
-        self._tell("a change of", Event(-1, tuple(values.values())) if found is None else found, why)
+        found = None if self.current_change is None else self.current_change.event(values)
+        self._report_dropped("a change of", Event(-1, tuple(values.values())) if found is None else found, why)
 
-    def _tell(self, what: str, event: Event, why: str) -> None:
+    def _report_dropped(self, what: str, event: Event, why: str) -> None:
         error = ValueError(f"{what} table '{self._plan.id}' is dropped: {why}")
         self._context.handle(error, f"table '{self._plan.id}'", [event])
 
@@ -389,7 +389,7 @@ class StoreTable:
 def _key(
     access: TableAccess | None,
 ) -> tuple[tuple[TypedExpression, ...], TypedExpression, tuple[TypedExpression, ...]] | None:
-    """What a condition compares the whole primary key with, the part that does, and the others; else None."""
+    """Return the values of the whole primary key in a condition, the part with the key, and the other parts; or None."""
     if access is None or not isinstance(access.lookup, KeyLookup):
         return None
     whole = reduce(lambda left, right: And(AttributeType.BOOL, left, right), access.answered)
@@ -397,7 +397,7 @@ def _key(
 
 
 def _as_of_before(sets: dict[int, TypedExpression]) -> dict[int, TypedExpression]:
-    """The assignments, each over the row as it was: one that reads what another sets first has that in its place."""
+    """Return the assignments over the row before the change: reads of attributes assigned earlier are substituted."""
     done: dict[int, TypedExpression] = {}
     for position, value in sets.items():
         done[position] = substitute(
@@ -407,11 +407,11 @@ def _as_of_before(sets: dict[int, TypedExpression]) -> dict[int, TypedExpression
 
 
 class KeyParameters:
-    """The values of a primary key as parameters more.
+    """The values of a primary key as additional parameters.
 
     Args:
-        key: what the key's attributes are compared with, in their order.
-        expressions: gets the parameters.
+        key: the values of the key's attributes, in order.
+        expressions: the expressions to which the parameters are added.
     """
 
     def __init__(self, key: tuple[TypedExpression, ...], expressions: StoreExpressions) -> None:
@@ -419,12 +419,12 @@ class KeyParameters:
         expressions.parameters.update(zip(self._names, key, strict=True))
 
     def of(self, values: dict[str, object]) -> tuple[object, ...]:
-        """The key among the values of parameters."""
+        """Return the key from the values of parameters."""
         return tuple([values[name] for name in self._names])
 
 
 def _read_by(parts: Iterable[TypedExpression], row_slot: int) -> set[int]:
-    """Positions of the attributes of the row that expressions read."""
+    """Return the positions of the attributes of the row that expressions read."""
     return {node.position for part in parts for node in walk(part) if isinstance(node, Attr) and node.slot == row_slot}
 
 
@@ -437,7 +437,7 @@ def _all_of(parts: tuple[TypedExpression, ...], builder: ExpressionBuilder) -> E
 
 
 def parameters_of(expressions: StoreExpressions, builder: ExpressionBuilder) -> Parameters:
-    """What gives the values of parameters."""
+    """Build the executors of parameters."""
     return Parameters(tuple(expressions.parameters), builder.build_all(tuple(expressions.parameters.values())))
 
 
@@ -450,10 +450,10 @@ def _check_objects(plan: TablePlan, store: StorePlan) -> None:
             if name == attribute.name:
                 found = f"{words} in aggregation '{plan.owner}'", span or store.span
         raise SiddhiAppCreationError(
-            f"store '{store.store.full_name}' keeps no objects, such as {found[0]}",
+            f"store '{store.store.full_name}' does not support the type object, which {found[0]} has",
             code="E326",
             span=found[1],
-            hint="leave it out, or keep it in memory, without @store",
+            hint="remove the attribute, or keep the table in memory without @store",
         )
 
 
@@ -464,7 +464,7 @@ def _make(
     refuse: Callable[[Record, str], None],
     refuse_change: Callable[[Values, str], None],
 ) -> RecordTable:
-    """A store that has taken its options."""
+    """Make and initialize the store of a table."""
     about = TableContext(
         app=context.name,
         table=plan.id,
@@ -492,7 +492,7 @@ def _make(
         raise error.located(span=store.span) from error.__cause__
     except Exception as error:
         raise SiddhiAppCreationError(
-            f"store '{store.store.full_name}' can't be made: {type(error).__name__}: {error}",
+            f"store '{store.store.full_name}' failed to initialize: {type(error).__name__}: {error}",
             code="E326",
             span=store.span,
         ) from error

@@ -1,1 +1,1 @@
-"""Tables in memory: definition, access, output."""
+"""In-memory tables: definition, access, output."""

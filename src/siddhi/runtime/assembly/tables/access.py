@@ -1,4 +1,4 @@
-"""Lookups into a table, as planned → accesses that find rows."""
+"""Planned lookups of a table → accesses that find rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["build_access"]
 
 
 def build_access(table: Table, lookup: TableLookup, build: Callable[[TypedExpression], Executor]) -> Access:
-    """The access of a lookup; indexes that it needs are made.
+    """Build the access of a lookup, with the indexes that it needs.
 
     Args:
-        table: it is searched.
-        lookup: as planned.
-        build: makes executors of what rows are compared with.
+        table: the table to search.
+        lookup: the planned lookup.
+        build: builds executors of the values that rows are compared with.
     """
     match lookup:
         case KeyLookup():

@@ -1,4 +1,4 @@
-"""Output actions on tables → output stages."""
+"""Output actions on tables → output operators."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ _OPERATIONS = {
     Action.UPDATE: "update",
     Action.UPDATE_OR_INSERT: "updateOrInsert",
 }
-"""What statistics call that which is done to a table."""
+"""Names of the operations on a table in statistics."""
 
 _EXACT = (TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.BOOL)
 
 
 def build_table_output(
     plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
-) -> QueryOutput:
-    """Build what a query does to a table.
+) -> OutputStage:
+    """Build the output of a query into a table.
 
     Args:
         plan: the output clause.
-        layout: of the output records.
-        site: where the query stands.
-        pool_of: the pool that records of a layout's types share.
-        span: the query's, for errors.
+        layout: layout of the output records.
+        site: build context of the query.
+        pool_of: returns the pool shared by records of a layout's types.
+        span: position of the query, for errors.
 
     Raises:
-        SiddhiAppCreationError: it needs something that this engine does not run.
+        SiddhiAppCreationError: the output needs a feature that this engine does not support.
     """
     output = _output(plan, layout, site, pool_of, span)
     output.meter = site.context.meter("Tables", plan.target, _OPERATIONS[plan.action])
@@ -86,13 +86,13 @@ def _build(
     tables: Tables,
     pool_of: Callable[[Layout], EventPool],
     span: Span | None,
-) -> TableSink:
-    """What is done to a table in memory."""
+) -> TableStage:
+    """Build the output into an in-memory table."""
     context = site.context
     table = tables[plan.target]
     if plan.action is Action.INSERT:
         return TableInsert(context, table.pool, layout, table)
-    # The row as the current event is read fastest; where the time of the output event is asked for, that is at hand.
+    # Reading the row as the current event is fastest; a condition that reads the output event's time needs that event.
     binding = Binding.IN_FRAME if _reads_time(plan.condition) else Binding.AS_EVENT
     row = Cells(table.layout, source="event" if binding is Binding.AS_EVENT else "row")
     condition = site.builder({OUTPUT_SLOT: Cells(layout, source="output"), TABLE_SLOT: row})
@@ -102,7 +102,7 @@ def _build(
         return TableDelete(context, pool, layout, built.search)
     sets = distinct_sets(plan.set or ())
     value = site.builder({OUTPUT_SLOT: Cells(layout), TABLE_SLOT: Cells(table.layout, source="row")})
-    # A row found by its whole key has it already.
+    # A row found by its whole primary key need not be assigned the key.
     needed = [set_ for set_ in sets if not _is_known(set_, built.key, table)]
     assignments = Assignments(
         table, [set_.position for set_ in needed], tuple(_value(set_, table, value, span) for set_ in needed)
@@ -140,15 +140,15 @@ def _value(set_: SetPlan, table: Table, builder: ExpressionBuilder, span: Span |
 
 
 def _sets_everything(sets: list[SetPlan], table: Table) -> bool:
-    """Whether every attribute is set to the output's of its name."""
+    """Return whether every attribute is set to the output's attribute at its position."""
     return len(sets) == table.layout.width and all(_is_output(set_.value, set_.position) for set_ in sets)
 
 
 def _leaves_key(sets: list[SetPlan], table: Table) -> bool:
-    """Whether a row keeps its primary key."""
+    """Return whether the assignments leave the primary key unchanged."""
     return all(set_.position not in table.primary_key for set_ in sets)
 
 
 def _is_output(value: TypedExpression | None, position: int) -> bool:
-    """Whether a value is the output's attribute at a position."""
+    """Return whether a value is the output's attribute at a position."""
     return isinstance(value, Attr) and value.slot == OUTPUT_SLOT and value.position == position

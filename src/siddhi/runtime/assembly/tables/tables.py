@@ -29,7 +29,7 @@ __all__ = ["BuiltSearch", "Tables", "chosen"]
 
 @frozen
 class BuiltSearch:
-    """A search, and what the condition compares the whole primary key with, by position, where that is all it asks."""
+    """A search; ``key`` holds the values of the whole primary key by position if the condition tests nothing else."""
 
     search: TableSearch
     key: dict[int, TypedExpression]
@@ -39,13 +39,13 @@ class Tables:
     """The tables of an app.
 
     Args:
-        plans: what the app defines.
-        context: the app's.
-        pool_of: the pool that records of a layout's types share.
-        make_store: makes the table of a plan with a store, from its pool and layout.
+        plans: the plans of the tables.
+        context: the app's context.
+        pool_of: returns the pool shared by records of a layout's types.
+        make_store: makes a table with a store from its plan, pool and layout.
 
     Attributes:
-        stores: the tables kept elsewhere, by id.
+        stores: the tables with a store, by id.
     """
 
     def __init__(
@@ -72,22 +72,22 @@ class Tables:
                 self.stores[plan.id] = make_store(plan, pool_of(layout), layout)
 
     def __getitem__(self, id_: str) -> Table:
-        """A table kept in memory."""
+        """Return an in-memory table."""
         return self._tables[id_]
 
     def __contains__(self, id_: object) -> bool:
         return id_ in self._plans
 
     def layout(self, id_: str) -> Layout:
-        """Of the rows of a table."""
+        """Return the layout of a table's rows."""
         return self.stores[id_].layout if id_ in self.stores else self._tables[id_].layout
 
     def pool(self, id_: str) -> EventPool:
-        """Of the rows of a table."""
+        """Return the pool of a table's rows."""
         return self.stores[id_].pool if id_ in self.stores else self._tables[id_].pool
 
     def pending(self, id_: str) -> Tables:
-        """A table of the attributes of one kept in memory, empty and without its key: for rows that are not added yet."""
+        """Make an empty table with the attributes of an in-memory one and no primary key, for rows to be added later."""
         table = self._tables[id_]
         made = Tables((), self._context, lambda _: table.pool)
         made._plans[id_] = self._plans[id_].pending()
@@ -95,19 +95,19 @@ class Tables:
         return made
 
     def states(self) -> dict[str, TableState]:
-        """What a snapshot saves, by table."""
+        """Return the state of each in-memory table, for snapshots."""
         return {id_: TableState(table) for id_, table in self._tables.items()}
 
     def in_memory(self) -> Mapping[str, Table]:
-        """The tables in memory, by id."""
+        """Return the in-memory tables by id."""
         return self._tables
 
     def keyed(self) -> list[Table]:
-        """The tables in memory that have a primary key."""
+        """Return the in-memory tables with a primary key."""
         return [table for table in self._tables.values() if table.primary_key]
 
     def make_in(self, node: InTable, builder: ExpressionBuilder) -> Executor:
-        """The executor of ``condition in table``; the condition sees what the builder sees, and the row."""
+        """Build the executor of ``condition in table``; the condition reads the slots of the builder, and the row."""
         row = Cells(self.layout(node.table), source="row")
         inside = builder.with_slots({TABLE_SLOT: row})
         access = chosen(node.access)
@@ -131,23 +131,23 @@ class Tables:
         slot: int,
         read: tuple[int, ...] | None = None,
     ) -> Searchable:
-        """A table as one side of a join.
+        """Build the search of a table as one side of a join.
 
         Args:
-            table: its id.
-            condition: of the join; None: every row matches.
-            access: how its rows are found.
-            builder: of the join's expressions; it reads the row from the event slot.
-            slot: the event slot of the row.
-            read: positions of the attributes that are read of what is found; None: all.
+            table: id of the table.
+            condition: condition of the join; None: every row matches.
+            access: the planned access.
+            builder: builder of the join's expressions; it reads the row from the event slot.
+            slot: event slot of the row.
+            read: positions of the attributes read from the rows found; None: all.
         """
         if table in self.stores:
             store = self.stores[table]
-            asked = StoreSearchable(store.question(condition, access, builder, Binding.IN_SLOT, slot, read), slot)
+            rows = StoreSearchable(store.question(condition, access, builder, Binding.IN_SLOT, slot, read), slot)
             if store.cache is None:
-                return self._metered(asked, table)
+                return self._metered(rows, table)
             mirror = store.mirror.searchable(table, condition, access, builder, slot)
-            return self._metered(CachedSearchable(store.cache, mirror, asked), table)
+            return self._metered(CachedSearchable(store.cache, mirror, rows), table)
         built = self.search(table, access, builder, Binding.IN_SLOT, slot)
         return self._metered(TableSearchable(built.search, slot), table)
 
@@ -158,14 +158,14 @@ class Tables:
     def rows(
         self, table: str, condition: TypedExpression | None, access: TableAccess, builder: ExpressionBuilder
     ) -> Searchable:
-        """A table as what an on-demand query asks: the builder reads the row as the current event."""
+        """Build the search of a table by an on-demand query; the builder reads the row as the current event."""
         if table in self.stores:
             store = self.stores[table]
-            asked = StoreSearchable(store.question(condition, access, builder, Binding.AS_EVENT), 0)
+            rows = StoreSearchable(store.question(condition, access, builder, Binding.AS_EVENT), 0)
             if store.cache is None:
-                return self._metered(asked, table)
+                return self._metered(rows, table)
             mirror = store.mirror.rows(table, condition, access, builder)
-            return self._metered(CachedSearchable(store.cache, mirror, asked), table)
+            return self._metered(CachedSearchable(store.cache, mirror, rows), table)
         return self._metered(TableSearchable(self.search(table, access, builder, Binding.AS_EVENT).search, 0), table)
 
     def search(
@@ -176,17 +176,17 @@ class Tables:
         binding: Binding,
         row_slot: int = TABLE_SLOT,
     ) -> BuiltSearch:
-        """Compile a condition over a table kept in memory.
+        """Build the search of an in-memory table.
 
         Args:
-            table: its id.
-            access: the condition, taken apart.
-            builder: sees the row in ``row_slot`` where the binding puts it, and everything else.
+            table: id of the table.
+            access: the planned access.
+            builder: has the cells of all slots; ``row_slot`` reads the row by the binding.
             binding: where the row is read from.
-            row_slot: the slot by which the condition calls the row.
+            row_slot: slot of the row in the condition.
 
         Raises:
-            SiddhiAppCreationError: the condition aggregates.
+            SiddhiAppCreationError: the condition has aggregates.
         """
         plan = self._plans[table]
         if any(has_aggregate(part) for part in (*access.gates, *access.whole)):
@@ -209,8 +209,8 @@ class Tables:
 
 
 def chosen(access: TableAccess | None) -> TableAccess:
-    """The access that a rule of the planner has filled in."""
-    assert access is not None, "no rule has chosen how the rows of a table are found"
+    """Return the access that a rule of the planner has chosen."""
+    assert access is not None, "no rule has chosen the access of a table"
     return access
 
 
