@@ -225,10 +225,10 @@ def test_a_table_that_lacks_a_column_stops_the_start(manager, file):
         ("", "s string", "no 'url', and the app no name"),
         (", username = 'ann', password = 'secret'", "s string", "has 'username' but no 'url'"),
         (", jdbc.url = 'jdbc:mysql://x:secret@y'", "s string", "has 'jdbc.url' but no 'url'"),
-        (", url = 'nonsense'", "s string", "names no database"),
-        (", url = 'nodb://x:secret@y/z'", "s string", "names no database"),
-        (", url = 'mysql+nodriver://x'", "s string", "names no database"),
-        (", url = 'sqlite://'", "s string, o object", "keeps no objects, such as 'o'"),
+        (", url = 'nonsense'", "s string", "invalid URL"),
+        (", url = 'nodb://x:secret@y/z'", "s string", "invalid URL"),
+        (", url = 'mysql+nodriver://x'", "s string", "invalid URL"),
+        (", url = 'sqlite://'", "s string, o object", "does not support the type object, which 'o'"),
         (", url = 'sqlite://', table.name = ' '", "s string", "'table.name' of store 'rdbms' is empty"),
         (", url = 'sqlite://'", "a int, A int", "'a' and 'A' of table 'T' are one in SQLite"),
     ],
@@ -261,7 +261,7 @@ def test_without_a_url_it_is_a_file_called_as_the_app(manager, tmp_path, monkeyp
 def test_a_file_that_no_file_system_can_have_is_refused_and_not_waited_for(manager, tmp_path, monkeypatch, place):
     monkeypatch.chdir(tmp_path)
     app, url = ("a" * 260, "") if place == "app" else ("A", f", url = 'sqlite:///{tmp_path}/{'b' * 250}.db'")
-    with pytest.raises(SiddhiAppCreationError, match=r"has a name that is too long.* file systems take 255") as caught:
+    with pytest.raises(SiddhiAppCreationError, match=r"has a name that is too long.* file systems allow 255") as caught:
         manager.create_siddhi_app_runtime(f"@app:name('{app}') @store(type = 'rdbms'{url}) define table T (s string);")
     assert (caught.value.code, caught.value.line) == ("E326", 1)
 

@@ -85,11 +85,11 @@ def test_what_was_made_is_taken_again(manager, url):
 @pytest.mark.parametrize(
     ("made", "keys", "why"),
     [
-        ("(a text)", "", "has the column a of type TEXT; type int needs INTEGER"),
-        ("(a double precision)", "", "has the column a of type .*; type int needs INTEGER"),
+        ("(a text)", "", "has column a of type TEXT; attribute type int requires INTEGER"),
+        ("(a double precision)", "", "has column a of type .*; attribute type int requires INTEGER"),
         ("(b int)", "", "has no column a"),
-        ("(a int, b int)", "@primaryKey('a')", "does not keep a unique"),
-        ("(a int, b int, primary key (a, b))", "@primaryKey('a')", "does not keep a unique"),
+        ("(a int, b int)", "@primaryKey('a')", "has no unique constraint on the primary key a"),
+        ("(a int, b int, primary key (a, b))", "@primaryKey('a')", "has no unique constraint on the primary key a"),
     ],
 )
 def test_a_table_that_does_not_fit_stops_the_start(manager, url, run, made, keys, why):
@@ -123,7 +123,7 @@ def test_a_view_is_read(manager, url, run):
 )
 def test_types_that_postgresql_tells_apart(manager, url, run, type_, attribute):
     run("drop table if exists apart", f"create table apart (a {type_})")
-    with pytest.raises(SiddhiAppCreationError, match="has the column a of type"):
+    with pytest.raises(SiddhiAppCreationError, match="has column a of type"):
         start(manager, url, "apart", f"(a {attribute})")
 
 
@@ -139,14 +139,16 @@ def test_a_schema(manager, url, run):
 
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_a_name_that_postgresql_would_cut(manager, url):
-    with pytest.raises(SiddhiAppCreationError, match="longer than the 63 bytes") as caught:
+    with pytest.raises(SiddhiAppCreationError, match="limit of 63 bytes") as caught:
         start(manager, url, "t" * 64, "(a int)")
     assert (caught.value.code, caught.value.line) == ("E326", 1)
 
 
 def test_a_file_that_is_no_database(manager, tmp_path):
     (tmp_path / "text.db").write_text("no database, but a longer text" * 100)
-    with pytest.raises(SiddhiAppCreationError, match="table 'T' of the database can't be used: file is not") as caught:
+    with pytest.raises(
+        SiddhiAppCreationError, match="can't create or check table 'T' of store 'rdbms': file is not"
+    ) as caught:
         start(manager, f"sqlite:///{tmp_path.as_posix()}/text.db", "T", "(a int)")
     assert caught.value.app is not None
 

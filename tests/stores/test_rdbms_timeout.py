@@ -11,7 +11,7 @@ import pytest
 from siddhi import SiddhiManager
 from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
 from siddhi.stores.rdbms_engine import driver_limits
-from siddhi.stores.rdbms_silence import SilenceLimit, seconds_of
+from siddhi.stores.rdbms_timeout import StatementTimeout, seconds_of
 from tests.kit import postgres
 from tests.kit.connectors import StoppedTime
 from tests.kit.stores import App
@@ -103,7 +103,7 @@ def test_a_statement_that_is_not_answered_is_made_again(manager, time, line):
 
 
 def test_a_shutdown_ends_the_waiting(manager, time, line, monkeypatch):
-    monkeypatch.setattr("siddhi.stores.rdbms_silence._GRACE_S", 0.2)
+    monkeypatch.setattr("siddhi.stores.rdbms_timeout._GRACE_S", 0.2)
     started = App(manager, f"{STREAMS} {table(line, 'shut', 'timeout = ' + repr('1 min'))} from I insert into T;")
     started.send("I", ("a", 1))
     line.freeze()
@@ -186,7 +186,7 @@ def test_times(text, seconds):
 @pytest.mark.parametrize("text", ["", "soon", "0", "-1 sec", "1 hour", "1 sec 2"])
 def test_what_is_no_time_is_refused(manager, text):
     store = f"@store(type = 'rdbms', url = 'sqlite://', timeout = '{text}')"
-    with pytest.raises(SiddhiAppCreationError, match="'timeout' of store 'rdbms' is not a time") as caught:
+    with pytest.raises(SiddhiAppCreationError, match="invalid timeout") as caught:
         manager.create_siddhi_app_runtime(f"{store} define table T (s string);")
     assert caught.value.code == "E326"
 
@@ -196,7 +196,7 @@ def test_a_connection_that_is_closed_needs_no_end():
         def fileno(self) -> int:
             raise OSError("closed")
 
-    limit = SilenceLimit(0.05)
+    limit = StatementTimeout(0.05)
     connection = Closed()
     limit.watch(connection)
 

@@ -189,7 +189,7 @@ def test_a_key_that_becomes_taken_or_null_is_a_change_that_is_dropped(table):
 def test_where_a_driver_does_not_say_which_constraint_it_was_the_key_is_looked_for(manager, tmp_path, monkeypatch):
     def untold(error):
         found = violation_of(error)
-        return found if found is Violation.OTHER and "CHECK" not in str(error) else Violation.UNTOLD
+        return found if found is Violation.OTHER and "CHECK" not in str(error) else Violation.UNKNOWN
 
     monkeypatch.setattr(rdbms, "violation_of", untold)
     table = Table(manager, f"sqlite:///{(tmp_path / 'tables.db').as_posix()}")
@@ -205,7 +205,7 @@ def test_where_a_driver_does_not_say_which_constraint_it_was_the_key_is_looked_f
 
 
 def test_without_a_key_nothing_is_taken_where_a_driver_does_not_say(manager, tmp_path, monkeypatch):
-    monkeypatch.setattr(rdbms, "violation_of", lambda error: Violation.UNTOLD)
+    monkeypatch.setattr(rdbms, "violation_of", lambda error: Violation.UNKNOWN)
     table = Table(manager, f"sqlite:///{(tmp_path / 'tables.db').as_posix()}")
     app = table.start(keys="")
     app.send("I", ("a", 1, 1), ("a", 2, 2))
@@ -223,23 +223,23 @@ def of_driver(module: str, *arguments: object, kind=sa.exc.IntegrityError, **att
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (of_driver("psycopg.errors", sqlstate="23505"), Violation.TAKEN),
+        (of_driver("psycopg.errors", sqlstate="23505"), Violation.DUPLICATE),
         (of_driver("psycopg.errors", sqlstate="23502"), Violation.NULL),
         (of_driver("psycopg.errors", sqlstate="23514"), Violation.OTHER),
-        (of_driver("psycopg2.errors", pgcode="23505"), Violation.TAKEN),
+        (of_driver("psycopg2.errors", pgcode="23505"), Violation.DUPLICATE),
         (of_driver("psycopg2.errors", pgcode="23503"), Violation.OTHER),
-        (of_driver("pg8000.exceptions", {"C": "23505"}, kind=sa.exc.DatabaseError), Violation.TAKEN),
+        (of_driver("pg8000.exceptions", {"C": "23505"}, kind=sa.exc.DatabaseError), Violation.DUPLICATE),
         (of_driver("pg8000.exceptions", {"C": "23514"}, kind=sa.exc.DatabaseError), Violation.OTHER),
-        (of_driver("pymysql.err", 1062, "Duplicate entry"), Violation.TAKEN),
+        (of_driver("pymysql.err", 1062, "Duplicate entry"), Violation.DUPLICATE),
         (of_driver("MySQLdb", 1048, "Column can't be null"), Violation.NULL),
-        (of_driver("mysql.connector.errors", errno=1062, sqlstate="23000"), Violation.TAKEN),
+        (of_driver("mysql.connector.errors", errno=1062, sqlstate="23000"), Violation.DUPLICATE),
         (of_driver("mysql.connector.errors", errno=3819, sqlstate="HY000"), Violation.OTHER),
         (of_driver("pymysql.err", 1452, "a foreign key"), Violation.OTHER),
-        (of_driver("sqlite3", "UNIQUE constraint failed: T.k"), Violation.TAKEN),
+        (of_driver("sqlite3", "UNIQUE constraint failed: T.k"), Violation.DUPLICATE),
         (of_driver("sqlite3", "NOT NULL constraint failed: T.k"), Violation.NULL),
         (of_driver("sqlite3", "CHECK constraint failed: UNIQUE"), Violation.OTHER),
         (of_driver("sqlite3", "datatype mismatch"), Violation.OTHER),
-        (of_driver("elsewhere", "23000"), Violation.UNTOLD),
+        (of_driver("elsewhere", "23000"), Violation.UNKNOWN),
         (of_driver("elsewhere", "no such table", kind=sa.exc.OperationalError), Violation.OTHER),
     ],
 )
@@ -250,8 +250,8 @@ def test_what_drivers_say(error, expected):
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
-        ("('a', 1, 1)", Violation.TAKEN),
-        ("('b', 1, 5)", Violation.TAKEN),
+        ("('a', 1, 1)", Violation.DUPLICATE),
+        ("('b', 1, 5)", Violation.DUPLICATE),
         ("('b', NULL, 1)", Violation.NULL),
         ("('b', -1, 1)", Violation.OTHER),
     ],

@@ -1,4 +1,4 @@
-"""Tables kept elsewhere: what stores are made of.
+"""Interface of stores, which keep the rows of tables outside the process.
 
 @siddhi.extension.store("shelf")
 class Shelf(RecordTable): ...

@@ -14,23 +14,25 @@ __all__ = ["make_store"]
 
 
 def make_store(metadata: StoreMetadata) -> RecordTable:
-    """A store of this kind: of the user's class, or built in.
+    """Make a store: an instance of the user's class, or a built-in one.
 
     Raises:
-        SiddhiAppCreationError: it needs a package that is not installed.
+        SiddhiAppCreationError: a package that the store needs is not installed.
     """
     made: Any = metadata.implementation or _rdbms()
     return cast("RecordTable", made())
 
 
 def _rdbms() -> type[RecordTable]:
-    # Imported where it is asked for: most apps need no database.
+    # Imported on demand: most apps use no database.
     try:
         from siddhi.stores.rdbms import RdbmsTable
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "sqlalchemy":
             raise
         raise SiddhiAppCreationError(
-            "store 'rdbms' needs SQLAlchemy", code="E326", hint="pip install 'siddhi[rdbms]'"
+            "store 'rdbms' requires SQLAlchemy, which is not installed",
+            code="E326",
+            hint="pip install 'siddhi[rdbms]'",
         ) from error
     return RdbmsTable

@@ -1,11 +1,10 @@
-"""What a store is asked for: the expression of a condition, an assignment or a selection, as plain data.
+"""Expressions of conditions, assignments and selections that a store evaluates, as plain data.
 
-Whatever does not read the row is a :class:`Parameter`, whose value comes with each call, by name. A store walks the tree
-and makes of it what its database understands; where it meets something that it can't say, it raises
-:class:`UnsupportedExpressionError`.
+Operands that do not read the row are a :class:`Parameter`, whose value is passed by name with each call. A store walks the
+tree and translates it for its database; it raises :class:`UnsupportedExpressionError` for a node that it can't translate.
 
-The meaning is SiddhiQL's, which knows no third truth value: a comparison with null is false, ``!=`` with null is true,
-and null counts as false for ``and``, ``or`` and ``not``.
+The semantics are those of SiddhiQL, which has no third truth value: a comparison with null is false, ``!=`` with null is
+true, and null counts as false for ``and``, ``or`` and ``not``.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ __all__ = [
 
 
 class UnsupportedExpressionError(SiddhiError):
-    """A store can't do this itself. Where rows are read, the engine does it instead; a change is refused."""
+    """A store can't evaluate an expression. For reads the engine evaluates it instead; a change is an error."""
 
 
 @frozen
 class Expression:
-    """Base. ``type`` is the type of the value."""
+    """Base class. ``type`` is the type of the value."""
 
     type: AttributeType
 
@@ -55,7 +54,7 @@ class Attribute(Expression):
 
 @frozen
 class Parameter(Expression):
-    """A value that comes with each call. ``output``: position of the record's value that it is; None: it is another."""
+    """A value passed with each call. ``output``: its position in the record if it is a value of the record; else None."""
 
     name: str
     output: int | None = None
@@ -70,14 +69,14 @@ class Constant(Expression):
 
 @frozen
 class Cast(Expression):
-    """A number as one of a wider type."""
+    """Conversion of a number to a wider type."""
 
     operand: Expression
 
 
 @frozen
 class Comparison(Expression):
-    """Both sides have one type; what it answers is never null."""
+    """Both sides have the same type; the result is never null."""
 
     operator: Literal["==", "!=", "<", "<=", ">", ">="]
     left: Expression
@@ -86,14 +85,14 @@ class Comparison(Expression):
 
 @frozen
 class And(Expression):
-    """All of two or more hold."""
+    """Conjunction of two or more operands."""
 
     operands: tuple[Expression, ...]
 
 
 @frozen
 class Or(Expression):
-    """One of two or more holds."""
+    """Disjunction of two or more operands."""
 
     operands: tuple[Expression, ...]
 
@@ -110,7 +109,7 @@ class IsNull(Expression):
 
 @frozen
 class Arithmetic(Expression):
-    """Both sides have the type of the result. Whole numbers divide to whole ones; dividing by zero gives null."""
+    """Both sides have the type of the result. Division of integers truncates; division by zero gives null."""
 
     operator: Literal["+", "-", "*", "/", "%"]
     left: Expression
@@ -119,7 +118,7 @@ class Arithmetic(Expression):
 
 @frozen
 class Function(Expression):
-    """A function that reads the row; ``name`` with its namespace, as in ``str:upper``."""
+    """A function of operands that read the row; ``name`` includes its namespace, as in ``str:upper``."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -127,7 +126,7 @@ class Function(Expression):
 
 @frozen
 class Aggregate(Expression):
-    """An aggregate of the rows of a group, in selections; ``argument`` is None for ``count()``."""
+    """An aggregate over the rows of a group, in selections; ``argument`` is None for ``count()``."""
 
     name: str
     argument: Expression | None

@@ -1,4 +1,4 @@
-"""The contract of stores that select as well."""
+"""Interface of stores that evaluate selections, too."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["QueryableRecordTable", "Selection"]
 
 @frozen
 class Selection:
-    """What an on-demand query makes of the rows it finds.
+    """The selection of an on-demand query.
 
     Attributes:
-        columns: name and value of each. Where there are groups or aggregates, each value is of aggregates and of attributes
-            of the group.
-        group_by: none: with aggregates, all rows are one group; no row, no group.
-        order_by: values with whether they descend, most significant first; nulls come last in both directions.
-        limit: rows at the most; None: all.
-        offset: rows left out before.
-        aggregates: whether any column aggregates.
+        columns: name and value of each column. With groups or aggregates, values consist of aggregates and of attributes of
+            the group.
+        group_by: attributes of the groups; empty: with aggregates, all rows are one group; without rows there is no group.
+        order_by: values, each with whether it is descending, most significant first; nulls come last in both directions.
+        limit: maximum number of rows; None: all.
+        offset: number of rows to skip.
+        aggregates: whether a column has an aggregate.
     """
 
     columns: tuple[tuple[str, Expression], ...]
@@ -35,22 +35,22 @@ class Selection:
 
 
 class QueryableRecordTable(RecordTable):
-    """A store that can answer on-demand queries as a whole. What it can't, the engine selects from the rows it finds."""
+    """A store that can run whole on-demand queries. Other queries select in the engine, from the rows that it finds."""
 
     def compile_selection(self, selection: Selection) -> Any:
-        """Make of a selection what the store works with.
+        """Translate a selection for the store.
 
         Raises:
-            UnsupportedExpressionError: it can't.
+            UnsupportedExpressionError: the store can't evaluate the selection.
         """
         raise NotImplementedError
 
     def query(self, condition: Any, selection: Any, parameters: Parameters) -> Iterable[Sequence[Any]]:
-        """The rows of the answer.
+        """Return the rows of the result.
 
         Args:
-            condition: as :meth:`RecordTable.find` takes it.
-            selection: what :meth:`compile_selection` gave.
-            parameters: of both.
+            condition: as in :meth:`RecordTable.find`.
+            selection: result of :meth:`compile_selection`.
+            parameters: parameters of both.
         """
         raise NotImplementedError

@@ -25,17 +25,17 @@ from siddhi.types import AttributeType
 
 __all__ = ["RdbmsTable"]
 
-_FEWEST_COPIED = 50
-"""Rows from which copying is the faster way in."""
-_TOGETHER = 1000
-"""Rows of a statement at the most."""
+_COPY_FROM = 50
+"""Number of rows from which COPY is faster than INSERT."""
+_STATEMENT_ROWS = 1000
+"""Maximum number of rows in a statement."""
 
 _Refused = list[Callable[[], None]]
-"""Calls that tell of what was dropped, to be made once the rest is done."""
+"""Calls that report dropped rows and changes, to be made after the transaction."""
 
 
 class _Condition:
-    """A condition as SQL, with the statements made of it."""
+    """A condition as SQL, with the statements that use it."""
 
     def __init__(self, source: Expression | None, clause: sa.ColumnElement[bool] | None) -> None:
         self.source = source
@@ -52,13 +52,13 @@ class _Value:
 
 
 class RdbmsTable(QueryableRecordTable):
-    """One table of a database. It is made where it does not exist; what it holds outlives the app."""
+    """One table of a database. It is created if it does not exist; its rows survive the app."""
 
     keeps_objects = False
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
         self._context = context
-        self._engine, self._silence = make_engine(options, context.app if context.is_named else None)
+        self._engine, self._timeout = make_engine(options, context.app if context.is_named else None)
         self._table = describe_table(options, context, self._engine.dialect)
         self._columns = tuple(self._table.columns)
         prefix = "given_"
@@ -66,31 +66,31 @@ class RdbmsTable(QueryableRecordTable):
             prefix += "_"
         self._prefix = prefix
         self._expressions = SqlExpressions(self._columns, prefix, self._engine.dialect.name)
-        self._everything = _Condition(None, None)
+        self._all_rows = _Condition(None, None)
         self._insert = sa.insert(self._table)
         self._insert_new = self._make_insert_new()
         self._copy = copier(self._engine, self._table)
 
-    # --- life
+    # --- lifecycle
 
     def connect(self) -> None:
-        self._engine.dispose()  # connections that broke are not used again
+        self._engine.dispose()  # broken connections must not be reused
         try:
-            with self._silence.kept(), reachable():
+            with self._timeout.kept(), reachable():
                 make_table(self._engine, self._table)
                 check_table(self._engine, self._table, self._context)
         except SQLAlchemyError as error:
             raise SiddhiAppCreationError(
-                f"table '{self._table.fullname}' of the database can't be used: {_reason(error)}",
+                f"can't create or check table '{self._table.fullname}' of store 'rdbms': {_reason(error)}",
                 code="E326",
                 app=self._context.app,
             ) from error
 
     def hurry(self) -> None:
-        self._silence.hurry()
+        self._timeout.hurry()
 
     def disconnect(self) -> None:
-        self._silence.end()
+        self._timeout.end()
         self._engine.dispose()
 
     # --- compiling
@@ -121,13 +121,13 @@ class RdbmsTable(QueryableRecordTable):
     def _sorted_by(self, key: Expression) -> Any:
         by = self._expressions.value(key)
         if key.type is AttributeType.STRING and self._engine.dialect.name == "postgresql":
-            return sa.collate(by, "C")  # by code point, as everywhere else
+            return sa.collate(by, "C")  # by code point, as in the engine
         return by
 
     # --- reading
 
     def find(self, condition: _Condition | None, parameters: Parameters) -> Sequence[Sequence[Any]]:
-        condition = condition or self._everything
+        condition = condition or self._all_rows
         statement = condition.statements.get("find")
         if statement is None:
             statement = condition.statements["find"] = self._where(sa.select(*self._columns), condition)
@@ -136,7 +136,7 @@ class RdbmsTable(QueryableRecordTable):
         return rows
 
     def contains(self, condition: _Condition | None, parameters: Parameters) -> bool:
-        condition = condition or self._everything
+        condition = condition or self._all_rows
         statement = condition.statements.get("contains")
         if statement is None:
             one: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(self._table)
@@ -148,7 +148,7 @@ class RdbmsTable(QueryableRecordTable):
     def query(
         self, condition: _Condition | None, selection: sa.Select[Any], parameters: Parameters
     ) -> Sequence[Sequence[Any]]:
-        statement = self._where(selection, condition or self._everything)
+        statement = self._where(selection, condition or self._all_rows)
         with self._transaction() as connection:
             rows: Sequence[Sequence[Any]] = connection.execute(statement, self._bound(parameters)).all()
         return rows
@@ -164,7 +164,7 @@ class RdbmsTable(QueryableRecordTable):
                 self._add(connection, records, refused)
 
     def delete(self, condition: _Condition | None, parameters: Sequence[Parameters]) -> None:
-        condition = condition or self._everything
+        condition = condition or self._all_rows
         statement = condition.statements.get("delete")
         if statement is None:
             statement = condition.statements["delete"] = self._where(sa.delete(self._table), condition)
@@ -174,7 +174,7 @@ class RdbmsTable(QueryableRecordTable):
     def update(
         self, condition: _Condition | None, parameters: Sequence[Parameters], sets: Mapping[int, _Value]
     ) -> None:
-        statement = self._update(condition or self._everything, sets)
+        statement = self._update(condition or self._all_rows, sets)
         bound = [self._bound(values) for values in parameters]
         with self._refusing() as refused, self._transaction() as connection:
             try:
@@ -183,7 +183,7 @@ class RdbmsTable(QueryableRecordTable):
             except DBAPIError as error:
                 if violation_of(error) is Violation.OTHER:
                     raise
-                # One of them gives two rows one key: the others are to be done.
+                # One change would duplicate a key: make the others.
                 for values, shown in zip(bound, parameters, strict=True):
                     self._change(connection, statement, values, shown, sets, refused)
 
@@ -195,7 +195,7 @@ class RdbmsTable(QueryableRecordTable):
         records: Sequence[Record],
         reduce: Callable[[Iterable[int]], Sequence[Record]],
     ) -> None:
-        condition = condition or self._everything
+        condition = condition or self._all_rows
         upsert = self._upsert(condition, sets)
         if upsert is not None:
             self._update_or_add_by_key(upsert, parameters, records)
@@ -208,31 +208,31 @@ class RdbmsTable(QueryableRecordTable):
                 if not self._change(connection, statement, self._bound(values), values, sets, refused)
             ]
             if missing:
-                # Of several, a later one may change what an earlier one adds.
+                # A later event may change the row that an earlier one adds.
                 added = reduce(missing) if len(missing) > 1 else [records[missing[0]]]
                 self._add(connection, added, refused)
 
     def _update_or_add_by_key(self, upsert: Any, parameters: Sequence[Parameters], records: Sequence[Record]) -> None:
         with self._refusing() as refused:
-            brought = [
+            added = [
                 (record, self._row(record) | self._bound(values))
                 for values, record in zip(parameters, records, strict=True)
                 if not self._lacks_key(record, refused)
             ]
             try:
                 with self._transaction() as connection:
-                    self._execute(connection, upsert, [values for _, values in brought])
+                    self._execute(connection, upsert, [values for _, values in added])
             except DBAPIError as error:
-                if violation_of(error) is not Violation.TAKEN:
+                if violation_of(error) is not Violation.DUPLICATE:
                     raise
-                # Something else is unique, too: the others are to be done.
+                # Another unique constraint is violated: add the others.
                 with self._transaction() as connection:
-                    for record, values in brought:
+                    for record, values in added:
                         try:
                             with connection.begin_nested():
                                 connection.execute(upsert, values)
                         except DBAPIError as one:
-                            if violation_of(one) is not Violation.TAKEN:
+                            if violation_of(one) is not Violation.DUPLICATE:
                                 raise
                             refused.append(partial(self._context.refuse, record, _reason(one)))
 
@@ -243,7 +243,7 @@ class RdbmsTable(QueryableRecordTable):
         sets: Mapping[int, _Value],
         records: Sequence[Record],
     ) -> None:
-        condition = condition or self._everything
+        condition = condition or self._all_rows
         upsert = self._upsert(condition, sets)
         if upsert is not None:
             self._update_or_add_by_key(upsert, parameters, records)
@@ -255,12 +255,12 @@ class RdbmsTable(QueryableRecordTable):
                     self._add(connection, [record], refused)
 
     def _execute(self, connection: sa.Connection, statement: Any, bound: Sequence[dict[str, Any]]) -> None:
-        # In pieces, so that the database has something to say in between: one that is silent is given up.
-        for start in range(0, len(bound), _TOGETHER):
-            connection.execute(statement, bound[start : start + _TOGETHER])
+        # In several statements, so that each is answered within the statement timeout.
+        for start in range(0, len(bound), _STATEMENT_ROWS):
+            connection.execute(statement, bound[start : start + _STATEMENT_ROWS])
 
     def _add_one(self, record: Record, refused: _Refused) -> None:
-        """A row by itself needs nothing to go back to."""
+        """Add a single row; it needs no savepoint."""
         if self._lacks_key(record, refused):
             return
         try:
@@ -272,26 +272,26 @@ class RdbmsTable(QueryableRecordTable):
             refused.append(partial(self._context.refuse, record, _reason(error)))
 
     def _is_taken(self, record: Record, error: DBAPIError, connection: sa.Connection | None = None) -> bool:
-        """Whether a row could not be added because its key is taken; else the event has failed."""
+        """Return whether adding a row failed because its key exists; otherwise the event has failed."""
         violation = violation_of(error)
-        if violation is not Violation.UNTOLD or not self._context.primary_key:
-            return violation is Violation.TAKEN
+        if violation is not Violation.UNKNOWN or not self._context.primary_key:
+            return violation is Violation.DUPLICATE
         if connection is None:
             with self._transaction() as connection:
                 return self._is_taken(record, error, connection)
         key = [self._columns[position] == record[position] for position in self._context.primary_key]
-        asked: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(self._table).where(*key).limit(1)
-        return connection.execute(asked).first() is not None
+        statement: sa.Select[Any] = sa.select(sa.literal_column("1")).select_from(self._table).where(*key).limit(1)
+        return connection.execute(statement).first() is not None
 
     def _add(self, connection: sa.Connection, records: Sequence[Record], refused: _Refused) -> None:
         whole = [record for record in records if not self._lacks_key(record, refused)]
-        for start in range(0, len(whole), _TOGETHER):
-            self._add_together(connection, whole[start : start + _TOGETHER], refused)
+        for start in range(0, len(whole), _STATEMENT_ROWS):
+            self._add_together(connection, whole[start : start + _STATEMENT_ROWS], refused)
 
     def _add_together(self, connection: sa.Connection, records: Sequence[Record], refused: _Refused) -> None:
         try:
             with connection.begin_nested():
-                if self._copy is not None and len(records) >= _FEWEST_COPIED:
+                if self._copy is not None and len(records) >= _COPY_FROM:
                     self._copy(connection, records)
                 else:
                     connection.execute(self._insert, [self._row(record) for record in records])
@@ -303,13 +303,13 @@ class RdbmsTable(QueryableRecordTable):
                     raise
                 refused.append(partial(self._context.refuse, records[0], _reason(error)))
             elif not self._add_new(connection, records, refused, _reason(error)):
-                # Not for its key, or of a database that tells no more: both halves are tried.
+                # Not a duplicate key, or the database does not say which row failed: add both halves separately.
                 middle = len(records) // 2
                 self._add_together(connection, records[:middle], refused)
                 self._add_together(connection, records[middle:], refused)
 
     def _add_new(self, connection: sa.Connection, records: Sequence[Record], refused: _Refused, why: str) -> bool:
-        """Add the rows whose key is not taken, the first of each; whether that could be done."""
+        """Add the first row of each key that does not exist; return whether the database can."""
         if self._insert_new is None:
             return False
         keys = self._context.primary_key
@@ -338,7 +338,7 @@ class RdbmsTable(QueryableRecordTable):
         sets: Mapping[int, _Value],
         refused: _Refused,
     ) -> bool:
-        """Change rows for one event; whether any matched."""
+        """Change rows for one event; return whether any matched."""
         try:
             with connection.begin_nested():
                 changed: int = connection.execute(statement, values).rowcount
@@ -351,15 +351,15 @@ class RdbmsTable(QueryableRecordTable):
             return True
 
     def _refusal(self, error: DBAPIError, shown: Parameters, sets: Mapping[int, _Value]) -> str | None:
-        """Why a change is not made, where that is for the primary key; None: the event has failed."""
+        """Return why a change violates the primary key; None: the error is another one, and the event has failed."""
         violation = violation_of(error)
         keys = [position for position in self._context.primary_key if position in sets]
-        if violation in (Violation.NULL, Violation.UNTOLD):
+        if violation in (Violation.NULL, Violation.UNKNOWN):
             for position in keys:
                 source = sets[position].source
                 if isinstance(source, Parameter) and shown.get(source.name) is None:
                     return f"its primary key {self._columns[position].name} is null"
-        if violation is Violation.TAKEN or (violation is Violation.UNTOLD and keys):
+        if violation is Violation.DUPLICATE or (violation is Violation.UNKNOWN and keys):
             return _reason(error)
         return None
 
@@ -374,15 +374,15 @@ class RdbmsTable(QueryableRecordTable):
 
     @contextmanager
     def _refusing(self) -> Iterator[_Refused]:
-        """Collects what is dropped, and tells of it once the rest is done."""
+        """Collect dropped rows and changes; report them after the block."""
         refused: _Refused = []
         yield refused
-        for tell in refused:
-            tell()
+        for report in refused:
+            report()
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
-        with self._silence.kept(), reachable(), self._engine.begin() as connection:
+        with self._timeout.kept(), reachable(), self._engine.begin() as connection:
             yield connection
 
     # --- statements
@@ -406,7 +406,7 @@ class RdbmsTable(QueryableRecordTable):
         return statement
 
     def _make_insert_new(self) -> Any:
-        """Adds the rows whose key is not taken, and gives their keys; None: the database has no such statement."""
+        """Make the statement that adds rows with new keys and returns the keys; None: the database has none."""
         dialect = self._engine.dialect
         if not self._context.primary_key:
             return None
@@ -421,14 +421,14 @@ class RdbmsTable(QueryableRecordTable):
         return insert(self._table).on_conflict_do_nothing(index_elements=elements).returning(*elements)
 
     def _upsert(self, condition: _Condition, sets: Mapping[int, _Value]) -> Any:
-        """One statement that does it all, where the key is looked up and stays as it is; else None."""
+        """Return an upsert statement if the condition is on the primary key and the key is not changed; else None."""
         if "upsert" not in condition.statements:
             condition.statements["upsert"] = self._make_upsert(condition, sets)
         return condition.statements["upsert"]
 
     def _make_upsert(self, condition: _Condition, sets: Mapping[int, _Value]) -> Any:
         keys = self._context.primary_key
-        if not keys or condition.source is None or _key_asked_for(condition.source) != set(keys):
+        if not keys or condition.source is None or _compared_key(condition.source) != set(keys):
             return None
         if any(_output(sets[position].source) != position for position in keys if position in sets):
             return None
@@ -455,8 +455,8 @@ class RdbmsTable(QueryableRecordTable):
         return statement.on_conflict_do_update(index_elements=elements, set_=others)
 
 
-def _key_asked_for(condition: Expression) -> set[int] | None:
-    """The attributes that are compared with the event's own of their name, where that is all a condition asks."""
+def _compared_key(condition: Expression) -> set[int] | None:
+    """Return the attributes compared with the event's attribute of the same name if a condition tests nothing else."""
     found: set[int] = set()
     for part in condition.operands if isinstance(condition, And) else (condition,):
         if not (isinstance(part, Comparison) and part.operator == "=="):
@@ -474,6 +474,6 @@ def _output(value: Expression) -> int | None:
 
 def _reason(error: SQLAlchemyError) -> str:
     given: Any = getattr(error, "orig", None) or error
-    if given.args and isinstance(given.args[0], dict):  # all that the server says, as pg8000 gives it
+    if given.args and isinstance(given.args[0], dict):  # pg8000 passes the fields of the server's message
         return str(given.args[0].get("M", given))
     return str(given)

@@ -1,4 +1,4 @@
-"""Many rows into a database at once, where its driver has a way that is faster than INSERT."""
+"""Bulk insert, for drivers with a faster way than INSERT."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Copy = Callable[[sa.Connection, Sequence[Record]], None]
 
 
 def copier(engine: sa.Engine, table: sa.Table) -> Copy | None:
-    """``copy(connection, records)``: COPY of PostgreSQL, with psycopg; None: there is no such way.
+    """Return ``copy(connection, records)``: COPY of PostgreSQL with psycopg; None for other databases and drivers.
 
-    It raises what an INSERT of SQLAlchemy would.
+    Its errors are those of an INSERT of SQLAlchemy.
     """
     dialect = engine.dialect
     dbapi: Any = dialect.dbapi

@@ -1,8 +1,7 @@
-"""Numbers as SiddhiQL computes with them, in the SQL of each database.
+"""Arithmetic of SiddhiQL in the SQL of each database.
 
-Whole numbers wrap around, dividing by zero gives null, and a NaN equals nothing and is neither less nor greater than
-anything. A float is kept as the double of its shortest decimal, as events show it: whatever is computed with it is computed
-in single precision first.
+Integers wrap around, division by zero gives null, and a NaN equals nothing and is neither less nor greater than anything.
+A float is stored as the double of its shortest decimal, as events show it; arithmetic converts it to single precision first.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ _TYPES: dict[AttributeType, sa.types.TypeEngine[Any]] = {
 
 
 class Numbers:
-    """Of a database of which nothing particular is known: overflows are its own affair."""
+    """Arithmetic of a database without special support; overflow behaves as in the database."""
 
     def nan_guard(self, value: Sql) -> Sql | None:  # noqa: ARG002
-        """True where a value is not NaN; None: there is none in this database, or it compares as it should."""
+        """Return the condition that a value is not NaN; None: the database has no NaN, or compares it correctly."""
         return None
 
     def compute(self, operator: str, type_: AttributeType, left: Sql, right: Sql) -> Sql:
-        """A value of this type of two of it.
+        """Return an arithmetic expression over two operands of a type.
 
         Raises:
-            UnsupportedExpressionError: this database computes differently.
+            UnsupportedExpressionError: the database computes a different result.
         """
         if type_ is _FLOAT:
             return self._of_floats(operator, left, right)
@@ -52,26 +51,26 @@ class Numbers:
         return self._of_whole(operator, type_, left, right)
 
     def double_of_float(self, value: Sql) -> Sql:  # noqa: ARG002
-        """A float as a double."""
-        raise UnsupportedExpressionError("numbers of type float are widened by the engine")
+        """Convert a float to double."""
+        raise UnsupportedExpressionError("the database can't convert float to double as the engine does")
 
     def float_of_whole(self, value: Sql) -> Sql:  # noqa: ARG002
-        """An int or long as a float."""
-        raise UnsupportedExpressionError("numbers of type float are made by the engine")
+        """Convert an int or long to float."""
+        raise UnsupportedExpressionError("the database can't convert integers to float as the engine does")
 
     def total(self, type_: AttributeType, value: Sql) -> Sql:
-        """The sum of the values of rows that have this type: a long or double."""
+        """Return the sum of values of a type: a long or double."""
         return sa.cast(sa.func.sum(value), _TYPES[_DOUBLE if type_ is _DOUBLE else _LONG])
 
     def extreme(self, name: str, values: list[Sql]) -> Sql:  # noqa: ARG002
-        """``maximum`` or ``minimum`` of those that are not null."""
-        raise UnsupportedExpressionError(f"the engine computes {name}()")
+        """Return ``maximum`` or ``minimum`` of the values that are not null."""
+        raise UnsupportedExpressionError(f"the database can't compute {name}() as the engine does")
 
     def _of_whole(self, operator: str, type_: AttributeType, left: Sql, right: Sql) -> Sql:  # noqa: ARG002
-        return _plain(operator, left, right)
+        return _operation(operator, left, right)
 
     def _of_floats(self, operator: str, left: Sql, right: Sql) -> Sql:  # noqa: ARG002
-        raise UnsupportedExpressionError("the engine computes with numbers of type float")
+        raise UnsupportedExpressionError("the database can't compute with type float as the engine does")
 
 
 class _PostgresNumbers(Numbers):
@@ -82,7 +81,7 @@ class _PostgresNumbers(Numbers):
         return sa.cast(_real(value), sa.Double())
 
     def float_of_whole(self, value: Sql) -> Sql:
-        return _shown(_real(value))
+        return _shortest_decimal(_real(value))
 
     def total(self, type_: AttributeType, value: Sql) -> Sql:
         return _wrapped_numeric(sa.func.sum(value)) if type_ is _LONG else super().total(type_, value)
@@ -91,7 +90,7 @@ class _PostgresNumbers(Numbers):
         choose = sa.func.greatest if name == "maximum" else sa.func.least
         if not isinstance(values[0].type, sa.Double):
             return choose(*values, type_=values[0].type)
-        # A NaN counts only among NaNs.
+        # A NaN is the result only if all values are NaN.
         nan: Sql = sa.literal_column("'NaN'::float8", sa.Double())
         numbers: list[Sql] = [sa.func.nullif(value, nan, type_=sa.Double()) for value in values]
         return sa.func.coalesce(choose(*numbers, type_=sa.Double()), *values, type_=sa.Double())
@@ -99,19 +98,19 @@ class _PostgresNumbers(Numbers):
     def _of_whole(self, operator: str, type_: AttributeType, left: Sql, right: Sql) -> Sql:
         if type_ is _INT:
             wide = [sa.cast(side, sa.BigInteger()) for side in (left, right)]
-            return sa.cast(_wrapped_int(_plain(operator, *wide)), sa.Integer())
+            return sa.cast(_wrapped_int(_operation(operator, *wide)), sa.Integer())
         if operator == "%":
             return left % right
         if operator == "/":
             negated = _wrapped_numeric(sa.literal(0, sa.Numeric()) - sa.cast(left, sa.Numeric()))
             return sa.case((right == sa.literal(-1, sa.BigInteger()), negated), else_=left // right)
-        return _wrapped_numeric(_plain(operator, *[sa.cast(side, sa.Numeric()) for side in (left, right)]))
+        return _wrapped_numeric(_operation(operator, *[sa.cast(side, sa.Numeric()) for side in (left, right)]))
 
     def _of_floats(self, operator: str, left: Sql, right: Sql) -> Sql:
         left, right = self.double_of_float(left), self.double_of_float(right)
         if operator == "/":
             right = _without_zero(_DOUBLE, right)
-        # Doubles hold what is computed with two floats; PostgreSQL refuses to make a float of too large or small a one.
+        # The double result of two floats is exact enough; PostgreSQL refuses to cast one that is too large or too small.
         value = _of_doubles(operator, left, right)
         size: Sql = sa.func.abs(value, type_=sa.Double())
         infinity: Sql = sa.literal_column("'Infinity'::float8", sa.Double())
@@ -120,11 +119,11 @@ class _PostgresNumbers(Numbers):
             (size <= sa.literal(_ZERO, sa.Double()), value * sa.literal(0.0, sa.Double())),
             else_=value,
         )
-        return _shown(_real(single))
+        return _shortest_decimal(_real(single))
 
 
 _INFINITE, _ZERO = (2.0 - 2.0**-24) * 2.0**127, 2.0**-150
-"""From where on a double is an infinite float; up to where it is none at all."""
+"""Doubles from _INFINITE on become an infinite float; doubles up to _ZERO become 0."""
 
 
 class _SqliteNumbers(Numbers):
@@ -146,16 +145,16 @@ class _SqliteNumbers(Numbers):
         if len(values) == 1:
             return values[0]
         choose = sa.func.max if name == "maximum" else sa.func.min
-        # One null makes all null here: each is what follows where it is null itself.
+        # SQLite's max and min are null if one value is: each null is replaced by one of the other values.
         turned = [sa.func.coalesce(*values[i:], *values[:i], type_=type_) for i in range(len(values))]
         return choose(*turned, type_=type_)
 
     def _of_whole(self, operator: str, type_: AttributeType, left: Sql, right: Sql) -> Sql:
         if type_ is _INT:
-            return _wrapped_int(_plain(operator, left, right))
+            return _wrapped_int(_operation(operator, left, right))
         if operator == "%":
             return left % right
-        # Where it does not fit 64 bits, SQLite goes on in doubles.
+        # SQLite computes results beyond 64 bits as doubles.
         return sa.func.siddhi_long(sa.literal_column(f"'{operator}'"), left, right, type_=sa.BigInteger())
 
     def _of_floats(self, operator: str, left: Sql, right: Sql) -> Sql:
@@ -166,25 +165,25 @@ class _SqliteNumbers(Numbers):
 
 
 _MOST_EXTREMES = 4
-"""Arguments of maximum() in SQLite, where each is named as often as there are."""
+"""Maximum number of arguments of maximum() in SQLite: the size of its SQL grows with the square."""
 
 _KINDS: dict[str, type[Numbers]] = {"postgresql": _PostgresNumbers, "sqlite": _SqliteNumbers}
 
 
 def numbers_of(dialect: str) -> Numbers:
-    """How a database computes, by the name of its dialect."""
+    """Return the arithmetic of a database by the name of its dialect."""
     return _KINDS.get(dialect, Numbers)()
 
 
 def add_functions(connection: Any) -> None:
-    """Give a connection of SQLite the functions that are named in what :class:`Numbers` makes for it."""
+    """Register the functions that the SQL of :class:`_SqliteNumbers` calls with a connection of SQLite."""
     connection.create_function("siddhi_single", 1, _single, deterministic=True)
     connection.create_function("siddhi_shown", 1, _shortest, deterministic=True)
     connection.create_function("siddhi_long", 3, _long, deterministic=True)
     connection.create_aggregate("siddhi_total", 1, _Total)
 
 
-def _plain(operator: str, left: Sql, right: Sql) -> Sql:
+def _operation(operator: str, left: Sql, right: Sql) -> Sql:
     match operator:
         case "+":
             return left + right
@@ -193,15 +192,15 @@ def _plain(operator: str, left: Sql, right: Sql) -> Sql:
         case "*":
             return left * right
         case "/":
-            # `//` is the database's `/` of whole numbers: it cuts off, as here.
+            # SQLAlchemy's `//` is the database's `/` of integers: it truncates, as in SiddhiQL.
             return left // right
     return left % right
 
 
 def _of_doubles(operator: str, left: Sql, right: Sql) -> Sql:
     if operator == "%":
-        raise UnsupportedExpressionError("the engine computes the remainder of numbers that are not whole")
-    return left / right if operator == "/" else _plain(operator, left, right)
+        raise UnsupportedExpressionError("the database can't compute '%' of doubles as the engine does")
+    return left / right if operator == "/" else _operation(operator, left, right)
 
 
 def _without_zero(type_: AttributeType, value: Sql) -> Sql:
@@ -209,13 +208,13 @@ def _without_zero(type_: AttributeType, value: Sql) -> Sql:
 
 
 def _wrapped_int(value: Sql) -> Sql:
-    """The int that 64 bits become."""
+    """Wrap a 64-bit integer to int."""
     half, mask = sa.literal_column("2147483648", sa.BigInteger()), sa.literal_column("4294967295", sa.BigInteger())
     return (value + half).op("&", is_comparison=False, return_type=sa.BigInteger())(mask) - half
 
 
 def _wrapped_numeric(value: Sql) -> Sql:
-    """The long that a whole number of any size becomes."""
+    """Wrap an integer of any size to long."""
     half, all_ = (sa.literal_column(str(size), sa.Numeric()) for size in (2**63, 2**64))
     positive = sa.func.mod(sa.func.mod(value + half, all_, type_=sa.Numeric()) + all_, all_, type_=sa.Numeric())
     return sa.cast(positive - half, sa.BigInteger())
@@ -225,8 +224,8 @@ def _real(value: Sql) -> Sql:
     return sa.cast(value, sa.REAL())
 
 
-def _shown(value: Sql) -> Sql:
-    """The double that a real of PostgreSQL is shown as: its text is its shortest decimal."""
+def _shortest_decimal(value: Sql) -> Sql:
+    """Convert a real of PostgreSQL to the double of its shortest decimal, which is its text."""
     return sa.cast(sa.cast(value, sa.Text()), sa.Double())
 
 

@@ -1,4 +1,4 @@
-"""Expressions → SQL. Values are always bound, never written into the text."""
+"""Expressions → SQL. Values are always bound parameters, never part of the text."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ COLUMN_TYPES: dict[AttributeType, sa.types.TypeEngine[Any]] = {
     AttributeType.STRING: sa.Text(),
     AttributeType.INT: sa.Integer(),
     AttributeType.LONG: sa.BigInteger(),
-    # A float is kept by its shortest decimal, as events show it: in 4 bytes it would equal nothing it is compared with.
+    # A float is stored as the double of its shortest decimal, as events show it: 4 bytes would not equal that value.
     AttributeType.FLOAT: sa.Double(),
     AttributeType.DOUBLE: sa.Double(),
     AttributeType.BOOL: sa.Boolean(),
 }
-"""The type of the column of an attribute; objects have none."""
+"""Column type by attribute type; type object has none."""
 
 _EXACT = {
     (AttributeType.INT, AttributeType.LONG),
@@ -51,12 +51,12 @@ Sql = Any
 
 
 class SqlExpressions:
-    """Makes SQL over the columns of one table.
+    """Translates expressions over the columns of one table to SQL.
 
     Args:
-        columns: by position of the attribute.
-        prefix: of the names of bound parameters; no column's name begins with it.
-        dialect: the name of that of the database.
+        columns: columns by position of the attribute.
+        prefix: prefix of the names of bound parameters; no column name begins with it.
+        dialect: name of the database's dialect.
     """
 
     def __init__(self, columns: Sequence[sa.Column[Any]], prefix: str, dialect: str) -> None:
@@ -65,10 +65,10 @@ class SqlExpressions:
         self._numbers = numbers_of(dialect)
 
     def condition(self, node: Expression) -> Sql:
-        """True where the condition holds; false or null where it does not.
+        """Translate a condition; the SQL is true if the condition holds, else false or null.
 
         Raises:
-            UnsupportedExpressionError: SQL says it differently, or not at all.
+            UnsupportedExpressionError: SQL has no equivalent.
         """
         match node:
             case And(operands=operands):
@@ -85,10 +85,10 @@ class SqlExpressions:
                 return sa.true() if value else sa.false()
             case Attribute() | Parameter():
                 return self.value(node)
-        raise UnsupportedExpressionError(f"a database is not asked for a {_name(node)}")
+        raise UnsupportedExpressionError(f"a database can't evaluate {_name(node)}")
 
     def value(self, node: Expression) -> Sql:
-        """A value.
+        """Translate a value.
 
         Raises:
             UnsupportedExpressionError: as :meth:`condition`.
@@ -110,28 +110,30 @@ class SqlExpressions:
                 return self._aggregate(node)
             case And() | Or() | Not() | IsNull() | Comparison():
                 return sa.func.coalesce(self.condition(node), sa.false(), type_=sa.Boolean())
-        raise UnsupportedExpressionError(f"a database is not asked for a {_name(node)}")
+        raise UnsupportedExpressionError(f"a database can't evaluate {_name(node)}")
 
     def _aggregate(self, node: Aggregate) -> Sql:
         if node.name == "count" and node.argument is None:
             return sa.func.count()
         if node.argument is None or node.name not in ("sum", "avg", "min", "max"):
-            raise UnsupportedExpressionError(f"the engine computes {node.name}()")
+            raise UnsupportedExpressionError(f"a database can't compute {node.name}() as the engine does")
         if node.argument.type not in _AGGREGATED:
-            raise UnsupportedExpressionError(f"the engine aggregates numbers of type {node.argument.type.value}")
+            raise UnsupportedExpressionError(
+                f"a database can't aggregate type {node.argument.type.value} as the engine does"
+            )
         value = self.value(node.argument)
         if node.name == "sum":
             return self._numbers.total(node.argument.type, value)
         made = getattr(sa.func, node.name)(value)
-        # Databases average in types of their own.
+        # The type of an average differs between databases.
         return sa.cast(made, _column_type(node.type)) if node.name == "avg" else made
 
     def _function(self, node: Function) -> Sql:
         type_ = node.type
         if type_ in (AttributeType.BOOL, AttributeType.OBJECT):
-            raise UnsupportedExpressionError(f"the engine computes {node.name}() of type {type_.value}")
+            raise UnsupportedExpressionError(f"a database can't compute {node.name}() of type {type_.value}")
         if any(argument.type is not type_ for argument in node.arguments[node.name == "ifThenElse" :]):
-            raise UnsupportedExpressionError(f"the engine computes {node.name}() of different types")
+            raise UnsupportedExpressionError(f"a database can't compute {node.name}() of different types")
         match node.name:
             case "coalesce" | "default":
                 values = [self.value(argument) for argument in node.arguments]
@@ -141,7 +143,7 @@ class SqlExpressions:
                 return sa.case((self.condition(condition), self.value(then)), else_=self.value(otherwise))
             case "maximum" | "minimum":
                 return self._numbers.extreme(node.name, [self.value(argument) for argument in node.arguments])
-        raise UnsupportedExpressionError(f"a database is not asked for a {_name(node)}")
+        raise UnsupportedExpressionError(f"a database can't evaluate {_name(node)}")
 
     def _comparison(self, node: Comparison) -> Sql:
         left, right = self._compared(node.left), self._compared(node.right)
@@ -149,11 +151,11 @@ class SqlExpressions:
             case "==":
                 return _both(left == right, self._no_nan(node.right, node.left))
             case "!=":
-                # True where either is null, and where both are NaN.
+                # True if either side is null, and if both are NaN.
                 guard = self._no_nan(node.right, node.left)
                 differ = left != right if guard is None else sa.or_(left != right, sa.not_(guard))
                 return sa.func.coalesce(differ, sa.true(), type_=sa.Boolean())
-            # A NaN is the greatest number where it is one: where the greater side is none, the other is none, too.
+            # Databases order NaN as the greatest number: if the greater side is not NaN, the other is not either.
             case "<":
                 return _both(left < right, self._no_nan(node.right))
             case "<=":
@@ -164,18 +166,18 @@ class SqlExpressions:
                 return _both(left >= right, self._no_nan(node.left))
 
     def _no_nan(self, *sides: Expression) -> Sql | None:
-        """True where the first of the sides is not NaN; None: it goes without saying, for one of them can be none."""
+        """Return the condition that the first side is not NaN; None: a side can't be NaN, so none is needed."""
         for side in sides:
             if isinstance(side, Cast) and side.operand.type not in _INEXACT:
                 return None
             if side.type not in _INEXACT or isinstance(side, Constant):
                 return None
-        # A parameter, where there is one: asked once, not of each row.
+        # Prefer a parameter: it is tested once, not for each row.
         side = next((side for side in sides if isinstance(side, Parameter)), sides[0])
         return self._numbers.nan_guard(self._compared(side))
 
     def _compared(self, node: Expression) -> Sql:
-        """A side of a comparison: databases compare int with long and double as they are, so that an index serves."""
+        """Translate a side of a comparison; casts of int to long or double are dropped, so that an index can be used."""
         if isinstance(node, Cast) and (node.operand.type, node.type) in _EXACT:
             return self._compared(node.operand)
         return self.value(node)
@@ -196,7 +198,7 @@ def _both(condition: Sql, other: Sql | None) -> Sql:
 def _column_type(type_: AttributeType) -> sa.types.TypeEngine[Any]:
     found = COLUMN_TYPES.get(type_)
     if found is None:
-        raise UnsupportedExpressionError("a database knows no objects")
+        raise UnsupportedExpressionError("a database has no type object")
     return found
 
 

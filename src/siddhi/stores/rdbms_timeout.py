@@ -1,7 +1,7 @@
-"""A database that says nothing is not waited for for ever: its connections are shut from outside.
+"""Statement timeout: a watchdog closes connections whose server has stopped answering.
 
-Time limits of servers and of TCP don't see a network that takes everything and brings nothing back, and a call of a driver
-that waits for an answer can't be ended but by what it waits for.
+Timeouts of servers and of TCP do not detect a network that accepts packets and returns none, and a driver's call that waits
+for an answer can only be ended by closing its socket.
 """
 
 from __future__ import annotations
@@ -17,39 +17,41 @@ from weakref import WeakSet
 
 from siddhi.errors import ConnectionUnavailableError, SiddhiAppCreationError
 
-__all__ = ["TIME_LIMIT", "SilenceLimit", "seconds_of"]
+__all__ = ["TIME_LIMIT", "StatementTimeout", "seconds_of"]
 
 TIME_LIMIT = "30 sec"
-"""How long an answer is waited for where an app does not say."""
+"""Default of the option ``timeout``."""
 
 _GRACE_S = 5.0
-"""How long it may take when the app is being shut down."""
-_SHORTEST_LOOK_S, _LONGEST_LOOK_S = 0.02, 2.0
+"""Maximum timeout while the app is being shut down."""
+_SHORTEST_POLL_S, _LONGEST_POLL_S = 0.02, 2.0
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|millisec(?:ond)?s?|s|sec(?:ond)?s?|min(?:ute)?s?)?", re.ASCII)
 
 
 def seconds_of(text: str) -> float:
-    """The seconds of a time such as ``30 sec`` or ``500 millisec``; a number is one of seconds.
+    """Parse a duration such as ``30 sec`` or ``500 millisec`` to seconds; a plain number is in seconds.
 
     Raises:
-        SiddhiAppCreationError: it is none.
+        SiddhiAppCreationError: the text is not a positive duration.
     """
     match = _TIME.fullmatch(text.strip().lower())
     seconds = 0.0 if match is None else float(match[1])
     if match is None or seconds <= 0:
         raise SiddhiAppCreationError(
-            f"'timeout' of store 'rdbms' is not a time: '{text}'", code="E326", hint="as in timeout = '30 sec'"
+            f"invalid timeout '{text}' for store 'rdbms': expected a duration such as '5 sec'",
+            code="E326",
+            hint="write timeout = '30 sec'",
         )
     unit = match[2] or "s"
     return seconds / 1000 if unit.startswith(("ms", "mil")) else seconds * 60 if unit.startswith("m") else seconds
 
 
-class SilenceLimit:
-    """Shuts the connections of one store where a statement is not answered in time.
+class StatementTimeout:
+    """Closes the connections of one store if the server does not answer a statement in time.
 
     Args:
-        seconds: from one word of the database to the next.
+        seconds: maximum time between two answers of the server.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -58,9 +60,9 @@ class SilenceLimit:
         self._hurried = False
         self._connections: WeakSet[Any] = WeakSet()
         self._due: float | None = None
-        self._over = False
+        self._expired = False
         self._watcher: threading.Thread | None = None
-        self._look = threading.Condition()
+        self._changed = threading.Condition()
         self._ended = False
 
     @property
@@ -69,81 +71,81 @@ class SilenceLimit:
         return self._hurried
 
     def watch(self, connection: Any) -> None:
-        """A connection of the driver was made."""
+        """Register a new connection of the driver."""
         self._connections.add(connection)
 
     def heard(self) -> None:
-        """The database has just answered, or is about to be asked."""
+        """Restart the timeout: the database has answered, or a statement is about to be sent."""
         if self._due is not None:
             self._due = time.monotonic() + self._limit
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Keeps the limit for what is asked inside.
+        """Apply the timeout to the statements of the block.
 
         Raises:
-            ConnectionUnavailableError: nothing was heard for too long.
+            ConnectionUnavailableError: the server did not answer in time.
         """
         if not self._connections:
-            # A connection that is being made has a limit of its own, and one that can't be shut has none here.
+            # Connecting has a timeout of its own; connections without a socket have none.
             yield
             return
-        self._over = False
+        self._expired = False
         self._due = time.monotonic() + self._limit
         if self._watcher is None:
             self._begin()
         try:
             yield
         except Exception as error:
-            if self._over:
+            if self._expired:
                 raise ConnectionUnavailableError(f"the database has not answered for {self._limit:g} s") from error
             raise
         finally:
             self._due = None
 
     def hurry(self) -> None:
-        """The app is being shut down: what is asked now, and from now on, has little time."""
-        with self._look:
+        """Shorten the timeout of running and later statements: the app is being shut down."""
+        with self._changed:
             self._hurried = True
             self._limit = min(self._limit, _GRACE_S)
             due = self._due
             if due is not None:
                 self._due = min(due, time.monotonic() + self._limit)
-            self._look.notify()
+            self._changed.notify()
 
     def end(self) -> None:
-        """Nothing is asked any more, for now."""
-        with self._look:
+        """End the watchdog until the next statement."""
+        with self._changed:
             self._ended = True
-            self._look.notify()
+            self._changed.notify()
             watcher, self._watcher = self._watcher, None
         if watcher is not None and watcher is not threading.current_thread():
             watcher.join(1)
 
     def _begin(self) -> None:
-        with self._look:
+        with self._changed:
             self._ended = False
-            self._watcher = threading.Thread(target=self._keep, name="siddhi-database", daemon=True)
+            self._watcher = threading.Thread(target=self._watch, name="siddhi-database", daemon=True)
             self._watcher.start()
 
-    def _keep(self) -> None:
-        me = threading.current_thread()
+    def _watch(self) -> None:
+        current = threading.current_thread()
         while True:
-            with self._look:
-                if self._ended or self._watcher is not me:
+            with self._changed:
+                if self._ended or self._watcher is not current:
                     return
-                # Whoever asks wakes nobody, which would cost each statement: it is looked now and then.
-                self._look.wait(min(max(self._limit / 8, _SHORTEST_LOOK_S), _LONGEST_LOOK_S))
+                # Polled: a notification would cost time in each statement.
+                self._changed.wait(min(max(self._limit / 8, _SHORTEST_POLL_S), _LONGEST_POLL_S))
                 due = self._due
                 if due is None or time.monotonic() < due:
                     continue
-                self._over = True
+                self._expired = True
             for connection in list(self._connections):
                 _shut(connection)
 
 
 def _shut(connection: Any) -> None:
-    """Let whoever waits for a connection's next word have its end; the driver closes it."""
-    # It may be closed by now, and drivers say so in errors of their own.
+    """Shut down the socket of a connection, which ends the driver's call; the driver closes the connection."""
+    # It may be closed by now, which drivers report with errors of their own.
     with suppress(Exception), socket.socket(fileno=socket.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)

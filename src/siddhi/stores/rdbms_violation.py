@@ -1,4 +1,4 @@
-"""Which constraint of a database a change breaks, as far as its driver says."""
+"""Kind of constraint violation of a database error, as far as the driver tells."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ __all__ = ["Violation", "violation_of"]
 
 
 class Violation(Enum):
-    """What an error is about: a primary key or what else is unique is taken, a null where none may be, some constraint that the
-    driver does not tell, something else."""
+    """Cause of an error: a duplicate of a primary key or unique column, a null in a column without nulls, a constraint of
+    unknown kind, another error."""
 
-    TAKEN = "taken"
+    DUPLICATE = "duplicate"
     NULL = "null"
-    UNTOLD = "untold"
+    UNKNOWN = "unknown"
     OTHER = "other"
 
 
-_STATES = {"23505": Violation.TAKEN, "23502": Violation.NULL}
+_STATES = {"23505": Violation.DUPLICATE, "23502": Violation.NULL}
 _ANY_CONSTRAINT = "23000"
-"""SQLSTATE of databases that don't tell constraints apart by it."""
+"""SQLSTATE of databases that don't distinguish kinds of constraints."""
 _MYSQL: dict[Any, Violation] = {
-    1062: Violation.TAKEN,
-    1586: Violation.TAKEN,
+    1062: Violation.DUPLICATE,
+    1586: Violation.DUPLICATE,
     1048: Violation.NULL,
     1364: Violation.NULL,
 }
@@ -37,17 +37,17 @@ _MYSQL_DRIVERS = ("MySQLdb", "pymysql", "mysql", "mariadb", "asyncmy", "aiomysql
 _SQLITE: dict[Any, Violation] = {
     getattr(sqlite3, f"SQLITE_CONSTRAINT_{name}", None): violation
     for name, violation in {
-        "PRIMARYKEY": Violation.TAKEN,
-        "UNIQUE": Violation.TAKEN,
-        "ROWID": Violation.TAKEN,
+        "PRIMARYKEY": Violation.DUPLICATE,
+        "UNIQUE": Violation.DUPLICATE,
+        "ROWID": Violation.DUPLICATE,
         "NOTNULL": Violation.NULL,
     }.items()
 }
-_SQLITE_WORDS = {"UNIQUE constraint failed": Violation.TAKEN, "NOT NULL constraint failed": Violation.NULL}
+_SQLITE_TEXTS = {"UNIQUE constraint failed": Violation.DUPLICATE, "NOT NULL constraint failed": Violation.NULL}
 
 
 def violation_of(error: DBAPIError) -> Violation:
-    """What an error is about."""
+    """Return the cause of an error."""
     given: Any = error.orig
     state = sqlstate_of(given)
     if state is not None and state != _ANY_CONSTRAINT:
@@ -57,11 +57,11 @@ def violation_of(error: DBAPIError) -> Violation:
         code = getattr(given, "sqlite_errorcode", None)
         if code is not None:
             return _SQLITE.get(code, Violation.OTHER)
-        # Python 3.10 gives no more than the text.
-        return next((found for words, found in _SQLITE_WORDS.items() if words in str(given)), Violation.OTHER)
+        # Python 3.10 has only the text.
+        return next((found for words, found in _SQLITE_TEXTS.items() if words in str(given)), Violation.OTHER)
     if not isinstance(error, IntegrityError):
         return Violation.OTHER
     if driver in _MYSQL_DRIVERS:
         number = getattr(given, "errno", None) or (given.args[0] if given.args else None)
         return _MYSQL.get(number, Violation.OTHER)
-    return Violation.UNTOLD
+    return Violation.UNKNOWN

@@ -1,4 +1,4 @@
-"""The contract of stores."""
+"""Interface of stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from siddhi.types import AttributeType
 __all__ = ["Parameters", "Record", "RecordTable", "TableContext"]
 
 Record = tuple[Any, ...]
-"""A row: a value per attribute, in order; None is null."""
+"""A row: one value per attribute, in order; None is null."""
 
 Parameters = Mapping[str, Any]
 """Values of the parameters of compiled expressions, by name."""
@@ -22,19 +22,19 @@ Parameters = Mapping[str, Any]
 
 @frozen
 class TableContext:
-    """The table a store works for.
+    """The table of a store.
 
     Attributes:
         app: name of the app.
-        is_named: whether the app was given that name, which is then the same in its next run.
+        is_named: whether the app has a name of its own, which is the same in its next run.
         table: name of the table.
         attributes: names and types of its attributes.
         primary_key: positions of the key's attributes; empty without one.
         indexes: positions of the attributes of each ``@index``.
-        refuse: ``refuse(record, why)`` tells the app of a row that is dropped because of its primary key.
-        config: the system's settings for this store (``SiddhiManager.set_config_manager``), by key.
-        refuse_change: ``refuse_change(parameters, why)`` tells of a change that is dropped for that; the parameters are the
-            event's, as they were given.
+        refuse: ``refuse(record, why)`` reports a row that is dropped because of its primary key.
+        config: system configuration of this store (``SiddhiManager.set_config_manager``), by key.
+        refuse_change: ``refuse_change(parameters, why)`` reports a change that is dropped because of the primary key; pass
+            the same parameters object that the store received.
     """
 
     app: str
@@ -49,73 +49,74 @@ class TableContext:
 
 
 class RecordTable(Connector):
-    """Keeps the rows of a table. Subclasses are declared with ``@siddhi.extension.store(name)``.
+    """Stores the rows of a table. Declare subclasses with ``@siddhi.extension.store(name)``.
 
-    The app makes one per table, calls :meth:`init` when it is created, ``connect`` when it starts, ``disconnect`` and
-    ``destroy`` when it is shut down. Conditions and values are compiled once, while it is created, before ``connect``.
-    Everything below ``compile_value`` is called by one thread at a time, under the lock of the app, and may raise
-    :class:`siddhi.errors.ConnectionUnavailableError`: then the store is connected again, in growing intervals, and the
-    call repeated until it succeeds. So a call that fails has changed nothing, however many events it is for.
+    The app makes one instance per table, calls :meth:`init` when it is created, ``connect`` when it starts, ``disconnect``
+    and ``destroy`` when it is shut down. Conditions and values are compiled once, when the app is created, before
+    ``connect``. The methods after ``compile_value`` are called by one thread at a time, under the app's lock. They may raise
+    :class:`siddhi.errors.ConnectionUnavailableError`: the app then reconnects at growing intervals and repeats the call
+    until it succeeds. A call that fails must therefore have changed nothing, for however many events it is.
 
-    ``condition`` is what :meth:`compile_condition` gave; None: every row matches. ``sets`` are positions of attributes
-    with what :meth:`compile_value` gave for them; all of them read the row as it was before. Names of parameters are unique in a condition and its assignments.
+    ``condition`` is a result of :meth:`compile_condition`; None: every row matches. ``sets`` maps positions of attributes to
+    results of :meth:`compile_value`; all of them read the row before the change. Names of parameters are unique in a
+    condition and its assignments.
 
     Attributes:
-        keeps_objects: whether attributes may be of type object. An app with a table that needs them is refused otherwise.
+        keeps_objects: whether attributes may be of type object; else an app with such an attribute is an error.
     """
 
     keeps_objects: ClassVar[bool] = True
 
     def init(self, options: OptionHolder, context: TableContext) -> None:
-        """Take the options; nothing is connected yet.
+        """Read the options; do not connect yet.
 
         Raises:
-            SiddhiAppError: an option is missing or wrong; the app is refused.
+            SiddhiAppError: an option is missing or invalid; the app is not created.
         """
         raise NotImplementedError
 
     def hurry(self) -> None:
-        """The app is being shut down: a call that waits for the outside, and those that follow, should fail soon.
+        """Let a running call that waits, and later calls, fail soon: the app is being shut down.
 
-        Called by another thread, while such a call may be under way.
+        Called by another thread, possibly while such a call is running.
         """
 
     def compile_condition(self, condition: Expression) -> Any:
-        """Make of a condition what the store works with.
+        """Translate a condition for the store.
 
         Raises:
-            UnsupportedExpressionError: it can't.
+            UnsupportedExpressionError: the store can't evaluate the condition.
         """
         raise NotImplementedError
 
     def compile_value(self, value: Expression) -> Any:
-        """Make of a value that an attribute is set to what the store works with.
+        """Translate the value that is assigned to an attribute.
 
         Raises:
-            UnsupportedExpressionError: it can't.
+            UnsupportedExpressionError: the store can't evaluate the value.
         """
         raise NotImplementedError
 
     def add(self, records: Sequence[Record]) -> None:
-        """Add rows. Of those whose primary key is taken, the first stays; the others go to ``TableContext.refuse``."""
+        """Add rows. Pass rows whose primary key exists to ``TableContext.refuse``; the first row of a key stays."""
         raise NotImplementedError
 
     def find(self, condition: Any, parameters: Parameters) -> Iterable[Sequence[Any]]:
-        """The rows that match, in the order of their insertion where the store knows it."""
+        """Return the rows that match, in order of insertion if the store knows it."""
         raise NotImplementedError
 
     def contains(self, condition: Any, parameters: Parameters) -> bool:
-        """Whether a row matches."""
+        """Return whether a row matches."""
         return any(True for _ in self.find(condition, parameters))
 
     def delete(self, condition: Any, parameters: Sequence[Parameters]) -> None:
-        """Delete the rows that match, for one event after the other."""
+        """Delete the rows that match, event by event."""
         raise NotImplementedError
 
     def update(self, condition: Any, parameters: Sequence[Parameters], sets: Mapping[int, Any]) -> None:
-        """Change the rows that match, for one event after the other.
+        """Change the rows that match, event by event.
 
-        What would give two rows one primary key is not done, and goes to ``TableContext.refuse_change``.
+        Pass a change that would duplicate a primary key to ``TableContext.refuse_change`` instead of making it.
         """
         raise NotImplementedError
 
@@ -127,19 +128,19 @@ class RecordTable(Connector):
         records: Sequence[Record],
         reduce: Callable[[Iterable[int]], Sequence[Record]],
     ) -> None:
-        """Change the rows that match, for one event after the other; then add what those bring that matched none.
+        """Change the rows that match, event by event; then add the records of the events that matched none.
 
-        A store that has a method of its own is given all events of a chunk, and does all of it or nothing. This one, which
-        calls others, is asked for one event at a time; the app makes those calls for a chunk of several by itself, and
-        where one fails it goes on there.
+        An override gets all events of a chunk and must do everything or nothing. This default calls other methods, and gets
+        one event at a time; for a chunk of several events the app makes these calls itself, and continues after a failed
+        one.
 
         Args:
             condition: see the class.
-            parameters: of each event.
+            parameters: parameters of each event.
             sets: see the class.
-            records: the row that each event brings.
-            reduce: gives the rows to add for the events at these positions, which matched none: where a later one matches
-                the row that an earlier one brings, it changes that instead.
+            records: the row of each event.
+            reduce: returns the rows to add for the events at these positions, which matched none: a later event that matches
+                the row of an earlier one changes that row instead.
         """
         missing: list[int] = []
         for position, values in enumerate(parameters):
@@ -154,9 +155,9 @@ class RecordTable(Connector):
     def update_or_add_each(
         self, condition: Any, parameters: Sequence[Parameters], sets: Mapping[int, Any], records: Sequence[Record]
     ) -> None:
-        """As :meth:`update_or_add`, for events that came one by one: each sees what those before it have done.
+        """Change or add rows for events that arrived one by one: each event sees the changes of those before it.
 
-        A store that has it is given many events at a time while a batch is being sent, all of which or none are to be
-        done; without it, each event is an :meth:`update_or_add` of its own.
+        A store with this method gets many events at a time while a batch is being sent, and must do all or none of them;
+        without it, each event is a separate :meth:`update_or_add`.
         """
         raise NotImplementedError
