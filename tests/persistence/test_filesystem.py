@@ -61,8 +61,8 @@ def test_no_change_of_a_byte_goes_unnoticed(place: int, change: int) -> None:
     [
         (b"", "is not a snapshot"),
         (b"PK\x03\x04 another program's", "is not a snapshot"),
-        (ENVELOPE + b"!", "should have .* bytes and has"),
-        (put_into_envelope("B", "1__B", b"x"), "is another one: it holds revision '1__B' of app 'B'"),
+        (ENVELOPE + b"!", "expected .* bytes, found"),
+        (put_into_envelope("B", "1__B", b"x"), "contains revision '1__B' of app 'B' instead"),
     ],
 )
 def test_a_foreign_file_is_refused_by_name(
@@ -71,7 +71,7 @@ def test_a_foreign_file_is_refused_by_name(
     store.save("A", "1__A", b"")
     (tmp_path / "A" / "1__A.snapshot").write_bytes(data)
     with pytest.raises(
-        DamagedSnapshotError, match=rf"1__A\.snapshot' {why}|1__A\.snapshot' is torn or damaged: it {why}"
+        DamagedSnapshotError, match=rf"1__A\.snapshot' {why}|1__A\.snapshot' is truncated or damaged: it {why}"
     ):
         store.load("A", "1__A")
 
@@ -314,10 +314,10 @@ def test_what_is_no_file_is_not_waited_for(store: FileSystemPersistenceStore, tm
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("a" * 256, "file systems take 255"),
-        ("é" * 50, "file systems take 255"),
-        ("a" * 240, "file systems take 255"),
-        ("\ud800", "half of a character"),
+        ("a" * 256, "file systems allow 255"),
+        ("é" * 50, "file systems allow 255"),
+        ("a" * 240, "file systems allow 255"),
+        ("\ud800", "unpaired surrogate"),
     ],
 )
 def test_a_name_that_no_file_can_have_is_refused_and_has_no_revisions(
@@ -373,9 +373,7 @@ def test_what_is_read_back_otherwise_than_written_replaces_and_deletes_nothing(
 
     monkeypatch.setattr(os, "fsync", lose)
     for revision in ("1__A", "2__A"):
-        with pytest.raises(
-            PersistenceStoreError, match="is read back otherwise than it was written; no revision is del"
-        ):
+        with pytest.raises(PersistenceStoreError, match="does not read back as written; no revision was del"):
             store.save("A", revision, b"better")
     assert [file.name for file in (tmp_path / "A").iterdir()] == ["1__A.snapshot"]
     assert store.load("A", "1__A") == b"good"

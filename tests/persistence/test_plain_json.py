@@ -90,5 +90,5 @@ def test_what_is_no_data_is_told_of():
     ],
 )
 def test_what_was_not_written_is_refused(text):
-    with pytest.raises(ValueError, match="no value was written like this"):
+    with pytest.raises(ValueError, match="invalid JSON of a value"):
         read_value(text)

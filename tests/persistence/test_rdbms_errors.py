@@ -85,7 +85,7 @@ def test_a_changed_row_is_told_of_and_can_be_discarded(engine):
     store.flush()
     with engine.begin() as connection:
         connection.exec_driver_sql("update failed set events = '[1]'")
-    with pytest.raises(ValueError, match="entry 1 in table 'failed' is not what was written") as refused:
+    with pytest.raises(ValueError, match="entry 1 in table 'failed' is damaged") as refused:
         store.load_error_entries("A")
     assert isinstance(refused.value, DamagedEntryError)
     assert store.discard_error_entry(1)
@@ -161,7 +161,7 @@ def test_an_app_that_is_started_anew_replays_what_was_kept(engine):
 
 
 def test_a_url_that_is_none_is_refused_without_showing_it():
-    with pytest.raises(ValueError, match="the url of the error store names no database") as refused:
+    with pytest.raises(ValueError, match="invalid URL of the error store") as refused:
         RdbmsErrorStore("no database at secret")
     assert "secret" not in str(refused.value)
 
@@ -181,7 +181,9 @@ def test_a_url_that_is_none_is_refused_without_showing_it():
 def test_what_is_no_database_is_never_taken_for_an_empty_one(tmp_path, call):
     (tmp_path / "errors.db").write_bytes(b"no database, but longer than the hundred bytes of a header" * 9)
     store = RdbmsErrorStore(f"sqlite:///{tmp_path}/errors.db")
-    with pytest.raises(PersistenceStoreError, match=r"the error store in sqlite:.* refuses: file is not a database"):
+    with pytest.raises(
+        PersistenceStoreError, match=r"database error of the error store in sqlite:.*: file is not a database"
+    ):
         call(store)
 
 

@@ -111,7 +111,7 @@ def test_only_the_newest_files_are_kept(tmp_path: Path) -> None:
     store.save("B", "1__B", b"")
     assert store.revisions("A") == ["10__A", "11__A", "100__A"]
     assert store.revisions("B") == ["1__B"]
-    with pytest.raises(ValueError, match="must be 1 or more, not 0"):
+    with pytest.raises(ValueError, match="expected 1 or more"):
         FileSystemPersistenceStore(tmp_path, revisions_to_keep=0)
 
 

@@ -1,6 +1,6 @@
-"""Where snapshots of apps and events that failed are kept.
+"""Persistence stores (snapshots of apps) and error stores (events that failed).
 
-Stores in memory, in a folder and in an SQL database, and the interfaces for others.
+Implementations in memory, in a folder and in an SQL database, and the interfaces for others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # Imported where they are asked for: they need SQLAlchemy.
+    # Imported on demand: they require SQLAlchemy.
     if name not in ("RdbmsErrorStore", "RdbmsPersistenceStore"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     try:
@@ -41,5 +41,5 @@ def __getattr__(name: str) -> object:
     except ModuleNotFoundError as error:
         if error.name != "sqlalchemy":
             raise
-        raise ImportError(f"{name} needs SQLAlchemy: pip install 'siddhi[rdbms]'") from error
+        raise ImportError(f"{name} requires SQLAlchemy: pip install 'siddhi[rdbms]'") from error
     return RdbmsErrorStore if name == "RdbmsErrorStore" else RdbmsPersistenceStore

@@ -1,4 +1,4 @@
-"""What stands around a snapshot in a file: whose it is, of which format, and a checksum over all of it."""
+"""File format of a revision: header with format version, checksum, app and revision, followed by the snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIZES = struct.Struct("<HHQ")  # bytes of the app's name, of the revision's, of
 
 
 def checksum_of(*parts: bytes | memoryview) -> bytes:
-    """The checksum of bytes, given in parts."""
+    """Return the checksum of bytes passed in parts."""
     digest = blake2b(digest_size=_CHECKSUM_BYTES)
     for part in parts:
         digest.update(part)
@@ -27,52 +27,50 @@ def checksum_of(*parts: bytes | memoryview) -> bytes:
 
 
 def put_into_envelope(app: str, revision: str, snapshot: bytes) -> bytes:
-    """A snapshot with what :func:`open_envelope` checks in front of it."""
+    """Return a snapshot with its header, which :func:`open_envelope` checks."""
     owner, name = app.encode(), revision.encode()
     described = _SIZES.pack(len(owner), len(name), len(snapshot)) + owner + name
     return b"".join((_HEADER.pack(_MAGIC, _VERSION, checksum_of(described, snapshot)), described, snapshot))
 
 
 def open_envelope(data: bytes, app: str, revision: str, place: str) -> bytes:
-    """The snapshot of an envelope.
+    """Check the header of a revision and return its snapshot.
 
     Args:
-        data: the envelope.
-        app: whose it must be.
-        revision: which it must be.
-        place: where it was found, for messages.
+        data: the bytes of the file.
+        app: name of the app.
+        revision: the revision.
+        place: location of the file, for messages.
 
     Raises:
-        DamagedSnapshotError: it is none, not whole, not as it was written, or another one.
-        CannotRestoreStateError: it is of another version.
+        DamagedSnapshotError: the file is no revision, truncated, changed, or that of another revision.
+        CannotRestoreStateError: the file is of another format version.
     """
     if not data or data[: len(_MAGIC)] != _MAGIC[: len(data)]:
-        raise DamagedSnapshotError(f"{place} is not a snapshot: it does not begin as one")
+        raise DamagedSnapshotError(f"{place} is not a snapshot: it has no valid header")
     if len(data) < _HEADER.size + _SIZES.size:
-        raise DamagedSnapshotError(f"{place} is torn: it ends after {len(data)} bytes")
+        raise DamagedSnapshotError(f"{place} is truncated: it ends after {len(data)} bytes")
     _, version, checksum = _HEADER.unpack_from(data)
     if version != _VERSION:
         raise CannotRestoreStateError(f"{place} has format version {version}, this engine reads version {_VERSION}")
     n_owner, n_name, n_snapshot = _SIZES.unpack_from(data, _HEADER.size)
     size = _HEADER.size + _SIZES.size + n_owner + n_name + n_snapshot
     if len(data) != size:
-        raise DamagedSnapshotError(f"{place} is torn or damaged: it should have {size} bytes and has {len(data)}")
+        raise DamagedSnapshotError(f"{place} is truncated or damaged: expected {size} bytes, found {len(data)}")
     body = memoryview(data)[_HEADER.size :]
     if checksum_of(body) != checksum:
-        raise DamagedSnapshotError(f"{place} is damaged: its checksum does not fit its content")
+        raise DamagedSnapshotError(f"{place} is damaged: its checksum does not match its content")
     said = bytes(body[_SIZES.size : size - _HEADER.size - n_snapshot])
     if (said[:n_owner], said[n_owner:]) != (app.encode(), revision.encode()):
         found = (
             f"revision '{said[n_owner:].decode(errors='replace')}' of app '{said[:n_owner].decode(errors='replace')}'"
         )
-        raise DamagedSnapshotError(f"{place} is another one: it holds {found}")
+        raise DamagedSnapshotError(f"{place} contains {found} instead")
     return data[size - n_snapshot :]
 
 
 def begins_whole(file: BinaryIO, app: str, revision: str) -> bool:
-    """Whether a file seems to be the envelope of a revision, of any version: it begins as one, and has as many bytes as it
-    says. What is in it is not looked at.
-    """
+    """Return whether a file has a header of this revision, of any version, and the size stated there; do not read the rest."""
     owner, name = app.encode(), revision.encode()
     head = file.read(_HEADER.size + _SIZES.size + len(owner) + len(name))
     if head[: len(_MAGIC)] != _MAGIC:

@@ -1,4 +1,4 @@
-"""Where events are kept whose processing failed, until somebody sends them again or lets them go."""
+"""Error stores: they keep events whose processing failed until they are replayed or discarded."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ __all__ = ["ErrorEntry", "ErrorOccurrence", "ErrorStore", "InMemoryErrorStore", 
 logger = logging.getLogger("siddhi")
 
 BUFFER_SIZE = 1024
-"""Entries that wait to be written; more are dropped."""
+"""Default size of the write buffer in entries; further entries are dropped."""
 MAX_ENTRIES = 10_000
-"""Entries that a store in memory keeps where nothing else is said; they take some 27 MB."""
+"""Default capacity of an in-memory store in entries; they take about 27 MB."""
 
 
 class ErrorOccurrence(Enum):
     """Where an event failed."""
 
     BEFORE_SOURCE_MAPPING = "BEFORE_SOURCE_MAPPING"
-    """A source's mapper could not make an event of the payload."""
+    """A source's mapper could not map the payload."""
     STORE_ON_SINK_ERROR = "STORE_ON_SINK_ERROR"
-    """A sink with ``on.error = 'STORE'`` could not publish it."""
+    """A sink with ``on.error = 'STORE'`` could not publish the payload."""
     STORE_ON_STREAM_ERROR = "STORE_ON_STREAM_ERROR"
-    """A reader of a stream with ``@OnError(action = 'store')`` failed."""
+    """A query or callback of a stream with ``@OnError(action = 'store')`` failed."""
     STORE_ON_TABLE_ADD = "STORE_ON_TABLE_ADD"
-    """The store of a table with ``on.error = 'STORE'`` could not take rows in."""
+    """The store of a table with ``on.error = 'STORE'`` could not add rows."""
     STORE_ON_TABLE_DELETE = "STORE_ON_TABLE_DELETE"
-    """It could not delete rows."""
+    """The store could not delete rows."""
     STORE_ON_TABLE_UPDATE = "STORE_ON_TABLE_UPDATE"
-    """It could not update rows."""
+    """The store could not update rows."""
     STORE_ON_TABLE_UPDATE_OR_ADD = "STORE_ON_TABLE_UPDATE_OR_ADD"
-    """It could not update rows, nor take in those that are new."""
+    """The store could not update or add rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnkeptValue:
-    """Stands in an entry for a value that its store could not keep.
+    """Placeholder in an entry for a value that its store could not save.
 
     Attributes:
-        type: name of its class.
-        text: what its ``repr`` was.
+        type: name of the value's class.
+        text: ``repr`` of the value.
     """
 
     type: str
@@ -61,18 +61,18 @@ class ErrorEntry:
     """One failure.
 
     Attributes:
-        id: given by the store; 0 before.
+        id: assigned by the store; 0 before.
         timestamp: system time of the failure, ms since the epoch.
         app: name of the app.
-        name: of the stream or table.
+        name: name of the stream or table.
         occurrence: where it failed.
-        events: those that failed; none where there was no event yet.
-        cause: the error in a line.
-        stack_trace: of the error.
-        payload: what the source received, or the sink was to publish; of a table, ``{"change": text, "values": [...]}``: what a
-            query was to do, and the values it needs, by name for each event, besides the events; None otherwise.
-        connector: of the sinks or sources of the stream, the one it failed at, in text order from 0.
-        transport_properties: what the source gave with the payload.
+        events: the failed events; empty if the payload was not mapped yet.
+        cause: the error in one line.
+        stack_trace: stack trace of the error.
+        payload: the payload of a source or sink; for a table ``{"change": text, "values": [...]}``: the change of the query,
+            and its parameters by name for each event; None otherwise.
+        connector: number of the source or sink within its stream, in text order from 0.
+        transport_properties: transport properties of the source's payload.
     """
 
     id: int
@@ -89,15 +89,15 @@ class ErrorEntry:
 
     @property
     def error_type(self) -> str:
-        """``MAPPING`` for what failed before it was an event, else ``TRANSPORT``."""
+        """``MAPPING`` if a payload could not be mapped, else ``TRANSPORT``."""
         return "MAPPING" if self.occurrence is ErrorOccurrence.BEFORE_SOURCE_MAPPING else "TRANSPORT"
 
 
 class ErrorStore(ABC):
-    """Takes entries from apps without holding them up; a thread of its own writes them.
+    """Accepts entries from apps without blocking them; a background thread writes them.
 
     Args:
-        buffer_size: entries that may wait; what comes then is dropped, with a log.
+        buffer_size: capacity of the write buffer; further entries are dropped and logged.
     """
 
     def __init__(self, *, buffer_size: int = BUFFER_SIZE) -> None:
@@ -107,20 +107,23 @@ class ErrorStore(ABC):
         self._repeats = Repeats()
         self.dropped = 0
 
-    def refuses(self, name: str) -> str | None:  # noqa: ARG002 - for those that can't keep any name
-        """Why it can't keep entries of an app, stream or table of this name; None: it can. Asked when the app is created."""
+    def refuses(self, name: str) -> str | None:  # noqa: ARG002 - for stores that restrict names
+        """Return why entries can't be saved under the name of an app, stream or table; None: they can.
+
+        Called when the app is created.
+        """
         return None
 
     def save(self, entry: ErrorEntry) -> None:
-        """Have an entry written; returns at once."""
+        """Put an entry into the write buffer; return at once."""
         with self._guard:
             try:
                 self._waiting.put_nowait(entry)
             except queue.Full:
                 self.dropped += 1
-                if (note := self._repeats.note("the error store can't keep up: entries dropped")) is not None:
+                if (note := self._repeats.note("the error store is too slow: entries dropped")) is not None:
                     logger.error(
-                        "the error store can't keep up: %d entries dropped; the last: %r%s", self.dropped, entry, note
+                        "the error store is too slow: %d entries dropped; the last: %r%s", self.dropped, entry, note
                     )
                 return
             if self._writer is None:
@@ -128,12 +131,12 @@ class ErrorStore(ABC):
                 self._writer.start()
 
     def flush(self) -> None:
-        """Return when everything saved until now is written."""
+        """Wait until all entries saved so far are written."""
         self._waiting.join()
 
     def _write_all(self) -> None:
         while True:
-            # The thread lives as long as there is something to write: nobody has to end it.
+            # The thread ends when the buffer is empty, so that it need not be stopped.
             with self._guard:
                 try:
                     entry = self._waiting.get_nowait()
@@ -150,7 +153,7 @@ class ErrorStore(ABC):
 
     @abstractmethod
     def write(self, entry: ErrorEntry) -> None:
-        """Keep an entry under a new id; called by one thread at a time."""
+        """Write an entry under a new id; called by one thread at a time."""
 
     @abstractmethod
     def load_error_entries(
@@ -161,41 +164,41 @@ class ErrorStore(ABC):
         occurrence: ErrorOccurrence | None = None,
         limit: int | None = None,
     ) -> list[ErrorEntry]:
-        """The entries of an app, oldest first; of one stream or occurrence only, ``limit`` of them at the most."""
+        """Return the entries of an app, oldest first; filter by stream or table and by occurrence, return at most ``limit``."""
 
     @abstractmethod
     def load_error_entry(self, entry_id: int) -> ErrorEntry | None:
-        """The entry of an id, or None."""
+        """Return the entry of an id, or None."""
 
     @abstractmethod
     def discard_error_entry(self, entry_id: int) -> bool:
-        """Let an entry go; whether there was one."""
+        """Delete an entry; return whether it existed."""
 
     @abstractmethod
     def discard_error_entries(self, app: str) -> int:
-        """Let all entries of an app go; how many there were."""
+        """Delete all entries of an app; return their number."""
 
     @abstractmethod
     def count(self, app: str | None = None) -> int:
-        """How many entries there are, of an app or in all."""
+        """Return the number of entries, of an app or in total."""
 
     @abstractmethod
     def purge(self, before: int) -> int:
-        """Let entries from before a time (ms since the epoch) go; how many those were."""
+        """Delete entries from before a time (ms since the epoch); return their number."""
 
 
 class InMemoryErrorStore(ErrorStore):
-    """Keeps entries as long as the process lives.
+    """Keeps entries in memory until the process ends.
 
     Args:
-        buffer_size: entries that may wait; what comes then is dropped, with a log.
-        max_entries: how many it keeps; None: any number. A warning says that four fifths of them are there.
-        on_full: what happens when one more comes: ``drop_oldest`` drops the oldest entry, ``log`` the new one. Both are
-            counted in ``dropped``, and logged ever more rarely.
+        buffer_size: capacity of the write buffer; further entries are dropped and logged.
+        max_entries: maximum number of entries; None: no limit. A warning is logged at four fifths.
+        on_full: what to do with an entry beyond the maximum: ``drop_oldest`` drops the oldest entry, ``log`` the new one.
+            Both count in ``dropped``, and are logged less and less often.
 
     Raises:
         TypeError: ``max_entries`` is not an int.
-        ValueError: ``max_entries`` is below 1, or there is no such ``on_full``.
+        ValueError: ``max_entries`` is below 1, or ``on_full`` is invalid.
     """
 
     def __init__(
@@ -207,11 +210,11 @@ class InMemoryErrorStore(ErrorStore):
     ) -> None:
         super().__init__(buffer_size=buffer_size)
         if max_entries is not None and type(max_entries) is not int:
-            raise TypeError(f"max_entries must be an int or None, not {max_entries!r}")
+            raise TypeError(f"invalid max_entries {max_entries!r}: expected an int or None")
         if max_entries is not None and max_entries < 1:
-            raise ValueError(f"max_entries must be at least 1, not {max_entries}; None keeps any number")
+            raise ValueError(f"invalid max_entries {max_entries}: expected 1 or more, or None for no limit")
         if on_full not in ("drop_oldest", "log"):
-            raise ValueError(f"on_full must be 'drop_oldest' or 'log', not {on_full!r}")
+            raise ValueError(f"invalid on_full {on_full!r}: expected 'drop_oldest' or 'log'")
         self.max_entries = max_entries
         self.on_full = on_full
         self._entries: dict[int, ErrorEntry] = {}
@@ -233,22 +236,22 @@ class InMemoryErrorStore(ErrorStore):
             if self.max_entries is not None and not self._is_warned and 5 * len(self._entries) >= 4 * self.max_entries:
                 self._is_warned = True
                 logger.warning(
-                    "the error store in memory keeps %d entries, and at most %d: replay or discard them",
+                    "the in-memory error store has %d of at most %d entries: replay or discard them",
                     len(self._entries),
                     self.max_entries,
                 )
 
     def _overflow(self) -> None:
-        """Count an entry that is dropped; say so at the first, the second, the fourth, ..."""
+        """Count a dropped entry; log the first, the second, the fourth, ..."""
         with self._guard:
             self.dropped += 1
         self._overflowed += 1
         if self._overflows.note("full") is not None:
             logger.error(
-                "the error store in memory is full: %d %s entries dropped; it keeps max_entries=%d: replay or discard "
-                "entries, or keep them in a database (RdbmsErrorStore)",
+                "the in-memory error store is full: %d %s entries dropped; max_entries is %d: replay or discard entries, "
+                "or use a database (RdbmsErrorStore)",
                 self._overflowed,
-                "of the oldest" if self.on_full == "drop_oldest" else "new",
+                "oldest" if self.on_full == "drop_oldest" else "new",
                 self.max_entries,
             )
 
@@ -292,6 +295,6 @@ class InMemoryErrorStore(ErrorStore):
             return list(self._entries.values())
 
     def _discard(self, entries: Iterable[ErrorEntry]) -> int:
-        gone = [entry.id for entry in entries]
+        removed = [entry.id for entry in entries]
         with self._lock:
-            return sum(1 for entry_id in gone if self._entries.pop(entry_id, None) is not None)
+            return sum(1 for entry_id in removed if self._entries.pop(entry_id, None) is not None)

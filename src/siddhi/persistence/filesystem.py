@@ -1,4 +1,4 @@
-"""Snapshots in files: a folder per app, a file per revision."""
+"""Persistence store in files: a folder per app, a file per revision."""
 
 from __future__ import annotations
 
@@ -27,46 +27,46 @@ _WHOLE = ".snapshot"
 _INCREMENT = ".increment"
 _UNFINISHED = ".tmp"
 _ABANDONED_S = 3600
-"""A file that nobody finished for so long was being written by a process that is no more."""
+"""Age at which an unfinished file is removed: the process that wrote it has ended."""
 _LONGEST_NAME = 255
-"""Bytes of a file's name, on all file systems in use."""
+"""Maximum length of a file name in bytes, on all common file systems."""
 _PIECE = 1 << 20
 _BROKEN = {errno.EIO, errno.EBADMSG, getattr(errno, "EUCLEAN", errno.EIO)}
-"""What a medium says that has lost what was on it; any other refusal leaves open what is there."""
+"""Errors of a medium that has lost data; after any other error the data may be intact."""
 
 
 class FileSystemPersistenceStore(PersistenceStore):
-    """Keeps snapshots as ``folder/<app>/<revision>.snapshot``, increments as ``<revision>.increment``.
+    """Saves snapshots as ``folder/<app>/<revision>.snapshot``, increments as ``<revision>.increment``.
 
-    Every file is whole or not there: it is written beside its place, read back, moved there, and file and folder are on the
-    disk when :meth:`save` returns. Each begins with format version, checksum, app and revision, and is refused by name
-    where something of that does not fit.
+    Files are replaced atomically: a file is written under a temporary name, read back and renamed, and file and folder are
+    synced when :meth:`save` returns. Each begins with format version, checksum, app and revision; a mismatch is an error
+    that names the file.
 
-    A folder that is not there holds no revisions. One that is there and can't be read is an error, and never an empty one.
+    A missing folder has no revisions. A folder that exists and can't be read is an error.
 
     Args:
-        folder: made when the first snapshot is saved.
-        revisions_to_keep: how many of the newest whole snapshots of an app are kept, with the increments behind them; older
-            ones are deleted after each save. Files that are torn, or somebody else's, do not count.
+        folder: created when the first snapshot is saved.
+        revisions_to_keep: number of newest whole snapshots of an app to keep, with the increments based on them; older
+            revisions are deleted after each save. Truncated or foreign files do not count.
 
     Raises:
         ValueError: ``revisions_to_keep`` is below 1.
-        PersistenceStoreError: (methods) the file system refuses.
+        PersistenceStoreError: (methods) the file system returns an error.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, revisions_to_keep: int = 3) -> None:
         if revisions_to_keep < 1:
-            raise ValueError(f"revisions_to_keep must be 1 or more, not {revisions_to_keep}")
+            raise ValueError(f"invalid revisions_to_keep {revisions_to_keep}: expected 1 or more")
         self._folder = Path(folder)
         self._revisions_to_keep = revisions_to_keep
         self._lock = Lock()
 
     def refuses(self, app: str) -> str | None:
-        """Why no file can be named after an app of this name; None: one can."""
+        """Return why no file can be named after an app of this name; None: one can."""
         return _unfit(app) or _unfit(longest_revision(app), _INCREMENT)
 
     def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:
-        """Keep a snapshot, then delete what is beyond the newest ``revisions_to_keep``."""
+        """Save a snapshot, then delete revisions beyond the newest ``revisions_to_keep``."""
         with self._reached(f"the state of app '{app}' can't be saved"):
             if why := _unfit(app) or _unfit(revision, _INCREMENT):
                 raise PersistenceStoreError(f"revision {revision!a:.80} can't be saved: {why}")
@@ -79,11 +79,11 @@ class FileSystemPersistenceStore(PersistenceStore):
                 self._clean(app)
 
     def load(self, app: str, revision: str) -> bytes:
-        """The snapshot of a revision.
+        """Return the snapshot of a revision.
 
         Raises:
-            DamagedSnapshotError: its file is torn, damaged, or none of this store's.
-            CannotRestoreStateError: the app has no such revision, or it is of an unknown version.
+            DamagedSnapshotError: its file is truncated, damaged, or not of this store.
+            CannotRestoreStateError: the app has no such revision, or the revision is of an unknown version.
         """
         known = self.revisions(app)
         for suffix in (_WHOLE, _INCREMENT) if revision in known else ():
@@ -96,12 +96,12 @@ class FileSystemPersistenceStore(PersistenceStore):
         raise missing_revision(app, revision, known)
 
     def last_revision(self, app: str) -> str | None:
-        """The newest revision of an app, None where it has none."""
+        """Return the newest revision of an app, or None."""
         revisions = self.revisions(app)
         return revisions[-1] if revisions else None
 
     def revisions(self, app: str) -> list[str]:
-        """All revisions of an app that are kept, oldest first."""
+        """Return all revisions of an app, oldest first."""
         with self._reached(f"the revisions of app '{app}' can't be listed"):
             return list(self._files(app))
 
@@ -109,7 +109,7 @@ class FileSystemPersistenceStore(PersistenceStore):
         """Delete every snapshot of an app."""
         with self._lock, self._reached(f"the states of app '{app}' can't be deleted"):
             files = self._files(app)
-            # The newest first: what is left by a crash in between stands by itself.
+            # Newest first: after a crash in between, the remaining revisions do not depend on deleted ones.
             for revision in reversed(files):
                 files[revision].unlink(missing_ok=True)
             if files:
@@ -119,7 +119,7 @@ class FileSystemPersistenceStore(PersistenceStore):
         return self._folder / _file_name(app)
 
     def _files(self, app: str) -> dict[str, Path]:
-        """The files by revision, oldest first."""
+        """Return the files by revision, oldest first."""
         if _unfit(app):
             return {}
         folder = self._folder_of(app)
@@ -128,32 +128,32 @@ class FileSystemPersistenceStore(PersistenceStore):
         for suffix in (_INCREMENT, _WHOLE):
             for name in names:
                 revision = unquote(name.removesuffix(suffix))
-                # What is named otherwise than this store names its files is not found by its revision.
+                # Skip files whose name is not the one that this store would choose.
                 if revision and not _is_surrogate(revision) and name == _file_name(revision) + suffix:
                     found[revision] = folder / name
         return {revision: found[revision] for revision in sorted(found, key=revision_order)}
 
     def _clean(self, app: str) -> None:
-        """Delete what is beyond the newest revisions, and what killed processes left. The revision is safe by now: what can't
-        be deleted is logged.
-        """
+        """Delete old revisions, and files of killed processes. The new revision is safe by now, so errors are only logged."""
         files = self._files(app)
-        # What nobody can restore takes no place from what can be fallen back on.
+        # A damaged file must not count as a revision to keep.
         whole = [found for found, file in files.items() if file.suffix == _WHOLE and _is_ours(file, app, found)]
         folder = self._folder_of(app)
-        left = [folder / name for name in _names_in(folder) if name.startswith(".") and name.endswith(_UNFINISHED)]
+        unfinished = [
+            folder / name for name in _names_in(folder) if name.startswith(".") and name.endswith(_UNFINISHED)
+        ]
         try:
             for old in surplus(list(files), whole, self._revisions_to_keep):
                 if not files[old].is_dir():
                     files[old].unlink(missing_ok=True)
-            for file in left:
+            for file in unfinished:
                 _remove_abandoned(file)
         except OSError as error:
             logger.warning("app '%s': older revisions can't be deleted: %s", app, error)
 
     @contextmanager
     def _reached(self, what: str) -> Iterator[None]:
-        """What the file system refuses is an error of the store."""
+        """Turn errors of the file system into PersistenceStoreError."""
         try:
             yield
         except PersistenceStoreError:
@@ -166,7 +166,7 @@ class FileSystemPersistenceStore(PersistenceStore):
 
 
 def _suffixes(base: str | None) -> tuple[str, str]:
-    """That of the file to write, and that of a file of the same revision it replaces."""
+    """Return the suffix of the file to write, and that of a file of the same revision which it replaces."""
     return (_WHOLE, _INCREMENT) if base is None else (_INCREMENT, _WHOLE)
 
 
@@ -176,12 +176,12 @@ def _is_ours(file: Path, app: str, revision: str) -> bool:
             return False
         with file.open("rb") as opened:
             return begins_whole(opened, app, revision)
-    except OSError:  # it can't be fallen back on, so it counts for none: the others stay
+    except OSError:  # unreadable: it does not count, so that others are kept
         return False
 
 
 def _file_name(text: str) -> str:
-    """Text as a name no file system takes for something else (a path, a hidden file, the parent folder)."""
+    """Quote a text as a file name: it is no path, hidden file or parent folder on any file system."""
     return quote(text, safe=" ").replace(".", "%2E")
 
 
@@ -190,33 +190,33 @@ def _is_surrogate(text: str) -> bool:
 
 
 def _unfit(text: str, suffix: str = "") -> str | None:
-    """Why no file can be named after a text; None: one can."""
+    """Return why no file can be named after a text; None: one can."""
     if _is_surrogate(text):
-        return "its name holds half of a character (a surrogate)"
+        return "its name contains an unpaired surrogate"
     length = len(_file_name(text)) + len(suffix)
     if length > _LONGEST_NAME:
-        return f"a file named after it needs {length} bytes, file systems take {_LONGEST_NAME}"
+        return f"its file name needs {length} bytes, file systems allow {_LONGEST_NAME}"
     return None
 
 
 def _names_in(folder: Path) -> list[str]:
-    """The names of what is in a folder; none where it is not there."""
+    """Return the names in a folder; none if it does not exist."""
     try:
         with os.scandir(folder) as entries:
             return [entry.name for entry in entries]
     except FileNotFoundError:
         for place in (folder, *folder.parents):
             if place.is_symlink() and not place.exists():
-                raise  # it is elsewhere, and that is not there: not mounted, say
+                raise  # a dangling link: the folder may be on a file system that is not mounted
         return []
 
 
 def _read(file: Path) -> bytes:
-    """The content of a file.
+    """Return the content of a file.
 
     Raises:
-        DamagedSnapshotError: it is not a file, or the medium has lost it.
-        OSError: it is not there, or can't be read now.
+        DamagedSnapshotError: the path is not a file, or the medium has lost its data.
+        OSError: the file does not exist, or can't be read now.
     """
     mode = file.stat().st_mode
     if not stat.S_ISREG(mode):
@@ -230,8 +230,8 @@ def _read(file: Path) -> bytes:
 
 
 def _write(target: Path, content: bytes) -> None:
-    """Have a file on the disk, under its name and with its content, as it can be read back."""
-    # Written beside its place and moved there: a crash leaves the old file or the new one, never half of one.
+    """Write a file, check that it reads back, and sync it to the disk."""
+    # Written under a temporary name and renamed: a crash leaves the old file or the new one, never a partial one.
     descriptor, unfinished = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=_UNFINISHED)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -239,9 +239,7 @@ def _write(target: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         if not _holds(Path(unfinished), content):
-            raise PersistenceStoreError(
-                f"file '{target}' is read back otherwise than it was written; no revision is deleted"
-            )
+            raise PersistenceStoreError(f"file '{target}' does not read back as written; no revision was deleted")
         Path(unfinished).replace(target)
     except BaseException:
         Path(unfinished).unlink(missing_ok=True)
@@ -257,7 +255,7 @@ def _holds(file: Path, content: bytes) -> bool:
 
 
 def _make(folder: Path) -> None:
-    """Make a folder and those above it, on the disk."""
+    """Create a folder and its parents, and sync them to the disk."""
     missing = [folder, *folder.parents]
     missing = missing[: next((place for place, found in enumerate(missing) if found.exists()), len(missing))]
     folder.mkdir(parents=True, exist_ok=True)
@@ -266,9 +264,9 @@ def _make(folder: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Have the entries of a folder on the disk."""
+    """Sync the entries of a folder to the disk."""
     if os.name == "nt":
-        return  # folders can't be opened there; moving a file is enough
+        return  # Windows can't open folders; renaming a file is enough there
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Snapshots in memory: for tests, and for restarts of an app within one process."""
+"""Persistence store in memory, for tests and for restarts of an app within one process."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ __all__ = ["InMemoryPersistenceStore"]
 
 
 class InMemoryPersistenceStore(PersistenceStore):
-    """Keeps every snapshot as long as it lives itself."""
+    """Keeps every snapshot in memory."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._snapshots: dict[str, dict[str, bytes]] = {}
 
     def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:  # noqa: ARG002 - keeps all
-        """Keep a snapshot; one of the same revision is replaced."""
+        """Save a snapshot; one of the same revision is replaced."""
         with self._lock:
             self._snapshots.setdefault(app, {})[revision] = bytes(snapshot)
 
     def load(self, app: str, revision: str) -> bytes:
-        """The snapshot of a revision.
+        """Return the snapshot of a revision.
 
         Raises:
             CannotRestoreStateError: the app has no such revision.
@@ -35,12 +35,12 @@ class InMemoryPersistenceStore(PersistenceStore):
         return snapshot
 
     def last_revision(self, app: str) -> str | None:
-        """The newest revision of an app, None where it has none."""
+        """Return the newest revision of an app, or None."""
         revisions = self.revisions(app)
         return revisions[-1] if revisions else None
 
     def revisions(self, app: str) -> list[str]:
-        """All revisions of an app, oldest first."""
+        """Return all revisions of an app, oldest first."""
         with self._lock:
             return sorted(self._snapshots.get(app, {}), key=revision_order)
 

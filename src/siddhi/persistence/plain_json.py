@@ -1,4 +1,4 @@
-"""Values of events and payloads as JSON text, and back: exact, and nothing but data."""
+"""Lossless JSON text of values of events and payloads; reading it creates data only."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from siddhi.persistence.error_store import UnkeptValue
 __all__ = ["read_value", "write_value"]
 
 _MARK = "$"
-"""Begins the only key of an object that stands for something that JSON does not have."""
+"""Prefix of the only key of an object that represents a value without JSON equivalent."""
 _LARGEST = 1 << 512
-"""Above, an integer is written in hexadecimal digits: reading many decimal ones takes long, and is refused at last."""
+"""Larger integers are written in hexadecimal: Python limits the number of decimal digits, and reads them slowly."""
 
 
 def write_value(value: object) -> str:
-    """JSON text of a value: None, bool, int, float, str, bytes, bytearray, list, tuple, dict, Event, and these nested.
+    """Write a value as JSON: None, bool, int, float, str, bytes, bytearray, list, tuple, dict, Event, and these nested.
 
-    Of anything else, as a class of users, or data that holds itself, the text says what its ``repr`` is.
+    Other values, such as objects of user classes or recursive data, are written as their ``repr``.
     """
     if not isinstance(value, UnkeptValue):
         try:
@@ -33,23 +33,23 @@ def write_value(value: object) -> str:
 
 
 def read_value(text: str) -> Any:
-    """The value that a text of :func:`write_value` tells of; an :class:`UnkeptValue` where it was not kept.
+    """Read a text of :func:`write_value`; return an :class:`UnkeptValue` for a value that could not be written.
 
     Raises:
-        ValueError: it is not such a text.
+        ValueError: the text is invalid.
     """
     try:
         return _value(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"no value was written like this: {error}") from error
+        raise ValueError(f"invalid JSON of a value: {error}") from error
 
 
 class _NoDataError(Exception):
-    """A value has a class that is not written."""
+    """A value has a class that can't be written."""
 
 
 def _text(plain: object) -> str:
-    # In ASCII, so that no database meets with characters that it does not have.
+    # In ASCII, so that every database can store it.
     return json.dumps(plain, allow_nan=False, separators=(",", ":"))
 
 
@@ -59,12 +59,12 @@ def _described(value: object) -> list[str]:
     name = type(value).__qualname__
     try:
         return [name, repr(value)]
-    except Exception:  # noqa: BLE001 - whatever it raises: its class is all there is to tell
+    except Exception:  # noqa: BLE001 - a failing repr leaves only the class name
         return [name, f"<{name}>"]
 
 
 def _plain(value: Any) -> object:
-    # Classes that are derived from these have more to them, and come back as what they are, or not at all.
+    # By exact class: subclasses have further state that would be lost.
     write = _WRITERS.get(type(value))
     if write is None:
         raise _NoDataError

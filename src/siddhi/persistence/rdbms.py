@@ -1,4 +1,4 @@
-"""Snapshots in an SQL database, through SQLAlchemy."""
+"""Persistence store in an SQL database, through SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = ["RdbmsPersistenceStore"]
 logger = logging.getLogger("siddhi")
 
 _PART_BYTES = 1 << 24
-"""What databases take as one value ends somewhere between 64 MB and 2 GB."""
+"""Size of a part: the maximum size of a value is between 64 MB and 2 GB, depending on the database."""
 
 
 class RdbmsPersistenceStore(PersistenceStore):
-    """Keeps snapshots in two tables of a database, ``<table>`` and ``<table>_parts``, which are made where they are missing.
+    """Saves snapshots in two tables of a database, ``<table>`` and ``<table>_parts``, which are created if missing.
 
-    A revision is saved in one transaction, in which it is read back: it is there as a whole, or not at all.
+    A revision is saved and read back in one transaction, so that it is saved as a whole or not at all.
 
     Args:
-        database: a url of SQLAlchemy, such as ``postgresql+psycopg://user@host/name``, or an engine; the file
-            ``siddhi-state.db`` in the working folder (SQLite) where none is given.
+        database: a URL of SQLAlchemy, such as ``postgresql+psycopg://user@host/name``, or an engine; default: the SQLite
+            file ``siddhi-state.db`` in the working directory.
         table: name of the tables.
-        revisions_to_keep: how many of the newest whole snapshots of an app are kept, with the increments behind them; older
-            ones are deleted with each save.
+        revisions_to_keep: number of newest whole snapshots of an app to keep, with the increments based on them; older
+            revisions are deleted with each save.
 
     Raises:
-        ValueError: ``revisions_to_keep`` is below 1, or the url names no database.
-        PersistenceStoreError: (methods) the database refuses; SQLAlchemy's error is the cause.
+        ValueError: ``revisions_to_keep`` is below 1, or the URL is invalid.
+        PersistenceStoreError: (methods) the database returns an error; SQLAlchemy's error is the cause.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class RdbmsPersistenceStore(PersistenceStore):
         revisions_to_keep: int = 3,
     ) -> None:
         if revisions_to_keep < 1:
-            raise ValueError(f"revisions_to_keep must be 1 or more, not {revisions_to_keep}")
+            raise ValueError(f"invalid revisions_to_keep {revisions_to_keep}: expected 1 or more")
         self._revisions_to_keep = revisions_to_keep
         tables = sa.MetaData()
         self._revisions = sa.Table(
@@ -55,7 +55,7 @@ class RdbmsPersistenceStore(PersistenceStore):
             tables,
             sa.Column("app", sa.String(NAME_LENGTH), primary_key=True),
             sa.Column("revision", sa.String(NAME_LENGTH), primary_key=True),
-            sa.Column("base", sa.String(NAME_LENGTH)),  # null: it stands alone
+            sa.Column("base", sa.String(NAME_LENGTH)),  # null: a whole snapshot
             sa.Column("size", sa.BigInteger, nullable=False),
             sa.Column("checksum", sa.String(64), nullable=False),
         )
@@ -68,14 +68,14 @@ class RdbmsPersistenceStore(PersistenceStore):
             sa.Column("content", sa.LargeBinary(_PART_BYTES), nullable=False),
         )
         self._database = Database(database, tables, "persistence store")
-        self._lock = Lock()  # threads that save at once wait in line, where SQLite would let some starve
+        self._lock = Lock()  # serializes threads; SQLite alone may starve some
 
     def refuses(self, app: str) -> str | None:
-        """Why no row can be named after an app of this name; None: one can."""
+        """Return why no row can be saved under the name of an app; None: one can."""
         return unfit(longest_revision(app))
 
     def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:
-        """Keep a snapshot, then delete what is beyond the newest ``revisions_to_keep``."""
+        """Save a snapshot, then delete revisions beyond the newest ``revisions_to_keep``."""
         if why := unfit(app) or unfit(revision):
             raise PersistenceStoreError(f"revision {revision!a:.80} can't be saved: {why}")
         checksum = checksum_of(snapshot).hex()
@@ -88,27 +88,27 @@ class RdbmsPersistenceStore(PersistenceStore):
             connection.execute(self._revisions.insert().values(**row))
             if not self._holds(connection, app, revision, snapshot):
                 raise PersistenceStoreError(
-                    f"revision '{revision}' in table '{self._revisions.name}' is read back otherwise than it was written; "
-                    "no revision is deleted"
+                    f"revision '{revision}' in table '{self._revisions.name}' does not read back as written; "
+                    "no revision was deleted"
                 )
             kept = self._kept(connection, app)
             whole = [found for found, its_base in kept.items() if its_base is None]
-            gone = surplus(list(kept), whole, self._revisions_to_keep)
-        if not gone:
+            surplus_revisions = surplus(list(kept), whole, self._revisions_to_keep)
+        if not surplus_revisions:
             return
         try:
             with self._lock, self._database.begin() as connection:
-                for old in gone:
+                for old in surplus_revisions:
                     self._delete(connection, app, old)
         except PersistenceStoreError as error:
-            # The new revision is safe. It would not be, where an old one that is damaged were part of its transaction.
+            # The new revision is committed: an error with a damaged old one must not roll it back.
             logger.warning("app '%s': older revisions can't be deleted: %s", app, error)
 
     def load(self, app: str, revision: str) -> bytes:
-        """The snapshot of a revision.
+        """Return the snapshot of a revision.
 
         Raises:
-            DamagedSnapshotError: its rows are not those that were saved.
+            DamagedSnapshotError: its rows are not as they were saved.
             CannotRestoreStateError: the app has no such revision.
         """
         if unfit(app) or unfit(revision):
@@ -128,17 +128,18 @@ class RdbmsPersistenceStore(PersistenceStore):
             raise missing_revision(app, revision, self.revisions(app))
         if len(snapshot) != row.size or checksum_of(snapshot).hex() != row.checksum:
             raise DamagedSnapshotError(
-                f"revision '{revision}' of app '{app}' in table '{self._revisions.name}' is damaged: it is not what was saved"
+                f"revision '{revision}' of app '{app}' in table '{self._revisions.name}' is damaged: "
+                "its size or checksum does not match"
             )
         return snapshot
 
     def last_revision(self, app: str) -> str | None:
-        """The newest revision of an app, None where it has none."""
+        """Return the newest revision of an app, or None."""
         revisions = self.revisions(app)
         return revisions[-1] if revisions else None
 
     def revisions(self, app: str) -> list[str]:
-        """All revisions of an app that are kept, oldest first."""
+        """Return all revisions of an app, oldest first."""
         if unfit(app):
             return []
         with self._database.begin() as connection:
@@ -151,7 +152,7 @@ class RdbmsPersistenceStore(PersistenceStore):
                 connection.execute(table.delete().where(table.c.app == app))
 
     def _kept(self, connection: sa.Connection, app: str) -> dict[str, str | None]:
-        """The base of each revision, oldest first."""
+        """Return the base of each revision, oldest first."""
         head = self._revisions.c
         rows = connection.execute(sa.select(head.revision, head.base).where(head.app == app)).all()
         return {row.revision: row.base for row in sorted(rows, key=lambda row: revision_order(row.revision))}
@@ -169,7 +170,7 @@ class RdbmsPersistenceStore(PersistenceStore):
         for piece in connection.execute(
             sa.select(parts.content).where(parts.app == app, parts.revision == revision).order_by(parts.part)
         ).scalars():
-            # SQLite gives what it finds: a number would ask bytes() for so many zeros.
+            # SQLite returns values of any type; bytes() of a number would be that many zeros.
             yield bytes(piece) if isinstance(piece, bytes | bytearray | memoryview) else b""
 
     def _delete(self, connection: sa.Connection, app: str, revision: str) -> None:

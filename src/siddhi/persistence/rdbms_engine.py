@@ -1,4 +1,4 @@
-"""The database of a store: its engine, and its tables, made where they are missing."""
+"""Database of a persistence or error store: engine and tables, which are created if missing."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from siddhi.errors import PersistenceStoreError
 __all__ = ["NAME_LENGTH", "Database", "is_damage", "unfit"]
 
 NAME_LENGTH = 255
-"""Characters of a name, in all databases."""
+"""Maximum length of a name in characters, in all databases."""
 _SQLITE_BROKEN = {10, 11, 26}
-"""Codes of SQLite: what is on the disk can't be read, is malformed, or is not a database."""
+"""Codes of SQLite: disk I/O error, malformed database, not a database."""
 _SQLITE_READ_ONLY = 8
 
 
@@ -32,12 +32,12 @@ class Database:
     """A database with the tables of one store.
 
     Args:
-        database: a url of SQLAlchemy, or an engine.
-        tables: made before anything else is done, where they are missing.
-        store: what it is, for messages.
+        database: a URL of SQLAlchemy, or an engine.
+        tables: the tables, which are created before the first use if missing.
+        store: kind of store, for messages.
 
     Raises:
-        ValueError: the url names no database.
+        ValueError: the URL is invalid.
     """
 
     def __init__(self, database: str | sa.Engine, tables: sa.MetaData, store: str) -> None:
@@ -49,10 +49,10 @@ class Database:
 
     @contextmanager
     def begin(self) -> Iterator[sa.Connection]:
-        """A transaction.
+        """Open a transaction.
 
         Raises:
-            PersistenceStoreError: the database refuses, here or in the block.
+            PersistenceStoreError: the database returns an error, here or in the block.
         """
         try:
             with self._making:
@@ -67,35 +67,35 @@ class Database:
                         connection.invalidate()  # the next one may be opened for writing again
                     raise
         except (SQLAlchemyError, UnicodeEncodeError) as error:
-            # Not SQLAlchemy's text: it repeats the statement, with all of a snapshot.
+            # Not SQLAlchemy's text, which repeats the statement with a whole snapshot.
             why = error.orig if isinstance(error, DBAPIError) else error
-            place = self._engine.url.set(query={})  # where a password may stand, too
-            raise PersistenceStoreError(f"the {self._store} in {place!r} refuses: {why}") from error
+            url = self._engine.url.set(query={})  # the query may contain a password, too
+            raise PersistenceStoreError(f"database error of the {self._store} in {url!r}: {why}") from error
 
     def _make(self) -> None:
         try:
             self._tables.create_all(self._engine)
         except DBAPIError:
-            # Another process may have been faster.
+            # Another process may have created them meanwhile.
             if not all(sa.inspect(self._engine).has_table(table.name) for table in self._tables.sorted_tables):
                 raise
 
 
 def unfit(name: str) -> str | None:
-    """Why no database keeps a row under a name; None: all do."""
+    """Return why a database can't save a row under a name; None: it can."""
     if len(name) > NAME_LENGTH:
-        return f"a database keeps {NAME_LENGTH} characters of a name, this one needs {len(name)}"
+        return f"its name is too long for a database: {len(name)} characters, at most {NAME_LENGTH} are allowed"
     if any("\ud800" <= char <= "\udfff" or char == "\0" for char in name):
-        return "its name holds what databases refuse: a NUL, or half of a character (a surrogate)"
+        return "its name contains a NUL character or an unpaired surrogate, which databases do not allow"
     return None
 
 
 def is_damage(refused: PersistenceStoreError) -> bool:
-    """Whether a database refused since what it holds there can't be read, now or ever."""
+    """Return whether an error means that data in the database can't be read, now or ever."""
     error = refused.__cause__
     if not isinstance(error, DBAPIError) or error.connection_invalidated:
         return False
-    # SQLite's code is told from Python 3.11 on.
+    # The error code of SQLite is available from Python 3.11 on.
     code = getattr(error.orig, "sqlite_errorcode", None)
     if code is not None:
         return code & 0xFF in _SQLITE_BROKEN
@@ -103,8 +103,8 @@ def is_damage(refused: PersistenceStoreError) -> bool:
 
 
 def _is_read_only(error: DBAPIError) -> bool:
-    """Whether SQLite refuses to write. It opens a file for reading where it could not open it for writing for a moment."""
-    code = getattr(error.orig, "sqlite_errorcode", None)  # told from Python 3.11 on
+    """Return whether SQLite has opened the file read-only, as it does if it can't open it for writing for a moment."""
+    code = getattr(error.orig, "sqlite_errorcode", None)  # from Python 3.11 on
     return code & 0xFF == _SQLITE_READ_ONLY if code is not None else "readonly database" in str(error.orig)
 
 
@@ -112,9 +112,9 @@ def _engine(text: str, store: str) -> sa.Engine:
     try:
         url = sa.make_url(text)
         if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
-            # A database in memory is that of one connection, whatever thread asks.
+            # An in-memory database has one connection for all threads.
             return sa.create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
         return sa.create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite")
     except (ArgumentError, NoSuchModuleError) as error:
-        # Nothing of the url is shown: a password may stand in it.
-        raise ValueError(f"the url of the {store} names no database, as sqlite:///state.db does") from error
+        # The URL is not shown: it may contain a password.
+        raise ValueError(f"invalid URL of the {store}: expected one such as sqlite:///state.db") from error

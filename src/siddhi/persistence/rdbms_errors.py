@@ -1,4 +1,4 @@
-"""Events that failed, in an SQL database, through SQLAlchemy."""
+"""Error store in an SQL database, through SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ _ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 class RdbmsErrorStore(ErrorStore):
-    """Keeps entries in a table of a database, which is made where it is missing, until they are discarded.
+    """Keeps entries in a table of a database, which is created if missing, until they are discarded.
 
-    Values of events, payloads and transport properties are kept as JSON, exactly: None, bool, int, float, str, bytes,
-    bytearray, list, tuple, dict, Event, and these nested. Another value, as an object of a class of yours, is kept as an
-    :class:`UnkeptValue`, which tells its ``repr``.
+    Values of events, payloads and transport properties are saved losslessly as JSON: None, bool, int, float, str, bytes,
+    bytearray, list, tuple, dict, Event, and these nested. Other values, such as objects of user classes, are saved as an
+    :class:`UnkeptValue` with their ``repr``.
 
-    An entry is lost that the database does not take when it is written, or that finds ``buffer_size`` others waiting; the
-    log then shows all of it but the stack trace, of many the first and then ever fewer. What waits when the process is killed is lost, too; one that ends by
-    itself writes that first.
+    An entry is lost if the database returns an error when it is written, or if the write buffer is full. The log then shows
+    the entry without its stack trace; repeated losses are logged less and less often. Entries in the buffer are lost when
+    the process is killed; a process that exits normally writes them first.
 
     Any thread, and several processes, may use it.
 
     Args:
-        database: a url of SQLAlchemy, such as ``postgresql+psycopg://user@host/name``, or an engine; the file
-            ``siddhi-errors.db`` in the working folder (SQLite) where none is given.
-        table: its name.
-        buffer_size: entries that may wait to be written; what comes then is dropped, with a log.
+        database: a URL of SQLAlchemy, such as ``postgresql+psycopg://user@host/name``, or an engine; default: the SQLite
+            file ``siddhi-errors.db`` in the working directory.
+        table: name of the table.
+        buffer_size: capacity of the write buffer in entries; further ones are dropped and logged.
 
     Raises:
-        ValueError: the url names no database.
-        DamagedEntryError: (methods that load) an entry is not what was written.
-        PersistenceStoreError: (methods) the database refuses; SQLAlchemy's error is the cause.
+        ValueError: the URL is invalid.
+        DamagedEntryError: (methods that load) an entry is corrupt.
+        PersistenceStoreError: (methods) the database returns an error; SQLAlchemy's error is the cause.
     """
 
     def __init__(
@@ -70,21 +70,21 @@ class RdbmsErrorStore(ErrorStore):
             sa.Column("transport_properties", _TEXT, nullable=False),
             sa.Column("cause", _TEXT, nullable=False),
             sa.Column("stack_trace", _TEXT, nullable=False),
-            sqlite_autoincrement=True,  # who holds the id of an entry that is gone must not meet another one
+            sqlite_autoincrement=True,  # the id of a discarded entry must not be reused
         )
         self._database = Database(database, tables, "error store")
-        self._lock = Lock()  # a database in memory has one connection
+        self._lock = Lock()  # an in-memory database has one connection
         atexit.register(_flush, weakref.ref(self))
 
     def refuses(self, name: str) -> str | None:
-        """Why no row can be named after an app, stream or table of this name; None: one can."""
+        """Return why no row can be saved under the name of an app, stream or table; None: one can."""
         return unfit(name)
 
     def write(self, entry: ErrorEntry) -> None:
-        """Keep an entry under an id that the database gives it.
+        """Write an entry; the database assigns its id.
 
         Raises:
-            PersistenceStoreError: the database refuses.
+            PersistenceStoreError: the database returns an error.
         """
         row = {
             "timestamp": entry.timestamp,
@@ -92,7 +92,7 @@ class RdbmsErrorStore(ErrorStore):
             "name": entry.name,
             "occurrence": entry.occurrence.value,
             "connector": entry.connector,
-            # Each event by itself: in one that holds something that can't be kept, the other values are.
+            # Value by value, so that one that can't be saved does not affect the others.
             "events": _list(_event(event) for event in entry.events),
             "payload": write_value(entry.payload),
             "transport_properties": _list(map(write_value, entry.transport_properties)),
@@ -110,7 +110,7 @@ class RdbmsErrorStore(ErrorStore):
         occurrence: ErrorOccurrence | None = None,
         limit: int | None = None,
     ) -> list[ErrorEntry]:
-        """The entries of an app, oldest first; of one stream or occurrence only, ``limit`` of them at the most."""
+        """Return the entries of an app, oldest first; filter by stream or table and by occurrence, return at most ``limit``."""
         column = self._table.c
         chosen = sa.select(self._table).where(column.app == app).order_by(column.id)
         if name is not None:
@@ -122,20 +122,20 @@ class RdbmsErrorStore(ErrorStore):
         return self._entries(chosen)
 
     def load_error_entry(self, entry_id: int) -> ErrorEntry | None:
-        """The entry of an id, or None."""
+        """Return the entry of an id, or None."""
         found = self._entries(sa.select(self._table).where(self._table.c.id == entry_id))
         return found[0] if found else None
 
     def discard_error_entry(self, entry_id: int) -> bool:
-        """Let an entry go; whether there was one."""
+        """Delete an entry; return whether it existed."""
         return self._delete(self._table.c.id == entry_id) > 0
 
     def discard_error_entries(self, app: str) -> int:
-        """Let all entries of an app go; how many there were."""
+        """Delete all entries of an app; return their number."""
         return self._delete(self._table.c.app == app)
 
     def count(self, app: str | None = None) -> int:
-        """How many entries there are, of an app or in all."""
+        """Return the number of entries, of an app or in total."""
         counted = sa.select(sa.func.count()).select_from(self._table)
         if app is not None:
             counted = counted.where(self._table.c.app == app)
@@ -144,7 +144,7 @@ class RdbmsErrorStore(ErrorStore):
             return int(connection.execute(counted).scalar_one())
 
     def purge(self, before: int) -> int:
-        """Let entries from before a time (ms since the epoch) go; how many those were."""
+        """Delete entries from before a time (ms since the epoch); return their number."""
         return self._delete(self._table.c.timestamp < before)
 
     def _entries(self, chosen: sa.Select[tuple[object, ...]]) -> list[ErrorEntry]:
@@ -170,9 +170,7 @@ class RdbmsErrorStore(ErrorStore):
                 transport_properties=tuple(read_value(row.transport_properties)),
             )
         except (ValueError, TypeError) as error:
-            raise DamagedEntryError(
-                f"entry {row.id} in table '{self._table.name}' is not what was written: {error}"
-            ) from error
+            raise DamagedEntryError(f"entry {row.id} in table '{self._table.name}' is damaged: {error}") from error
 
     def _delete(self, condition: sa.ColumnElement[bool]) -> int:
         self.flush()
@@ -190,7 +188,7 @@ def _event(event: Event) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text without what databases refuse: NUL, and halves of characters."""
+    """Escape characters that databases do not allow: NUL and unpaired surrogates."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
 
 

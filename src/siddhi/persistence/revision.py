@@ -1,4 +1,4 @@
-"""The order of revisions, which of them are kept, and what is said when one is missing."""
+"""Names of revisions: their order, which to delete, and the error for a missing one."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from siddhi.errors import CannotRestoreStateError
 __all__ = ["longest_revision", "missing_revision", "revision_order", "stamp_of", "surplus"]
 
 _DIGITS = 19
-"""Of a time, at the most."""
+"""Maximum number of digits of a time."""
 
 
 def stamp_of(revision: str) -> int:
-    """The time (ms since the epoch) a revision begins with; -1 without one."""
+    """Return the time (ms since the epoch) with which a revision begins; -1 if it has none."""
     stamp = revision.partition("__")[0]
     return int(stamp) if stamp.isdecimal() and len(stamp) <= _DIGITS else -1
 
 
 def revision_order(revision: str) -> tuple[int, str]:
-    """Sorts revisions from old to new: by the time they begin with, as a number; without one, first and by name."""
+    """Return the sort key of a revision, oldest first: by its time as a number; revisions without one first, by name."""
     return (stamp_of(revision), revision)
 
 
 def longest_revision(app: str) -> str:
-    """The longest revision that an app of this name can come to."""
+    """Return the longest possible revision of an app."""
     return f"{'9' * _DIGITS}__{app}"
 
 
 def surplus(revisions: Sequence[str], whole: Collection[str], keep: int) -> list[str]:
-    """The revisions to delete.
+    """Return the revisions to delete.
 
     Args:
-        revisions: all, oldest first.
-        whole: those that stand alone; the others are made of what was saved since the last such one before them.
-        keep: how many of the newest whole ones stay, with everything behind them. What has no time in its name was not put
-            there by an app, and stays as well.
+        revisions: all revisions, oldest first.
+        whole: the whole snapshots; the others are increments that depend on the last whole one before them.
+        keep: number of newest whole snapshots to keep, with all increments after them. Revisions without a time in their
+            name were not saved by an app and are kept as well.
     """
     dated = [revision for revision in revisions if stamp_of(revision) >= 0]
     kept = [place for place, revision in enumerate(dated) if revision in whole][-keep:]
@@ -43,6 +43,6 @@ def surplus(revisions: Sequence[str], whole: Collection[str], keep: int) -> list
 
 
 def missing_revision(app: str, revision: str, known: list[str]) -> CannotRestoreStateError:
-    """The error for a revision an app does not have; names the newest ones it has."""
+    """Make the error for a missing revision; it names the newest ones."""
     there = f"the newest are {', '.join(known[:-4:-1])}" if known else "it has none"
     return CannotRestoreStateError(f"app '{app}' has no revision '{revision}' ({there})")

@@ -1,4 +1,4 @@
-"""What the runtime asks of a persistence store."""
+"""Interface of persistence stores."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ __all__ = ["PersistenceStore"]
 
 
 class PersistenceStore(ABC):
-    """Keeps snapshots under revisions, for each app by its name.
+    """Saves the snapshots of apps under revisions.
 
-    A revision is text such as ``1700000000000__App``: the time of the snapshot in ms since the epoch, and the app. Stores
-    may be called from several threads at once. Whatever a method raises reaches the caller of ``persist`` or ``restore``.
+    A revision is a text such as ``1700000000000__App``: the time of the snapshot in ms since the epoch, and the app. Stores
+    may be called from several threads at once. Errors of a method reach the caller of ``persist`` or ``restore``.
 
-    A store that can't be read raises :class:`~siddhi.errors.PersistenceStoreError`: where it says that there is nothing, an
-    app begins empty. One that deletes older revisions reads the new one back before.
+    A store that can't be read must raise :class:`~siddhi.errors.PersistenceStoreError`: if it returned no revisions, an app
+    would start with empty state. A store that deletes older revisions must read the new one back first.
 
-    Where states are saved in increments (``manager.set_incremental_persistence_store``), what is saved under a revision may
-    be made of what earlier revisions hold: all of them from its ``base`` on have to stay as long as it does. A store that
-    deletes nothing by itself need not look at it.
+    With incremental saving (``manager.set_incremental_persistence_store``), a revision may depend on earlier revisions: all
+    of them from its ``base`` on must be kept as long as it is. A store that deletes nothing can ignore ``base``.
 
     Example:
         >>> from siddhi.persistence import InMemoryPersistenceStore
@@ -28,38 +27,38 @@ class PersistenceStore(ABC):
         b'state'
     """
 
-    def refuses(self, app: str) -> str | None:  # noqa: ARG002 - for those that can't keep any name
-        """Why it can't keep states of an app of this name; None: it can. Asked when the app is created."""
+    def refuses(self, app: str) -> str | None:  # noqa: ARG002 - for stores that restrict names
+        """Return why the state of an app can't be saved under its name; None: it can. Called when the app is created."""
         return None
 
     @abstractmethod
     def save(self, app: str, revision: str, snapshot: bytes, *, base: str | None = None) -> None:
-        """Keep a snapshot; one of the same revision is replaced. When this returns, it is safe.
+        """Save a snapshot durably; one of the same revision is replaced.
 
         Args:
             app: name of the app.
-            revision: under which it will be asked for.
-            snapshot: what to keep.
-            base: the oldest revision it is made of; None: it stands alone. A store for whole snapshots only
-                (``manager.set_persistence_store``) can do without this argument.
+            revision: name of the revision.
+            snapshot: the bytes to save.
+            base: the oldest revision on which it depends; None: it is a whole snapshot. A store for whole snapshots only
+                (``manager.set_persistence_store``) can omit this parameter.
         """
 
     @abstractmethod
     def load(self, app: str, revision: str) -> bytes:
-        """The snapshot of a revision.
+        """Return the snapshot of a revision.
 
         Raises:
-            DamagedSnapshotError: it is not what was saved.
-            CannotRestoreStateError: the app has no such revision, or it can't be read.
+            DamagedSnapshotError: the snapshot is not as it was saved.
+            CannotRestoreStateError: the app has no such revision, or the revision can't be read.
         """
 
     @abstractmethod
     def last_revision(self, app: str) -> str | None:
-        """The newest revision of an app, None where it has none."""
+        """Return the newest revision of an app, or None."""
 
     @abstractmethod
     def revisions(self, app: str) -> list[str]:
-        """All revisions of an app, oldest first."""
+        """Return all revisions of an app, oldest first."""
 
     @abstractmethod
     def clear_all_revisions(self, app: str) -> None:
