@@ -1,4 +1,4 @@
-"""What a system says about its apps from outside: references, settings of extensions, properties.
+"""System configuration of apps: references, settings of extensions, properties.
 
 manager.set_config_manager(YAMLConfigManager(Path("siddhi.yaml")))
 """

@@ -1,4 +1,4 @@
-"""The contract of configuration, and one that is given its values."""
+"""Interface of configurations, and one from given values."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ __all__ = ["ConfigManager", "InMemoryConfigManager"]
 
 
 class ConfigManager:
-    """Answers what apps ask of the system they run in, while they are created. This one knows nothing."""
+    """Provides system configuration to apps while they are created. This base class is empty."""
 
     def reference(self, name: str) -> Mapping[str, str] | None:
-        """The elements that ``ref = 'name'`` stands for in ``@store``, ``@source`` and ``@sink``, ``type`` among them.
+        """Return the elements that ``ref = 'name'`` adds to ``@store``, ``@source`` and ``@sink``, including ``type``.
 
         Returns:
-            Values by key; None: there is no such reference, and the app is refused.
+            Values by key; None: there is no such reference, which is an error of the app.
         """
         del name
         return None
 
     def extension_config(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The system's settings for an extension, as ``('store', 'rdbms')``; empty where there are none."""
+        """Return the settings of an extension, such as ``('store', 'rdbms')``; empty if there are none."""
         del namespace, name
         return {}
 
     def properties(self) -> Mapping[str, str]:
-        """Plain properties of the system, such as ``shardId`` and ``aggTimeZone``."""
+        """Return the system properties, such as ``shardId`` and ``aggTimeZone``."""
         return {}
 
 
 class InMemoryConfigManager(ConfigManager):
-    """Knows what it is given.
+    """A configuration of given values.
 
     Args:
         extensions: settings by ``'namespace.name.key'``.
@@ -49,15 +49,15 @@ class InMemoryConfigManager(ConfigManager):
         self._properties = dict(properties or {})
 
     def reference(self, name: str) -> Mapping[str, str] | None:
-        """The elements below ``name``."""
+        """Return the elements below ``name``."""
         return _below(self._references, f"{name}.") or None
 
     def extension_config(self, namespace: str, name: str) -> Mapping[str, str]:
-        """The settings below ``namespace.name``."""
+        """Return the settings below ``namespace.name``."""
         return _below(self._extensions, f"{namespace}.{name}.")
 
     def properties(self) -> Mapping[str, str]:
-        """As given."""
+        """Return the properties as passed."""
         return self._properties
 
 

@@ -13,7 +13,7 @@ __all__ = ["YAMLConfigManager"]
 
 
 class YAMLConfigManager(ConfigManager):
-    """Reads, once, what looks like this.
+    """A configuration from YAML of this structure, read once.
 
     ::
 
@@ -30,18 +30,18 @@ class YAMLConfigManager(ConfigManager):
               type: rdbms
               properties: {url: 'sqlite:///trades.db'}
 
-    Other keys are skipped. Needs PyYAML (``pip install 'siddhi[yaml]'``).
+    Other keys are ignored. Requires PyYAML (``pip install 'siddhi[yaml]'``).
 
     Args:
         source: the text, or the path of a file.
 
     Raises:
-        ConfigError: it can't be read, is not YAML, or has another shape.
+        ConfigError: the source can't be read, is not YAML, or has another structure.
     """
 
     def __init__(self, source: str | Path) -> None:
         root = _loaded(source)
-        self._properties = _texts(root.get("properties"), "properties")
+        self._properties = _texts(root.get("properties"), "the system")
         self._extensions: dict[tuple[str, str], dict[str, str]] = {}
         for entry in _entries(root, "extensions", "extension"):
             named = (_text(entry, "namespace", "extension"), _text(entry, "name", "extension"))
@@ -55,15 +55,15 @@ class YAMLConfigManager(ConfigManager):
             }
 
     def reference(self, name: str) -> Mapping[str, str] | None:
-        """What ``refs`` says of a name."""
+        """Return the elements of a name in ``refs``."""
         return self._references.get(name)
 
     def extension_config(self, namespace: str, name: str) -> Mapping[str, str]:
-        """What ``extensions`` says of an extension."""
+        """Return the settings of an extension in ``extensions``."""
         return self._extensions.get((namespace, name), {})
 
     def properties(self) -> Mapping[str, str]:
-        """What ``properties`` says."""
+        """Return the values of ``properties``."""
         return self._properties
 
 
@@ -71,7 +71,7 @@ def _loaded(source: str | Path) -> dict[Any, Any]:
     try:
         import yaml
     except ModuleNotFoundError as error:
-        raise ConfigError("a configuration in YAML needs PyYAML: pip install 'siddhi[yaml]'") from error
+        raise ConfigError("a YAML configuration requires PyYAML: pip install 'siddhi[yaml]'") from error
     try:
         root = yaml.safe_load(source.read_text(encoding="utf-8") if isinstance(source, Path) else source)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -79,19 +79,19 @@ def _loaded(source: str | Path) -> dict[Any, Any]:
     if root is None:
         return {}
     if not isinstance(root, dict):
-        raise ConfigError("a configuration is a map, with properties, extensions and refs")
+        raise ConfigError("invalid configuration: expected a map with the keys properties, extensions and refs")
     return root
 
 
 def _entries(root: Mapping[Any, Any], key: str, inner: str) -> list[Mapping[Any, Any]]:
     listed = root.get(key) or []
     if not isinstance(listed, list):
-        raise ConfigError(f"'{key}' is a list")
+        raise ConfigError(f"invalid '{key}' in the configuration: expected a list")
     found: list[Mapping[Any, Any]] = []
     for entry in listed:
         of = entry.get(inner) if isinstance(entry, dict) else None
         if not isinstance(of, dict):
-            raise ConfigError(f"each entry of '{key}' is a map with the one key '{inner}'")
+            raise ConfigError(f"invalid entry of '{key}' in the configuration: expected a map with the key '{inner}'")
         found.append(of)
     return found
 
@@ -99,7 +99,7 @@ def _entries(root: Mapping[Any, Any], key: str, inner: str) -> list[Mapping[Any,
 def _text(entry: Mapping[Any, Any], key: str, of: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or not value:
-        raise ConfigError(f"'{key}' of {of} is missing")
+        raise ConfigError(f"missing '{key}' of {of} in the configuration")
     return value
 
 
@@ -107,7 +107,7 @@ def _texts(values: Any, of: str) -> dict[str, str]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise ConfigError(f"the properties of {of} are a map")
+        raise ConfigError(f"invalid properties of {of} in the configuration: expected a map")
     return {str(key): _as_text(value, of) for key, value in values.items() if value is not None}
 
 
@@ -115,5 +115,5 @@ def _as_text(value: Any, of: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (dict, list)):
-        raise ConfigError(f"a property of {of} is not a single value")
+        raise ConfigError(f"invalid property of {of} in the configuration: expected a single value")
     return str(value)

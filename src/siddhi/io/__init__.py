@@ -1,4 +1,4 @@
-"""Ways to the outside: what sources, sinks, mappers and distribution strategies are made of, and the in-memory broker."""
+"""Connectors: interfaces of sources, sinks, mappers and distribution strategies, and the in-memory broker."""
 
 from __future__ import annotations
 

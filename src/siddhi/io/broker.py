@@ -1,4 +1,4 @@
-"""A broker inside the process: topics that sinks publish to and sources subscribe to."""
+"""In-memory message broker: topics to which sinks publish and sources subscribe."""
 
 from __future__ import annotations
 
@@ -15,45 +15,46 @@ Subscriber = Callable[[object], object]
 
 
 class InMemoryBroker:
-    """One for the process; its methods are called on the class."""
+    """The broker of the process; call its methods on the class."""
 
     _topics: ClassVar[dict[str, tuple[Subscriber, ...]]] = {}
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
     @classmethod
     def subscribe(cls, topic: str, subscriber: Subscriber) -> None:
-        """Call ``subscriber(message)`` with whatever is published to a topic, behind those that subscribed before.
+        """Call ``subscriber(message)`` for every message of a topic, after the earlier subscribers.
 
-        A subscriber that is there already is not added again.
+        A subscriber that is subscribed already is not added again.
 
         Raises:
-            TypeError: it can't be called with a message, or is asynchronous.
+            TypeError: the subscriber can't be called with a message, or is asynchronous.
         """
         require_function(subscriber, "a subscriber", "message")
         with cls._lock:
-            there = cls._topics.get(topic, ())
-            if subscriber not in there:
-                cls._topics[topic] = (*there, subscriber)
+            subscribers = cls._topics.get(topic, ())
+            if subscriber not in subscribers:
+                cls._topics[topic] = (*subscribers, subscriber)
 
     @classmethod
     def unsubscribe(cls, topic: str, subscriber: Subscriber) -> None:
-        """Take a subscriber away; unknown ones are ignored."""
+        """Remove a subscriber; unknown ones are ignored."""
         with cls._lock:
-            left = tuple(other for other in cls._topics.get(topic, ()) if other != subscriber)
-            if left:
-                cls._topics[topic] = left
+            remaining = tuple(other for other in cls._topics.get(topic, ()) if other != subscriber)
+            if remaining:
+                cls._topics[topic] = remaining
             else:
                 cls._topics.pop(topic, None)
 
     @classmethod
     def publish(cls, topic: str, message: object) -> None:
-        """Give a message to every subscriber of a topic, in order of subscription and in this thread.
+        """Pass a message to every subscriber of a topic, in order of subscription, in the calling thread.
 
         Raises:
-            SubscriberUnavailableError: nobody has subscribed. What a subscriber raises comes through as well.
+            SubscriberUnavailableError: the topic has no subscribers.
+            Exception: a subscriber failed.
         """
         subscribers = cls._topics.get(topic)
         if not subscribers:
-            raise SubscriberUnavailableError(f"Subscriber for topic '{topic}' is unavailable")
+            raise SubscriberUnavailableError(f"topic '{topic}' has no subscribers")
         for subscriber in subscribers:
             subscriber(message)

@@ -26,7 +26,7 @@ _CLASSES: dict[tuple[str, str], type] = {
 
 
 def class_of(metadata: ConnectorMetadata) -> Any:
-    """What makes instances of an extension: the user's class, or the built-in one."""
+    """Return the class of an extension: the user's, or the built-in one."""
     if metadata.native is None:
         return metadata.implementation
     return _CLASSES[metadata.title, metadata.native]

@@ -1,4 +1,4 @@
-"""What sources and sinks have in common."""
+"""Base of sources, sinks and stores."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ __all__ = ["Connector", "ConnectorContext"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectorContext:
-    """Where a connector or mapper works.
+    """App and stream of a connector or mapper.
 
     Attributes:
         app: name of the app.
         stream: name of the stream.
         attributes: names and types of the stream's attributes.
-        texts: the text form of the values of each attribute.
+        texts: functions that format the values of each attribute as text.
         now: the app's clock in ms.
-        is_processing: whether the calling thread is at work inside the app; it must not be held up then, or the app
-            stands still.
-        config: the system's settings for this connector (``SiddhiManager.set_config_manager``), by key.
+        is_processing: whether the calling thread is processing an event of the app; it must not be blocked then, since that
+            blocks the app.
+        config: system configuration of this connector (``SiddhiManager.set_config_manager``), by key.
     """
 
     app: str
@@ -35,26 +35,26 @@ class ConnectorContext:
 
 
 class Connector:
-    """A source, a sink or a store. Of what is here, only ``connect`` has to be written."""
+    """A source, sink or store. Subclasses must implement ``connect``; the other methods are optional."""
 
     def connect(self) -> None:
         """Connect; called when the app starts, and again after a failure.
 
         Raises:
-            ConnectionUnavailableError: it does not work now; it is tried again later, in growing intervals. With any
-                other exception the app does not start.
+            ConnectionUnavailableError: it can't be reached now; the app retries at growing intervals. After any other
+                exception the app does not start.
         """
         raise NotImplementedError
 
     def disconnect(self) -> None:
-        """Undo ``connect``; also called where that failed half-way, before the next attempt and at shutdown."""
+        """Undo ``connect``; also called after a failed ``connect``, before the next attempt and at shutdown."""
 
     def destroy(self) -> None:
-        """Give back what ``init`` took; called once, after the last ``disconnect``."""
+        """Release the resources of ``init``; called once, after the last ``disconnect``."""
 
     def snapshot(self) -> object:
-        """State to keep in snapshots of the app: numbers, texts, bytes, lists and dicts; None where there is none."""
+        """Return the state for snapshots of the app: numbers, strings, bytes, lists and dicts; None: there is none."""
         return None
 
     def restore(self, state: object) -> None:
-        """Take over what ``snapshot`` gave; not called for None."""
+        """Restore a state returned by ``snapshot``; not called for None."""

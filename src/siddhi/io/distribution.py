@@ -1,4 +1,4 @@
-"""The built-in strategies of ``@distribution``."""
+"""Built-in strategies of ``@distribution``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["BroadcastStrategy", "PartitionedStrategy", "RoundRobinStrategy"]
 
 
 class RoundRobinStrategy(DistributionStrategy):
-    """The next connected destination for each payload."""
+    """Publishes each payload to the next connected destination."""
 
     def init(self, destinations: int, options: OptionHolder, context: ConnectorContext) -> None:
         self._published = 0
@@ -28,14 +28,14 @@ class RoundRobinStrategy(DistributionStrategy):
 
 
 class BroadcastStrategy(DistributionStrategy):
-    """Every connected destination."""
+    """Publishes to every connected destination."""
 
     def destinations_to_publish(self, payload: object, options: DynamicOptions) -> Sequence[int]:
         return tuple(self.available)
 
 
 class PartitionedStrategy(DistributionStrategy):
-    """The destination that the value of an attribute names, the same for the same value."""
+    """Publishes to a destination chosen by the hash of an attribute."""
 
     def init(self, destinations: int, options: OptionHolder, context: ConnectorContext) -> None:
         self._destinations = destinations
@@ -63,7 +63,7 @@ class PartitionedStrategy(DistributionStrategy):
 
 
 def hash_code(text: str) -> int:
-    """The hash Java gives a text: the destination of a key is the same as under Siddhi for Java."""
+    """Return Java's hash of a text, so that keys go to the same destinations as in Siddhi for Java."""
     value = 0
     units = text.encode("utf-16-le", "surrogatepass")
     for low, high in zip(units[::2], units[1::2], strict=True):
@@ -72,5 +72,5 @@ def hash_code(text: str) -> int:
 
 
 def _remainder(value: int, divisor: int) -> int:
-    """Truncating, as Java's ``%``."""
+    """Return the truncating remainder, as Java's ``%``."""
     return value % divisor if value >= 0 else -(-value % divisor)

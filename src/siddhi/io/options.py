@@ -1,4 +1,4 @@
-"""Options of annotations, and templates with attributes of events in them."""
+"""Options of annotations, and templates with attributes of events."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["DynamicOptions", "Option", "OptionHolder", "Template"]
 
 
 class Template:
-    """Text in which ``{{attribute}}`` stands for the text of an event's attribute.
+    """A text with placeholders ``{{attribute}}`` for attributes of an event.
 
     Args:
-        parts: texts, and positions of attributes.
-        texts: the text form of each attribute's values, by position.
+        parts: literal texts, and positions of attributes.
+        texts: functions that format the values of each attribute, by position.
     """
 
     def __init__(self, parts: Sequence[str | int], texts: Sequence[Callable[[object], str]] = ()) -> None:
@@ -25,11 +25,11 @@ class Template:
 
     @property
     def is_static(self) -> bool:
-        """Whether there is no attribute in it."""
+        """Whether it has no placeholders."""
         return not any(isinstance(part, int) for part in self._parts)
 
     def render(self, event: Event | None) -> object:
-        """The text for an event. A template that is one attribute and nothing else gives the value itself."""
+        """Return the text for an event; a template that consists of one placeholder returns the value itself."""
         if event is None:
             if not self.is_static:
                 raise ValueError("a template with attributes needs an event")
@@ -42,7 +42,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class DynamicOptions:
-    """What the values of dynamic options follow from: the first event of a payload, and the destination it goes to."""
+    """Input of dynamic options: the first event of a payload, and its destination."""
 
     event: Event | None = None
     destination: int = 0
@@ -50,7 +50,7 @@ class DynamicOptions:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. ``templates``: one, or one per destination of a sink that serves several."""
+    """One option. ``templates`` has one template, or one per destination of a distributed sink."""
 
     name: str
     templates: tuple[Template, ...]
@@ -61,18 +61,18 @@ class Option:
         return len(self.templates) == 1 and self.templates[0].is_static
 
     def value(self, options: DynamicOptions | None = None) -> object:
-        """Its value for a payload; static options need no argument."""
+        """Return its value for a payload; static options need no argument."""
         if options is None:
             return self.templates[0].render(None)
         return self.templates[options.destination if len(self.templates) > 1 else 0].render(options.event)
 
 
 class OptionHolder:
-    """The options of one annotation, found by name in any case.
+    """The options of one annotation; names are case-insensitive.
 
     Args:
-        owner: such as "sink 'inMemory'", for messages.
-        options: in text order.
+        owner: owner for messages, such as "sink 'inMemory'".
+        options: options in text order.
     """
 
     def __init__(self, owner: str, options: Iterable[Option] = ()) -> None:
@@ -84,19 +84,19 @@ class OptionHolder:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """As written."""
+        """Names as written."""
         return tuple(option.name for option in self._options.values())
 
     @property
     def dynamic(self) -> tuple[Option, ...]:
-        """Those whose value follows from the event."""
+        """The options whose value depends on the event."""
         return tuple(option for option in self._options.values() if not option.is_static)
 
     def option(self, name: str, default: str | None = None) -> Option:
-        """The option of a name.
+        """Return the option of a name.
 
         Raises:
-            SiddhiAppCreationError: it is not given, and there is no default.
+            SiddhiAppCreationError: the option is missing and has no default.
         """
         found = self._options.get(name.lower())
         if found is not None:
@@ -106,10 +106,10 @@ class OptionHolder:
         return Option(name, (Template((default,)),))
 
     def static(self, name: str, default: str | None = None) -> str:
-        """The text of an option that is the same for all events.
+        """Return the text of a static option.
 
         Raises:
-            SiddhiAppCreationError: it is not given and there is no default, or attributes stand in it.
+            SiddhiAppCreationError: the option is missing and has no default, or it has placeholders.
         """
         option = self.option(name, default)
         if not option.is_static:
@@ -117,5 +117,5 @@ class OptionHolder:
         return str(option.value())
 
     def texts(self) -> Mapping[str, str]:
-        """All static options by name."""
+        """Return all static options by name."""
         return {option.name: str(option.value()) for option in self._options.values() if option.is_static}

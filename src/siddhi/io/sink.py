@@ -1,4 +1,4 @@
-"""What takes events out: sinks, the mappers that make payloads for them, and strategies to choose destinations."""
+"""Interfaces of sinks, sink mappers and distribution strategies."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ __all__ = ["DistributionStrategy", "Sink", "SinkListener", "SinkMapper"]
 
 
 class SinkListener(Protocol):
-    """Takes the payloads a mapper made."""
+    """Receives the payloads of a mapper."""
 
     def publish(self, payload: object) -> None:
-        """Publish one payload, as ``on.error`` says where that fails."""
+        """Publish one payload; ``on.error`` handles failures."""
 
 
 class Sink(Connector):
-    """Publishes payloads. Subclasses are declared with ``@siddhi.extension.sink(name)``.
+    """Publishes payloads. Declare subclasses with ``@siddhi.extension.sink(name)``.
 
     Attributes:
-        supported_input_event_classes: payloads it takes; empty: anything.
+        supported_input_event_classes: classes of payloads that it accepts; empty: any.
     """
 
     supported_input_event_classes: ClassVar[tuple[type, ...]] = ()
 
     def init(self, options: OptionHolder, context: ConnectorContext) -> None:
-        """Take the options; nothing is connected yet.
+        """Read the options; do not connect yet.
 
         Raises:
-            SiddhiAppError: an option is missing or wrong; the app is refused.
+            SiddhiAppError: an option is missing or invalid; the app is not created.
         """
         raise NotImplementedError
 
@@ -40,65 +40,65 @@ class Sink(Connector):
         """Publish a payload.
 
         Args:
-            payload: what the mapper made.
-            options: give this to ``Option.value`` of dynamic options.
+            payload: a payload of the mapper.
+            options: pass this to ``Option.value`` of dynamic options.
 
         Raises:
-            ConnectionUnavailableError: the connection is lost. It is connected again, and the payload published once
-                more; if that fails, ``on.error`` says what happens.
+            ConnectionUnavailableError: the connection is lost. The app reconnects and publishes the payload again; if that
+                fails, ``on.error`` decides.
         """
         raise NotImplementedError
 
 
 class SinkMapper:
-    """Makes payloads of events. Subclasses are declared with ``@siddhi.extension.sink_mapper(name)``.
+    """Maps events to payloads. Declare subclasses with ``@siddhi.extension.sink_mapper(name)``.
 
     Attributes:
-        output_event_classes: what its payloads are; empty: anything.
+        output_event_classes: classes of its payloads; empty: any.
     """
 
     output_event_classes: ClassVar[tuple[type, ...]] = ()
 
     def init(self, options: OptionHolder, payloads: Mapping[str, Template], context: ConnectorContext) -> None:
-        """Take the options and the templates of ``@payload`` (by key; ``""`` for one without).
+        """Read the options and the templates of ``@payload`` (by key; ``""`` for one without key).
 
         Raises:
-            SiddhiAppError: an option is missing or wrong; the app is refused.
+            SiddhiAppError: an option is missing or invalid; the app is not created.
         """
 
     def map_event(self, event: Event, listener: SinkListener) -> None:
-        """Make the payload of an event, and hand it on."""
+        """Map an event to a payload, and pass it to the listener."""
         raise NotImplementedError
 
     def map_events(self, events: Sequence[Event], listener: SinkListener) -> None:
-        """Make a payload of events that came together and share the values of dynamic options.
+        """Map the events of a chunk that have the same values of dynamic options to one payload.
 
-        Where it is not overridden, each event gets a payload of its own.
+        The default maps each event to a payload of its own.
         """
         for event in events:
             self.map_event(event, listener)
 
 
 class DistributionStrategy:
-    """Chooses among destinations. Subclasses are declared with ``@siddhi.extension.distribution_strategy(name)``.
+    """Chooses destinations. Declare subclasses with ``@siddhi.extension.distribution_strategy(name)``.
 
     Attributes:
-        available: the destinations that are connected, by number in the order of their text.
+        available: numbers of the connected destinations, in text order.
     """
 
     available: Sequence[int] = ()
 
     def init(self, destinations: int, options: OptionHolder, context: ConnectorContext) -> None:
-        """Take the number of destinations and the options of ``@distribution``.
+        """Read the number of destinations and the options of ``@distribution``.
 
         Raises:
-            SiddhiAppError: an option is missing or wrong; the app is refused.
+            SiddhiAppError: an option is missing or invalid; the app is not created.
         """
 
     def group(self, event: Event) -> object:
-        """What an event must share with others to go out together with them; of keyed strategies only."""
+        """Return the group of an event: only events of the same group share a payload; for keyed strategies only."""
         return None
 
     def destinations_to_publish(self, payload: object, options: DynamicOptions) -> Sequence[int]:
-        """The destinations a payload goes to."""
+        """Return the destinations of a payload."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What brings events in: sources, and the mappers that make events of what they receive."""
+"""Interfaces of sources and source mappers."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ __all__ = [
 
 
 class ConnectionCallback(Protocol):
-    """Told by a source that its connection is lost."""
+    """Called by a source whose connection is lost."""
 
     def on_error(self, error: ConnectionUnavailableError) -> None:
-        """The source is disconnected, and connected again as soon as that works."""
+        """Disconnect the source, and reconnect as soon as possible."""
 
 
 class SourceEventListener(Protocol):
-    """Takes what a source receives, in the thread that calls."""
+    """Receives the payloads of a source, in the calling thread."""
 
     def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> None:
         """Map a payload and send the events.
 
         Args:
-            payload: what the source received; None is dropped.
-            transport_properties: values for the names the source was asked for in ``init``, in that order.
+            payload: the payload; None is dropped.
+            transport_properties: values of the names passed to ``init``, in that order.
         """
 
 
 class InputEventHandler(Protocol):
-    """Takes the events a mapper made."""
+    """Receives the events of a mapper."""
 
     def send_event(self, event: Event) -> None:
-        """Send one event; with timestamp -1 it gets the app's time."""
+        """Send one event; timestamp -1 stands for the app's time."""
 
     def send_events(self, events: Sequence[Event]) -> None:
-        """Send several as one chunk."""
+        """Send several events as one chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeMapping:
-    """One element of ``@attributes``: where the value of the attribute at ``position`` is found in the payload."""
+    """One element of ``@attributes``: the location of the value of the attribute at ``position`` in the payload."""
 
     name: str
     position: int
@@ -60,15 +60,15 @@ class AttributeMapping:
 
 
 class Source(Connector):
-    """Receives payloads. Subclasses are declared with ``@siddhi.extension.source(name)``.
+    """Receives payloads. Declare subclasses with ``@siddhi.extension.source(name)``.
 
     An app calls ``init`` when it is created, ``connect`` when it starts, ``disconnect`` and ``destroy`` when it is shut
-    down, ``pause`` and ``resume`` around ``persist`` and as its user wishes.
+    down, ``pause`` and ``resume`` around ``persist``; users may call ``pause`` and ``resume``, too.
 
     Attributes:
-        output_event_classes: what its payloads are; empty: anything.
-        callback: to tell that the connection is lost; set before ``init``.
-        is_paused: set by ``pause`` and cleared by ``resume``; what its user paused, ``persist`` leaves paused.
+        output_event_classes: classes of its payloads; empty: any.
+        callback: call it if the connection is lost; set before ``init``.
+        is_paused: set by ``pause`` and cleared by ``resume``; ``persist`` leaves a source paused that was paused before.
     """
 
     output_event_classes: ClassVar[tuple[type, ...]] = ()
@@ -82,50 +82,50 @@ class Source(Connector):
         transport_properties: tuple[str, ...],
         context: ConnectorContext,
     ) -> None:
-        """Take the options; nothing is connected yet.
+        """Read the options; do not connect yet.
 
         Args:
-            listener: where payloads go.
-            options: of the annotation.
-            transport_properties: names of those asked for with ``trp:``.
+            listener: receiver of the payloads.
+            options: options of the annotation.
+            transport_properties: names of the transport properties that attributes get with ``trp:``.
             context: the app and the stream.
 
         Raises:
-            SiddhiAppError: an option is missing or wrong; the app is refused.
+            SiddhiAppError: an option is missing or invalid; the app is not created.
         """
         raise NotImplementedError
 
     def pause(self) -> None:
-        """Hold payloads back until :meth:`resume`; return when none is on its way any more."""
+        """Deliver no payloads until :meth:`resume`; return when no delivery is in progress."""
         raise NotImplementedError
 
     def resume(self) -> None:
-        """Go on."""
+        """Deliver payloads again."""
         raise NotImplementedError
 
 
 class SourceMapper:
-    """Makes events of payloads. Subclasses are declared with ``@siddhi.extension.source_mapper(name)``.
+    """Maps payloads to events. Declare subclasses with ``@siddhi.extension.source_mapper(name)``.
 
     Attributes:
-        supported_input_event_classes: payloads it takes; empty: anything.
-        allow_null_in_transport_properties: whether events may lack a transport property.
+        supported_input_event_classes: classes of payloads that it accepts; empty: any.
+        allow_null_in_transport_properties: whether transport properties may be missing.
     """
 
     supported_input_event_classes: ClassVar[tuple[type, ...]] = ()
     allow_null_in_transport_properties: ClassVar[bool] = True
 
     def init(self, options: OptionHolder, mappings: tuple[AttributeMapping, ...], context: ConnectorContext) -> None:
-        """Take options and ``@attributes`` (without those of ``trp:``, which are filled in behind the mapper).
+        """Read the options and ``@attributes`` (without those of ``trp:``, which are filled in after mapping).
 
         Raises:
-            SiddhiAppError: an option is missing or wrong; the app is refused.
+            SiddhiAppError: an option is missing or invalid; the app is not created.
         """
 
     def map(self, payload: Any, handler: InputEventHandler) -> None:
-        """Make events of a payload and hand them on.
+        """Map a payload to events, and pass them to the handler.
 
         Raises:
-            MappingFailedError: it can't be mapped; it is logged and dropped.
+            MappingFailedError: the payload can't be mapped; it is logged and dropped.
         """
         raise NotImplementedError

@@ -1,1 +1,1 @@
-"""Mappers that are built in."""
+"""Built-in mappers."""

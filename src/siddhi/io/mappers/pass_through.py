@@ -1,4 +1,4 @@
-"""``@map(type = 'passThrough')``: events as they are."""
+"""``@map(type = 'passThrough')``: payloads are events."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["PassThroughSinkMapper", "PassThroughSourceMapper"]
 
 
 class PassThroughSourceMapper(SourceMapper):
-    """Takes an event, a list or tuple of events (one chunk), or a row (one event, with the time of now), read as ``send`` does."""
+    """Accepts an event, a list or tuple of events (one chunk), or a row as in ``send`` (one event with the current time)."""
 
     supported_input_event_classes: ClassVar[tuple[type, ...]] = (Event, list, tuple, Mapping)
 
     def init(self, options: OptionHolder, mappings: tuple[AttributeMapping, ...], context: ConnectorContext) -> None:
-        """Learn the attributes of the stream."""
+        """Read the names of the stream's attributes."""
         self._names = tuple(name for name, _ in context.attributes)
 
     def map(self, payload: object, handler: InputEventHandler) -> None:
@@ -38,7 +38,7 @@ class PassThroughSourceMapper(SourceMapper):
 
 
 class PassThroughSinkMapper(SinkMapper):
-    """Gives an event as it is, and events that came together as a list."""
+    """Publishes an event as it is, and the events of a chunk as a list."""
 
     output_event_classes: ClassVar[tuple[type, ...]] = (Event, list)
 

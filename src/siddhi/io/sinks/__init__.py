@@ -1,1 +1,1 @@
-"""Sinks that are built in."""
+"""Built-in sinks."""

@@ -1,4 +1,4 @@
-"""``@sink(type = 'inMemory')``."""
+"""``@sink(type = 'inMemory')``: publishes to the in-memory broker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class InMemorySink(Sink):
         self._topic = options.option("topic")
 
     def connect(self) -> None:
-        """Nothing to do: the broker is always there."""
+        """Do nothing: the broker is always available."""
 
     def publish(self, payload: object, options: DynamicOptions) -> None:
         try:

@@ -1,4 +1,4 @@
-"""``@sink(type = 'log')``."""
+"""``@sink(type = 'log')``: logs payloads."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class LogSink(Sink):
         priority = options.static("priority", "INFO")
         if priority.upper() not in _LEVELS:
             raise SiddhiAppCreationError(
-                f"'{priority}' is not a log priority", code="E326", hint=f"use one of {', '.join(_LEVELS)}"
+                f"invalid priority '{priority}' of sink 'log'", code="E326", hint=f"use one of {', '.join(_LEVELS)}"
             )
         self._level = _LEVELS[priority.upper()]
         self._prefix = options.static("prefix", f"{context.app} : {context.stream}")
 
     def connect(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def publish(self, payload: object, options: DynamicOptions) -> None:
         if self._level is not None:

@@ -1,1 +1,1 @@
-"""Sources that are built in."""
+"""Built-in sources."""

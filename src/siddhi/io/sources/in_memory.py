@@ -1,4 +1,4 @@
-"""``@source(type = 'inMemory')``."""
+"""``@source(type = 'inMemory')``: subscribes to the in-memory broker."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from siddhi.io.source import Source, SourceEventListener
 __all__ = ["InMemorySource"]
 
 DEFAULT_TOPIC = "input inMemory source"
-"""The topic of a source that does not say."""
+"""The default topic."""
 
 
 class InMemorySource(Source):
-    """Subscribes to a topic of :class:`InMemoryBroker`; a pause holds the publisher's thread."""
+    """Subscribes to a topic of :class:`InMemoryBroker`; a pause blocks the publisher's thread."""
 
     def init(
         self,
@@ -28,27 +28,27 @@ class InMemorySource(Source):
         self._listener = listener
         self._topic = options.static("topic", DEFAULT_TOPIC)
         self._is_processing = context.is_processing
-        self._open = threading.Event()
-        self._open.set()
+        self._not_paused = threading.Event()
+        self._not_paused.set()
 
     def connect(self) -> None:
-        InMemoryBroker.subscribe(self._topic, self._take)
+        InMemoryBroker.subscribe(self._topic, self._receive)
 
     def disconnect(self) -> None:
-        InMemoryBroker.unsubscribe(self._topic, self._take)
-        # Whoever waits at a closed door finds the app shut down, not waiting for ever.
-        self._open.set()
+        InMemoryBroker.unsubscribe(self._topic, self._receive)
+        # Publishers blocked by a pause must not wait for ever: they find the app shut down.
+        self._not_paused.set()
 
     def pause(self) -> None:
         self.is_paused = True
-        self._open.clear()
+        self._not_paused.clear()
 
     def resume(self) -> None:
         self.is_paused = False
-        self._open.set()
+        self._not_paused.set()
 
-    def _take(self, message: object) -> None:
-        # What the app itself publishes belongs to an event that is under way: a snapshot waits for its end.
-        if not self._open.is_set() and not self._is_processing():
-            self._open.wait()
+    def _receive(self, message: object) -> None:
+        # A message published by the app itself belongs to an event in progress: a snapshot waits for the end of that event.
+        if not self._not_paused.is_set() and not self._is_processing():
+            self._not_paused.wait()
         self._listener.on_event(message)
