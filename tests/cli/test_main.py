@@ -48,7 +48,7 @@ def test_without_the_extra_one_line_names_it(name: str) -> None:
     code = f"import sys; sys.modules[{name!r}] = None; from siddhi.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=SECONDS)
     assert result.returncode == 2
-    assert result.stderr == f"siddhi: the command line needs '{name}'; install it with: pip install 'siddhi[cli]'\n"
+    assert result.stderr == f"siddhi: package '{name}' is not installed; run: pip install 'siddhi[cli]'\n"
 
 
 def test_a_reader_that_leaves_ends_the_run_quietly(folder: Path) -> None:

@@ -92,8 +92,8 @@ def test_a_question_that_fails_says_so(command: Command, write: Write):
     [
         (["--input", "Trades=trades.csv", "--output", "trades.csv"], "both input and output"),
         (["--input", "Nowhere=trades.csv"], "no stream 'Nowhere'"),
-        (["--output", "answer.txt"], "must end in"),
-        (["--until", "2020-01-01"], "--until needs a clock"),
+        (["--output", "answer.txt"], "expected a name ending in"),
+        (["--until", "2020-01-01"], "--until requires a clock"),
     ],
 )
 def test_what_makes_no_sense_is_refused(command: Command, arguments: list[str], message: str):

@@ -234,9 +234,12 @@ def test_a_refused_app_is_shown_with_the_place(command: Command, write: Write) -
     ("arguments", "said"),
     [
         ([], "--input"),
-        (["--input", "in.csv"], "'in.csv' is not of the form Stream=file, for example Trades=trades.csv"),
-        (["--input", "Trades=in.txt"], "must end in .csv, .jsonl, .parquet"),
-        (["--input", "Trades=in.csv", "--output", "Alerts=out.csv.gz"], "must end in .csv, .jsonl, .parquet"),
+        (["--input", "in.csv"], "'in.csv': expected Stream=file, for example Trades=trades.csv"),
+        (["--input", "Trades=in.txt"], "expected a name ending in .csv, .jsonl, .parquet"),
+        (
+            ["--input", "Trades=in.csv", "--output", "Alerts=out.csv.gz"],
+            "expected a name ending in .csv, .jsonl, .parquet",
+        ),
         (
             ["--input", "Trade=in.csv"],
             "the app has no stream 'Trade' (streams: Trades, Alerts); did you mean 'Trades'?",
@@ -251,9 +254,12 @@ def test_a_refused_app_is_shown_with_the_place(command: Command, write: Write) -
             ["--input", "Trades=in.csv", "--output", "Alerts=o.csv", "--output", "Trades=o.csv"],
             "more than one --output",
         ),
-        (["--input", "Trades=in.csv", "--output", "Alerts=-", "--emit-timestamp", "price"], "'price' is an attribute"),
+        (
+            ["--input", "Trades=in.csv", "--output", "Alerts=-", "--emit-timestamp", "price"],
+            "'price': an output has an attribute",
+        ),
         (["--input", "Trades=in.csv", "--until", "noon"], "'noon' is not a time"),
-        (["--input", "Trades=in.csv", "--until", "5"], "--until needs a clock that follows the events"),
+        (["--input", "Trades=in.csv", "--until", "5"], "--until requires a clock that follows the events"),
         (["--input", "Trades=in.csv", "--on-bad-line", "panic"], "'panic' is not one of 'fail', 'skip'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The ``siddhi`` command: run, query, check and explain apps from a terminal. Needs the extra ``siddhi[cli]``."""
+"""The ``siddhi`` command: run, query, check and explain apps from a terminal. Requires the extra ``siddhi[cli]``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _EXTRA = frozenset({"click", "pyarrow", "rich"})
 
 
 def main() -> None:
-    """Entry point of the console script ``siddhi``; leaves through ``sys.exit`` (codes: :mod:`siddhi.cli.failures`)."""
+    """Run the console script ``siddhi`` and exit with a code of :mod:`siddhi.cli.failures`."""
     try:
         import click  # noqa: F401
         import pyarrow as pa  # noqa: F401
@@ -20,7 +20,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise
-        sys.stderr.write(f"siddhi: the command line needs '{error.name}'; install it with: pip install 'siddhi[cli]'\n")
+        sys.stderr.write(f"siddhi: package '{error.name}' is not installed; run: pip install 'siddhi[cli]'\n")
         sys.exit(2)
     from siddhi.cli.command import siddhi
     from siddhi.cli.failures import OutputFailed, reason
@@ -29,17 +29,17 @@ def main() -> None:
     code: int | str | None = None
     try:
         siddhi(prog_name="siddhi")
-    except OSError as error:  # what is read and written by name has errors of its own: this is standard output
+    except OSError as error:  # of standard output; named files have errors of their own
         sys.stderr.write(f"Error: cannot write standard output: {reason(error)}\n")
         code = OutputFailed.exit_code
     except SystemExit as end:
         code = end.code
-    _let_go_of_stdout()
+    _flush_stdout()
     sys.exit(code)
 
 
-def _let_go_of_stdout() -> None:
-    """Write what is left; where that fails, it has been told, and the interpreter should not complain at its end."""
+def _flush_stdout() -> None:
+    """Flush standard output; discard it if that fails, so that the interpreter does not report the error again at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -49,7 +49,7 @@ def _let_go_of_stdout() -> None:
 
 
 def _open_missing_streams() -> None:
-    """Give Python the standard streams it was started without (``>&-``): nothing to read, nobody who reads."""
+    """Open the null device for standard streams that are closed (``>&-``)."""
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open until the end
     for name in ("stdout", "stderr"):

@@ -1,4 +1,4 @@
-"""The text of an app from a file or standard input."""
+"""Reads the text of an app from a file or standard input."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def read_app(path: str) -> str:
 
 
 def shown_name(path: str) -> str:
-    """What messages call an app's file."""
+    """Return the name of an app's file for messages."""
     return "standard input" if path == STANDARD else path

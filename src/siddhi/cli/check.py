@@ -1,4 +1,4 @@
-"""``siddhi check`` tells whether the engine would take an app."""
+"""``siddhi check``: report errors and warnings of apps."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from siddhi.planner.warnings import playback_advice
 @click.command()
 @click.argument("apps", nargs=-1, required=True, metavar="APP...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array with an object per app.")
-@click.option("--strict", is_flag=True, help="Exit with 1 also where there are warnings.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if there are warnings, too.")
 @click.pass_context
 def check(context: click.Context, apps: tuple[str, ...], as_json: bool, strict: bool) -> None:
-    """Check that each APP (a file, or - for standard input) is one the engine runs.
+    """Check that the engine can run each APP (a file, or - for standard input).
 
-    Nothing is started and no event flows. What has no effect, such as a misspelt annotation or option, is a warning.
-    Exit code 0 if all are well, 1 if one is refused.
+    The apps are not started. Text without effect, such as a misspelt annotation or option, is a warning.
+    Exit code 0 if all apps are valid, 1 if one has an error.
     """
     if apps.count("-") > 1:
         raise click.UsageError("standard input can only be read once")
@@ -44,7 +44,7 @@ def check(context: click.Context, apps: tuple[str, ...], as_json: bool, strict: 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What there is to say of one app."""
+    """Error and warnings of one app."""
 
     name: str
     error: SiddhiError | None
@@ -52,7 +52,7 @@ class _Finding:
     note: AppWarning | None = None
 
     def show(self) -> None:
-        """The refusal and the warnings to standard error, else that all is well."""
+        """Print error and warnings to standard error, or "OK" to standard output."""
         for warning in self.warnings:
             click.echo(f"{self.name}: warning: {warning}", err=True)
         if self.error is not None:
@@ -64,7 +64,7 @@ class _Finding:
             click.echo(f"{self.name}: note: {self.note}", err=True)
 
     def as_data(self) -> dict[str, Any]:
-        """As JSON; line is 1-based, column 0-based, as in the errors."""
+        """Return the finding as JSON data; line is 1-based, column 0-based, as in errors."""
         found: dict[str, Any] = {"app": self.name, "ok": self.error is None}
         error = self.error
         if isinstance(error, SiddhiAppError):
@@ -95,7 +95,7 @@ class _Finding:
 def _check(app: str, text: str) -> _Finding:
     with SiddhiManager() as manager, _quiet():
         try:
-            runtime = manager.create_siddhi_app_runtime(text)  # and never starts it: a trigger at 'start' would fire
+            runtime = manager.create_siddhi_app_runtime(text)  # not started: a trigger at 'start' would fire
         except SiddhiError as error:
             return _Finding(shown_name(app), error, ())
         return _Finding(shown_name(app), None, runtime.warnings, playback_advice(runtime.plan.app))
@@ -103,7 +103,7 @@ def _check(app: str, text: str) -> _Finding:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the engine from logging the warnings, which are shown as findings."""
+    """Disable the engine's log: its warnings are shown as findings."""
     logger = logging.getLogger("siddhi")
     before = logger.disabled
     logger.disabled = True

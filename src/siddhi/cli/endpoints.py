@@ -1,4 +1,4 @@
-"""``Stream=file`` as people type it: which stream, which file, which format."""
+"""Command-line arguments ``Stream=file``: stream, file and format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 class Format(Enum):
-    """A file format; the value is the suffix it is known by."""
+    """A file format; the value is its file name suffix."""
 
     CSV = ".csv"
     JSONL = ".jsonl"
@@ -22,7 +22,7 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A stream tied to a file, or to standard input or output (path ``-``, always JSON lines)."""
+    """A stream with its file, or with standard input or output (path ``-``, always JSON lines)."""
 
     stream: str
     path: str
@@ -36,24 +36,24 @@ class Endpoint:
 
 
 def read_inputs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[Endpoint]:
-    """Click callback of ``--input``: .csv and .jsonl may also be compressed."""
+    """Parse ``--input`` (Click callback); .csv and .jsonl may be compressed."""
     return [_endpoint(value, compressions=_COMPRESSIONS) for value in values]
 
 
 def read_outputs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[Endpoint]:
-    """Click callback of ``--output``."""
+    """Parse ``--output`` (Click callback)."""
     return [_endpoint(value, compressions={}) for value in values]
 
 
 def read_output_file(_: click.Context, __: click.Parameter, value: str) -> Endpoint:
-    """Click callback of an ``--output`` that is of no stream."""
+    """Parse an ``--output`` without stream (Click callback)."""
     return _file("", value, compressions={})
 
 
 def _endpoint(value: str, *, compressions: dict[str, str]) -> Endpoint:
     stream, separator, path = value.partition("=")
     if not (stream and separator and path):
-        raise click.BadParameter(f"'{value}' is not of the form Stream=file, for example Trades=trades.csv")
+        raise click.BadParameter(f"invalid value '{value}': expected Stream=file, for example Trades=trades.csv")
     return _file(stream, path, compressions=compressions)
 
 
@@ -69,5 +69,5 @@ def _file(stream: str, path: str, *, compressions: dict[str, str]) -> Endpoint:
         if suffixes[-1:] == [form.value] and not (form is Format.PARQUET and compression):
             return Endpoint(stream, path, form, compression)
     known = ", ".join(form.value for form in Format)
-    also = f" (the first two also with {', '.join(compressions)})" if compressions else ""
-    raise click.BadParameter(f"'{path}' must end in {known}{also}, or be '-'")
+    also = f" (the first two optionally with {', '.join(compressions)})" if compressions else ""
+    raise click.BadParameter(f"unknown file format of '{path}': expected a name ending in {known}{also}, or '-'")

@@ -1,4 +1,4 @@
-"""``siddhi explain`` tells what will happen to an event."""
+"""``siddhi explain``: print the plan of an app."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from siddhi.errors import SiddhiError
 @click.command()
 @click.argument("app")
 def explain(app: str) -> None:
-    """Print the plan of APP (a file, or - for standard input): its operators, in the order events meet them."""
+    """Print the plan of APP (a file, or - for standard input): its operators, with the input of each below it."""
     from siddhi.planner.app import plan
     from siddhi.planner.explain.app import explain as plan_text
     from siddhi.query_compiler import parse

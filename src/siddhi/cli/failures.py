@@ -1,11 +1,11 @@
-"""How the command can end other than well, and the exit code of each end.
+"""Exit codes of the command, and the exceptions for them.
 
-0    done (also when the reader of standard output went away, as ``siddhi run ... | head`` does)
-1    an app was refused (AppRefused)
-2    the command line makes no sense (click.UsageError)
-3    input could not be read as the stream's events (BadInput)
-4    output could not be written (OutputFailed)
-5    the app failed on some events; the outputs lack what they would have given (ProcessingFailed)
+0    success (also when the reader of standard output has closed it, as in ``siddhi run ... | head``)
+1    an app has an error (AppRefused)
+2    usage error (click.UsageError)
+3    an input could not be read as events of its stream (BadInput)
+4    an output could not be written (OutputFailed)
+5    the app failed on some events, whose results are missing in the outputs (ProcessingFailed)
 130  interrupted with Ctrl-C
 """
 
@@ -22,17 +22,17 @@ INTERRUPTED = 130
 
 
 class AppRefused(click.ClickException):
-    """The app's text is wrong; the message shows where."""
+    """The app's text has an error; the message shows its position."""
 
     exit_code = 1
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the error as it is: it starts with its own code and spans several lines."""
+        """Print the error without a prefix: it starts with its code and spans several lines."""
         click.echo(self.message, file=file, err=True)
 
 
 class BadInput(click.ClickException):
-    """A file, line or value that is not what the stream needs."""
+    """A file, line or value does not match its stream."""
 
     exit_code = 3
 
@@ -50,18 +50,18 @@ class ProcessingFailed(click.ClickException):
 
 
 class Interrupted(click.ClickException):
-    """Ctrl-C came where nothing was under way."""
+    """Ctrl-C was pressed before or after processing."""
 
     exit_code = INTERRUPTED
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the one word; nobody did anything wrong."""
+        """Print the message without a prefix: it is no error."""
         click.echo(self.message, file=file, err=True)
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Make a Ctrl-C that nobody else hears the end that the exit codes promise."""
+    """Exit with the code of an interruption if Ctrl-C is not handled inside."""
     try:
         yield
     except KeyboardInterrupt:
@@ -69,5 +69,5 @@ def interruptible() -> Iterator[None]:
 
 
 def reason(error: OSError) -> str:
-    """Say why the system refused, without the number and path that some libraries put around it."""
+    """Return the system's message of an error, without number and path."""
     return os.strerror(error.errno) if error.errno else str(error)

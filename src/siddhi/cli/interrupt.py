@@ -1,4 +1,4 @@
-"""Ctrl-C as a request that is heard between two batches, so that nothing is torn apart in the engine."""
+"""Ctrl-C as a request that is handled between two batches, so that it does not interrupt the engine."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from types import FrameType, FunctionType
 from typing import cast
 
-_CALENDARS = ("siddhi.planner.bind.cron", "calendar")  # modules of which the engine asks the times of cron texts
+_CALENDARS = ("siddhi.planner.bind.cron", "calendar")  # modules that the engine calls for the times of cron texts
 
 
 class Interrupt:
-    """While installed, the first Ctrl-C only asks; a second one, or one while input is awaited, raises at once.
+    """While installed, the first Ctrl-C is only recorded; a second one, or one while waiting for input, raises at once.
 
-    So does one that the engine hears between two timers or two blocks of a batch, where nothing of it is half done: then
-    no Python runs above the function that called it.
+    A Ctrl-C that the engine handles between two timers or two blocks of a batch also raises at once: no Python runs above
+    the function that called the engine, and no operation is incomplete.
 
     Args:
-        callers: functions that call the engine and leave nothing half done.
+        callers: functions that call the engine and may be interrupted there.
     """
 
     def __init__(self, *callers: Callable[..., object]) -> None:
@@ -29,7 +29,7 @@ class Interrupt:
 
     @contextmanager
     def installed(self) -> Iterator[Interrupt]:
-        """Handle Ctrl-C here until the block ends (in threads other than the main one, leave it alone)."""
+        """Handle Ctrl-C until the block ends; do nothing in threads other than the main one."""
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
@@ -41,10 +41,9 @@ class Interrupt:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Mark a stretch that may block and holds nothing half done.
+        """Let Ctrl-C raise at once in the block, which may wait for input.
 
-        Raises KeyboardInterrupt at once if it was asked for before: a request that came after the last ``check`` must
-        not wait for more input.
+        Raise KeyboardInterrupt at once if Ctrl-C was pressed since the last ``check``: it must not wait for more input.
         """
         self._waiting = True  # before the check, so that no request falls between the two
         try:
@@ -54,12 +53,12 @@ class Interrupt:
             self._waiting = False
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if one was asked for, once."""
+        """Raise KeyboardInterrupt once if Ctrl-C was pressed."""
         if self.asked:
             self.asked = False
             raise KeyboardInterrupt
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature of a handler
+    def _handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - signature of a signal handler
         while frame is not None and frame.f_globals.get("__name__") in _CALENDARS:
             frame = frame.f_back
         if self.asked or self._waiting or (frame is not None and frame.f_code in self._callers):

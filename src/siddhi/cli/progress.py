@@ -1,4 +1,4 @@
-"""How far a run is, on standard error, while it lasts."""
+"""Progress of a run on standard error."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from siddhi.cli.inputs.source import Source
 
-_AFTER_SECONDS = 1.0  # a run that is over sooner needs no bar
+_AFTER_SECONDS = 1.0  # shorter runs show no bar
 _EVERY_SECONDS = 0.1
 
 
 class ProgressBar:
-    """A bar over all inputs where their sizes are known, else a spinner; shown only to a person at a terminal."""
+    """A progress bar over all inputs if their sizes are known, else a spinner; shown only on a terminal."""
 
     def __init__(self, sources: Sequence[Source], *, shown: bool) -> None:
         self._sources = sources
@@ -26,7 +26,7 @@ class ProgressBar:
         self._bar: Progress | None = None
 
     def update(self, events: int) -> None:
-        """Tell how many events were sent so far; cheap enough to be called for every batch."""
+        """Show the number of events sent so far; cheap enough to be called for every batch."""
         now = time.monotonic()
         if not self._shown or now < self._next:
             return
@@ -52,6 +52,6 @@ class ProgressBar:
         return bar
 
     def close(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the terminal."""
         if self._bar is not None:
             self._bar.stop()

@@ -1,4 +1,4 @@
-"""``siddhi query``: one question to the tables, windows and aggregations of an app."""
+"""``siddhi query``: run an on-demand query over a table, window or aggregation of an app."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 
 from siddhi.cli.endpoints import STANDARD, Endpoint, read_output_file
 from siddhi.cli.failures import interruptible
-from siddhi.cli.inputs.options import Feeding, feeding_options
-from siddhi.cli.outputs.on_demand import Question
+from siddhi.cli.inputs.options import InputOptions, input_options
+from siddhi.cli.outputs.on_demand import OnDemandQuery
 from siddhi.cli.session import Session, log_to_stderr
 
 _EPILOG = """\b
@@ -19,14 +19,14 @@ Example:
     --input Trades=trades.csv
 
 \b
-Exit codes are those of siddhi run; 1 also where the query was refused, 5 where it failed.
+Exit codes are those of siddhi run; 1 also for an error in the query, 5 if the query failed.
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("app")
 @click.argument("query")
-@feeding_options(required=False)
+@input_options(required=False)
 @click.option(
     "--output",
     default=STANDARD,
@@ -48,20 +48,20 @@ def query(
     output: Endpoint,
     quiet: bool,
 ) -> None:
-    """Ask APP (a file, or - for standard input) the on-demand QUERY, after feeding it the input files.
+    """Run the on-demand QUERY on APP (a file, or - for standard input) after sending the input files.
 
-    Tables that are kept in a store can be asked, and changed, without any input.
+    Tables with a store can be queried and changed without any input.
     """
-    feeding = Feeding(app, inputs, timestamp, playback, until, on_bad_line)
-    feeding.refuse_clashes()
+    options = InputOptions(app, inputs, timestamp, playback, until, on_bad_line)
+    options.refuse_clashes()
     if not output.is_standard:
         read = [Path(end.path).resolve() for end in inputs if not end.is_standard]
         if Path(output.path).resolve() in read:
-            raise click.UsageError(f"{output.path} is both input and output")
+            raise click.UsageError(f"{output.path} is both input and output: name another file for --output")
     with ExitStack() as stack:
         stack.enter_context(interruptible())
-        runtime = feeding.open_app(stack)
-        sources, bad_lines = feeding.open_sources(stack, runtime)
+        runtime = options.open_app(stack)
+        sources, bad_lines = options.open_sources(stack, runtime)
         stack.enter_context(log_to_stderr(quiet=quiet))
         code = Session(
             runtime,
@@ -71,7 +71,7 @@ def query(
             timed=timestamp is not None,
             until=until,
             quiet=quiet,
-            question=Question(runtime, query, output),
+            query=OnDemandQuery(runtime, query, output),
         ).run()
     if code:
         context.exit(code)

@@ -1,4 +1,4 @@
-"""What a stream's attributes are in Arrow, and in words."""
+"""Attribute types of streams in Arrow, and their names in messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TIMESTAMP_IN_WORDS = "a time (milliseconds since 1970, or ISO 8601 such as 2013-
 
 @dataclass(frozen=True, slots=True)
 class InputSchema:
-    """The columns wanted from an input: the attributes of a stream and, perhaps, a column of event times."""
+    """The columns to read from an input: the attributes of a stream and optionally a column of event times."""
 
     stream: str
     attributes: tuple[tuple[str, str], ...]  # (name, SiddhiQL type), in the order of the definition
@@ -38,12 +38,12 @@ class InputSchema:
 
     @property
     def columns(self) -> list[str]:
-        """Names to look for in the input, each once."""
+        """Names of the columns to read, each once."""
         names = [name for name, _ in self.attributes]
         return names if self.timestamp is None or self.timestamp in names else [*names, self.timestamp]
 
     def type_of(self, column: str) -> str | None:
-        """The SiddhiQL type of a column; None for a column that only holds event times."""
+        """Return the SiddhiQL type of a column; None for a column of event times that is no attribute."""
         return dict(self.attributes).get(column)
 
 
@@ -58,11 +58,11 @@ class Chunk:
         return int(self.columns.num_rows)
 
     def slice(self, start: int, stop: int) -> Chunk:
-        """Rows from start up to, not including, stop; nothing is copied."""
+        """Return the rows from start to stop (exclusive) without a copy."""
         times = None if self.timestamps is None else self.timestamps.slice(start, stop - start)
         return Chunk(self.columns.slice(start, stop - start), times)
 
 
 def unreadable_attributes(attributes: Sequence[tuple[str, str]]) -> list[str]:
-    """Names of the attributes whose type no file holds (``object``)."""
+    """Return the names of attributes whose type can't be read from files (``object``)."""
     return [name for name, kind in attributes if kind not in ARROW_TYPES]

@@ -1,4 +1,4 @@
-"""One run of an app over its inputs: start, feed, stop, and what is said about it."""
+"""One run of an app over its inputs: start, send, stop, and the summary."""
 
 from __future__ import annotations
 
@@ -15,67 +15,68 @@ import click
 from siddhi import Event, EventBatch, SiddhiAppRuntime
 from siddhi.cli.failures import INTERRUPTED, BadInput, ProcessingFailed
 from siddhi.cli.inputs.merge import in_time_order, one_after_another
-from siddhi.cli.inputs.sender import Feed
+from siddhi.cli.inputs.sender import InputSender
 from siddhi.cli.inputs.source import BadLines, Source
 from siddhi.cli.interrupt import Interrupt
-from siddhi.cli.outputs.on_demand import Question
-from siddhi.cli.outputs.output import Outlet, ReaderGone
+from siddhi.cli.outputs.on_demand import OnDemandQuery
+from siddhi.cli.outputs.output import OutputWriter, ReaderGone
 from siddhi.cli.progress import ProgressBar
 from siddhi.errors import EventError
 
-_DISTINCT_ERRORS = 100  # messages may hold values of events; what is kept of them must not grow with the input
+_DISTINCT_ERRORS = 100  # messages may contain values of events; their number must not grow with the input
 
 
 class Session:
-    """Feeds an app from its sources until they end, the user interrupts, or something fails; then asks the question."""
+    """Sends the events of the sources to an app until they end, the user interrupts, or an error occurs; then runs the
+    on-demand query."""
 
     def __init__(
         self,
         runtime: SiddhiAppRuntime,
         sources: Sequence[Source],
-        outlets: Sequence[Outlet],
+        writers: Sequence[OutputWriter],
         *,
         bad_lines: BadLines,
         timed: bool,
         until: int | None,
         quiet: bool,
-        question: Question | None = None,
+        query: OnDemandQuery | None = None,
     ) -> None:
         self._runtime = runtime
         self._sources = sources
-        self._outlets = outlets
+        self._outlets = writers
         self._bad_lines = bad_lines
         self._timed = timed
         self._until = until
         self._quiet = quiet
-        self._question = question
-        self._feeds = {source.stream: Feed(runtime.input_handler(source.stream)) for source in sources}
+        self._query = query
+        self._senders = {source.stream: InputSender(runtime.input_handler(source.stream)) for source in sources}
         self._errors: Counter[str] = Counter()
-        self._interrupt = Interrupt(Feed.send, SiddhiAppRuntime.advance_clock)
-        for outlet in outlets:
-            runtime.add_batch_callback(outlet.stream, self._taker(outlet))
+        self._interrupt = Interrupt(InputSender.send, SiddhiAppRuntime.advance_clock)
+        for writer in writers:
+            runtime.add_batch_callback(writer.stream, self._callback(writer))
         runtime.handle_exception_with(self._note)
 
     def run(self) -> int:
-        """Run to the end and return the exit code; the summary is printed however the run ends.
+        """Run to the end and return the exit code; print the summary in any case.
 
         Raises:
             BadInput: an input can't be read as events.
             OutputFailed: an output can't be written.
-            ProcessingFailed: the app raised errors on the way.
+            ProcessingFailed: the app raised errors.
         """
         started = time.monotonic()
         code = 0
         try:
             with ExitStack() as stack:
-                for outlet in self._all_outlets():
-                    stack.callback(outlet.close)
-                stack.callback(self._runtime.shutdown)  # before the outputs close: it may still have events to give
-                self._feed_all()
+                for writer in self._all_outlets():
+                    stack.callback(writer.close)
+                stack.callback(self._runtime.shutdown)  # before the outputs are closed: it may emit further events
+                self._send_all()
         except KeyboardInterrupt:
             code = INTERRUPTED
         except ReaderGone:
-            _forget_stdout()
+            _discard_stdout()
         finally:
             if not self._quiet:
                 self._summarise(time.monotonic() - started, interrupted=code == INTERRUPTED)
@@ -84,9 +85,9 @@ class Session:
             raise ProcessingFailed(f"the app failed on events: {shown}")
         return code
 
-    def _feed_all(self) -> None:
+    def _send_all(self) -> None:
         runs = in_time_order(self._sources) if self._timed else one_after_another(self._sources)
-        talks_to_terminal = any(outlet.is_standard for outlet in self._all_outlets()) and sys.stdout.isatty()
+        talks_to_terminal = any(writer.is_standard for writer in self._all_outlets()) and sys.stdout.isatty()
         bar = ProgressBar(self._sources, shown=not (self._quiet or talks_to_terminal))
         with self._interrupt.installed() as interrupt, closing(bar):
             self._runtime.start()
@@ -96,30 +97,30 @@ class Session:
                 if run is None:
                     break
                 try:
-                    self._feeds[run.stream].send(run)
+                    self._senders[run.stream].send(run)
                 except EventError as error:
                     raise BadInput(str(error)) from error
                 if run.stop == len(run.chunk):
-                    for outlet in self._outlets:
-                        outlet.flush()
+                    for writer in self._outlets:
+                        writer.flush()
                 interrupt.check()
-                bar.update(sum(feed.sent for feed in self._feeds.values()))
+                bar.update(sum(sender.sent for sender in self._senders.values()))
             if self._until is not None:
                 self._runtime.advance_clock(self._until)
-            if self._question is not None:
-                self._question.ask(self._runtime)
+            if self._query is not None:
+                self._query.run(self._runtime)
 
-    def _taker(self, outlet: Outlet) -> Callable[[EventBatch], None]:
-        """What gives batches to an outlet; a Ctrl-C that came meanwhile is heard behind them."""
+    def _callback(self, writer: OutputWriter) -> Callable[[EventBatch], None]:
+        """Return a callback that passes batches to a writer; a Ctrl-C pressed meanwhile is handled afterwards."""
 
         def take(batch: EventBatch) -> None:
-            outlet.take(batch)
+            writer.take(batch)
             self._interrupt.check()
 
         return take
 
-    def _all_outlets(self) -> list[Outlet]:
-        return [*self._outlets, *([] if self._question is None else [self._question.outlet])]
+    def _all_outlets(self) -> list[OutputWriter]:
+        return [*self._outlets, *([] if self._query is None else [self._query.writer])]
 
     def _note(self, error: Exception, origin: str, _: Sequence[Event]) -> None:
         message = f"{origin}: {type(error).__name__}: {error}"
@@ -129,20 +130,20 @@ class Session:
 
     def _summarise(self, seconds: float, *, interrupted: bool) -> None:
         lines = ["interrupted"] if interrupted else []
-        lines += [f"{stream}: {feed.sent:,} events in" for stream, feed in self._feeds.items()]
+        lines += [f"{stream}: {sender.sent:,} events in" for stream, sender in self._senders.items()]
         if self._bad_lines.count:
             lines.append(f"{self._bad_lines.count:,} bad lines skipped")
-        lines += [f"{outlet.stream}: {outlet.count:,} events out to {outlet.name}" for outlet in self._outlets]
-        if self._question is not None:
-            lines.append(f"{self._question.outlet.count:,} rows to {self._question.outlet.name}")
-        sent = sum(feed.sent for feed in self._feeds.values())
+        lines += [f"{writer.stream}: {writer.count:,} events out to {writer.name}" for writer in self._outlets]
+        if self._query is not None:
+            lines.append(f"{self._query.writer.count:,} rows to {self._query.writer.name}")
+        sent = sum(sender.sent for sender in self._senders.values())
         lines.append(f"{sent:,} events in {seconds:.2f} s, {sent / max(seconds, 1e-9):,.0f} events/s")
         click.echo("\n".join(lines), err=True)
 
 
 @contextmanager
 def log_to_stderr(*, quiet: bool) -> Iterator[None]:
-    """Show what the engine and the app (``#log()``) log, warnings only if quiet, until the block ends."""
+    """Print the log of the engine and the app (``#log()``) until the block ends; if quiet, warnings only."""
     logger = logging.getLogger("siddhi")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
@@ -156,8 +157,8 @@ def log_to_stderr(*, quiet: bool) -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _forget_stdout() -> None:
-    """Keep the interpreter from complaining, at exit, that it can't flush a closed pipe."""
+def _discard_stdout() -> None:
+    """Discard standard output, so that the interpreter does not report a closed pipe at exit."""
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)

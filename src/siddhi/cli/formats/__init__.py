@@ -1,1 +1,1 @@
-"""Text of rows and rows of text: CSV, JSON lines, tables."""
+"""Reading and writing of CSV and JSON lines."""

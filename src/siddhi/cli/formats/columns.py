@@ -1,4 +1,4 @@
-"""Columns as the text of CSV cells and JSON values, a column at a time."""
+"""Formatting of whole columns as CSV cells and JSON values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WHOLE = r"^-?[0-9]+$"
 
 
 def csv_cells(column: pa.Array) -> pa.Array:
-    """Return a column as CSV cells; null stays null. Empty text gets quotes, so that it is not taken for null."""
+    """Return a column as CSV cells; null stays null. Empty strings are quoted to distinguish them from null."""
     column = _plain(column)
     if not pa.types.is_string(column.type):
         return _scalars(column)
@@ -40,7 +40,7 @@ def json_values(column: pa.Array) -> pa.Array:
 
 
 def joined(cells: list[pa.Array | str], separator: str) -> pa.Buffer:
-    """Join the cells of each row, null as nothing, end each row with a line feed, and return all bytes."""
+    """Join the cells of each row (null as an empty cell), end each row with a line feed, and return all bytes."""
     lines = pc.binary_join_element_wise(*cells, separator, null_handling="replace", null_replacement="")
     ended = pc.binary_join_element_wise(lines, "", "\n")
     return ended.buffers()[2].slice(0, pc.sum(pc.binary_length(ended)).as_py())
@@ -54,6 +54,6 @@ def _scalars(column: pa.Array) -> pa.Array:
     texts = column.cast(pa.string())
     if not pa.types.is_floating(column.type):
         return texts
-    # 3 is written 3.0, so that a reader that guesses types takes the column for what it is.
+    # 3 is written as 3.0, so that readers that infer types recognize the column as floating point.
     whole = pc.match_substring_regex(texts, _WHOLE)
     return pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)

@@ -14,7 +14,7 @@ from siddhi.cli.failures import BadInput
 from siddhi.cli.formats.text import Fault, UnreadableTextError, chunk_of, column_at_fault, missing_column
 from siddhi.cli.schema import ARROW_TYPES, Chunk, InputSchema
 
-# A value and what ends it. A quote opens a quoted value only at its beginning; elsewhere it is an ordinary character.
+# A value and its separator. A quote opens a quoted value only at its beginning; elsewhere it is an ordinary character.
 _CELL = re.compile(rb'(?:"[^"]*(?:""[^"]*)*"(?!")[^,\n]*|[^",\n][^,\n]*)?(,|\n)')
 _BOM = b"\xef\xbb\xbf"
 _CELL_TYPES = {**ARROW_TYPES, "string": pa.dictionary(pa.int32(), pa.string())}
@@ -40,16 +40,16 @@ class CsvFormat:
                 raise BadInput(f"{file} has more than one column '{column}'")
 
     def cut(self, data: bytes) -> int:
-        """Return where the last whole record ends; a line end between quotes ends no record."""
+        """Return the end of the last complete record; a line end between quotes does not end a record."""
         end = data.rfind(b"\n") + 1
         if data.count(b'"', 0, end) % 2 == 0:
             return end
         end = max(_record_ends(data), default=0)
-        # A record without end holds back everything after it; beyond all reason, its first line goes alone, to be refused.
+        # An unterminated record blocks all data after it; beyond the limit its first line is passed on alone, as an error.
         return end if end or len(data) < _LONGEST_RECORD else data.find(b"\n") + 1
 
     def records(self, data: bytes) -> list[bytes]:
-        """Split into records; where a quote is never closed, only its own line suffers."""
+        """Split into records; an unclosed quote affects only its own line."""
         records: list[bytes] = []
         start = 0
         while start < len(data):
@@ -67,7 +67,7 @@ class CsvFormat:
         return chunk_of(self._read_columns(data, self._schema), self._schema)
 
     def explain(self, record: bytes) -> Fault:
-        """Try the columns one by one."""
+        """Return what is wrong with a record, by reading its columns one by one."""
         try:
             text = record.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -76,7 +76,7 @@ class CsvFormat:
             return Fault("a quote is never closed")
         cells = _cells(text)
         if cells is None:
-            return Fault(f"a value of more than {csv.field_size_limit():,} characters, and not readable")
+            return Fault(f"a value is longer than {csv.field_size_limit():,} characters")
         if len(cells) != len(self._header):
             return Fault(f"{len(cells)} values where the header has {len(self._header)} columns")
         column = column_at_fault(self._schema, lambda part: chunk_of(self._read_columns(record, part), part))
@@ -108,7 +108,7 @@ class CsvFormat:
         )
 
     def _type_of_times(self, data: bytes, column: str) -> pa.DataType:
-        """Tell by the first record: whole numbers are read as such, twice as fast as through their text."""
+        """Choose by the first record: reading integers directly is twice as fast as parsing text."""
         first = data.lstrip()
         cells = _cells(first[: first.find(b"\n")].decode("utf-8", errors="replace")) or []
         position = self._header.index(column)
@@ -117,7 +117,7 @@ class CsvFormat:
 
 
 def _cells(text: str) -> list[str] | None:
-    """The values of the first record; none where there is none, None where one is longer than Python's reader takes."""
+    """Return the values of the first record; empty if there is none, None if a value is too long for Python's reader."""
     try:
         return next(csv.reader(io.StringIO(text, newline="")), [])
     except csv.Error:
@@ -125,12 +125,12 @@ def _cells(text: str) -> list[str] | None:
 
 
 def header_of(data: bytes) -> int:
-    """Return where the header record ends; 0 if it does not."""
+    """Return the end of the header record; 0 if it is incomplete."""
     return next(_record_ends(data), 0)
 
 
 def _record_ends(data: bytes, start: int = 0) -> Iterator[int]:
-    """Yield the end of each whole record from start on; stop before one that does not end."""
+    """Yield the end of each complete record from start on; stop at an incomplete one."""
     cell = _CELL.match(data, start)
     while cell is not None:
         if cell.group(1) == b"\n":
@@ -139,6 +139,6 @@ def _record_ends(data: bytes, start: int = 0) -> Iterator[int]:
 
 
 def _never_closes_a_quote(data: bytes) -> bool:
-    """Whether reading whole records runs into the end of data inside quotes."""
+    """Return whether data ends inside quotes."""
     complete = data if data.endswith(b"\n") else data + b"\n"
     return max(_record_ends(complete), default=0) < len(complete)

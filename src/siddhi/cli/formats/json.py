@@ -19,13 +19,13 @@ _NULL_LINE = re.compile(rb"\n[ \t\r]*null")
 
 
 class JsonLinesFormat:
-    """Reads objects by the keys that are wanted; others are passed over."""
+    """Reads the keys of the stream from objects; other keys are ignored."""
 
     def __init__(self, sample: bytes, schema: InputSchema, file: str) -> None:
-        """Look at the first lines to find misspelt columns.
+        """Check the first lines for missing columns.
 
         Raises:
-            BadInput: a wanted column is in none of the first 1,000 lines (that are objects at all).
+            BadInput: a column is in none of the objects in the first 1,000 lines.
         """
         self._schema = schema
         objects = list(_objects(sample.split(b"\n")[:SAMPLE_LINES]))
@@ -36,7 +36,7 @@ class JsonLinesFormat:
         self._times_are_text = any(isinstance(item.get(schema.timestamp or ""), str) for item in objects)
 
     def cut(self, data: bytes) -> int:
-        """Return where the last whole line ends."""
+        """Return the end of the last complete line."""
         return data.rfind(b"\n") + 1
 
     def records(self, data: bytes) -> list[bytes]:
@@ -50,7 +50,7 @@ class JsonLinesFormat:
         return chunk_of(self._read_columns(data, self._schema), self._schema)
 
     def explain(self, record: bytes) -> Fault:
-        """Parse the line alone, then try its columns one by one."""
+        """Return what is wrong with a line, by parsing it and reading its columns one by one."""
         try:
             item = json.loads(record.strip(), object_pairs_hook=_Pairs)
         except UnicodeDecodeError as error:
@@ -58,12 +58,12 @@ class JsonLinesFormat:
         except json.JSONDecodeError as error:
             return Fault(f"not JSON: {error.msg} at column {error.colno}")
         if not isinstance(item, _Pairs):
-            return Fault(f"not a JSON object but {_shown(item)}")
+            return Fault(f"expected a JSON object, found {_shown(item)}")
         if item.repeated is not None:
             return Fault(f"key '{item.repeated}' occurs twice")
         column = column_at_fault(self._schema, lambda part: chunk_of(self._read_columns(record, part), part))
         if column is None:
-            return Fault("not readable, perhaps for a number out of range")
+            return Fault("not readable; a number may be out of range")
         return Fault.of_value(_shown(item.get(column)), column, self._schema)
 
     def _read_columns(self, data: bytes, schema: InputSchema) -> pa.Table:
@@ -72,7 +72,7 @@ class JsonLinesFormat:
         if not data.strip():
             return pa.table({column: pa.array([], kind) for column, kind in types.items()})
         if b"null" in data and (data.lstrip().startswith(b"null") or _NULL_LINE.search(data)):
-            # Arrow takes it for an object without keys, and ends the process where there is nothing else.
+            # Arrow reads null as an object without keys, and crashes the process if there is no other line.
             raise UnreadableTextError("a line is null")
         return arrow_json.read_json(
             pa.BufferReader(data),
@@ -84,7 +84,7 @@ class JsonLinesFormat:
 
 
 class _Pairs(dict[str, Any]):
-    """A JSON object that remembers a key which occurs more than once."""
+    """A JSON object that records a duplicate key."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -97,7 +97,7 @@ def _objects(lines: Iterable[bytes]) -> Iterable[dict[str, Any]]:
         try:
             item = json.loads(line)
         except ValueError:
-            continue  # blank, cut off, or bad: reading will tell, with its line number
+            continue  # blank, truncated or invalid: reported with its line number when it is read
         if isinstance(item, dict):
             yield item
 

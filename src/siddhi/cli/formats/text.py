@@ -1,4 +1,4 @@
-"""What the formats made of text records have in common, and what is said about a record that can't be read."""
+"""Base of the text formats, and messages about records that can't be read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _SHOWN_NAMES = 500
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why one record is refused; the column where it is one column's fault."""
+    """Why a record can't be read, and in which column."""
 
     problem: str
     column: str | None = None
 
     @classmethod
     def of_value(cls, value: str, column: str, schema: InputSchema) -> Fault:
-        """A value that is not of its column's type (or not a time)."""
+        """Describe a value that does not match its column's type, or is not a time."""
         shown = value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "..."
         kind = schema.type_of(column)
         if column == schema.timestamp and _INTEGER.fullmatch(value) and (wrong := out_of_range(int(value))) is not None:
@@ -41,31 +41,31 @@ class Fault:
 
 
 class UnreadableTextError(ValueError):
-    """Bytes that are not whole records of the format."""
+    """The bytes are not complete records of the format."""
 
 
-# What `TextFormat.read` raises for bytes with at least one bad record. Timestamps raise a ValueError, as Arrow does.
+# Errors of `TextFormat.read` for bytes with at least one bad record. Timestamps raise a ValueError, as Arrow does.
 READ_ERRORS = (ValueError, pa.ArrowException)
 
 
 class TextFormat(Protocol):
-    """Turns bytes into events; knows where its records end."""
+    """Splits bytes into records and reads events from them."""
 
     def cut(self, data: bytes) -> int:
-        """Return where the last whole record in data ends; 0 if there is none."""
+        """Return the end of the last complete record in data; 0 if there is none."""
 
     def records(self, data: bytes) -> list[bytes]:
-        """Split into records, each with its line end; joined they give data again."""
+        """Split into records, each with its line end; joined they equal data."""
 
     def read(self, data: bytes) -> Chunk:
-        """Read whole records; raises one of ``READ_ERRORS`` if any is bad."""
+        """Read complete records; raise one of ``READ_ERRORS`` if one is bad."""
 
     def explain(self, record: bytes) -> Fault:
-        """Say what is wrong with a record that ``read`` refused."""
+        """Return what is wrong with a record that ``read`` can't read."""
 
 
 def chunk_of(columns: pa.Table, schema: InputSchema) -> Chunk:
-    """Put the columns read in the stream's order and the event times beside them."""
+    """Arrange columns in the order of the stream's attributes, and add the event times."""
     names = [name for name, _ in schema.attributes]
     arrays = [_one_array(columns.column(name)) for name in names]
     batch = pa.RecordBatch.from_arrays(arrays, names=names)
@@ -76,12 +76,12 @@ def chunk_of(columns: pa.Table, schema: InputSchema) -> Chunk:
 
 def _one_array(column: pa.ChunkedArray) -> pa.Array:
     combined = column.combine_chunks()
-    # Older pyarrow gives a ChunkedArray back when there is more than one chunk of a dictionary.
+    # Older pyarrow returns a ChunkedArray if a dictionary column has more than one chunk.
     return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.unify_dictionaries().chunks)
 
 
 def missing_column(file: str, column: str, stream: str, columns: Iterable[str]) -> str:
-    """What is said of a file that lacks a column of its stream."""
+    """Return the message about a file without a column of its stream."""
     names = list(columns)
     has = ", ".join(names) or "none"
     has = has if len(has) <= _SHOWN_NAMES else f"{has[: _SHOWN_NAMES - 3]}..."
@@ -89,7 +89,7 @@ def missing_column(file: str, column: str, stream: str, columns: Iterable[str]) 
 
 
 def column_at_fault(schema: InputSchema, read: Callable[[InputSchema], object]) -> str | None:
-    """Read a bad record one column at a time and return the first that fails; None where none is to blame."""
+    """Read a bad record one column at a time and return the first that fails; None if no single column fails."""
     if not _reads(read, InputSchema(schema.stream, (), None)):
         return None
     parts = {name: InputSchema(schema.stream, ((name, kind),), None) for name, kind in schema.attributes}

@@ -1,1 +1,1 @@
-"""What `siddhi run` reads: files, standard input and Parquet, merged by time."""
+"""Inputs of `siddhi run`: files and standard input, merged by time."""

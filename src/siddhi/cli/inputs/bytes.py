@@ -1,4 +1,4 @@
-"""Bytes of an input file or of standard input, as they come, with the progress made."""
+"""Reads the bytes of an input file or of standard input, and tracks the progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK_BYTES = 1 << 20  # about 20,000 short lines: one batch for the engine
 
 
 class ByteSource:
-    """Reads pieces of at most ``BLOCK_BYTES``; a pipe gives what it has, so that live lines are not held back."""
+    """Reads pieces of at most ``BLOCK_BYTES``; a pipe returns the bytes available, so that live lines are not delayed."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.name = "standard input" if endpoint.is_standard else endpoint.path
@@ -38,7 +38,7 @@ class ByteSource:
         """Yield bytes until the end of the input.
 
         Raises:
-            BadInput: the input can't be read, or is not compressed the way its name says.
+            BadInput: the input can't be read, or is not compressed as its suffix indicates.
         """
         while True:
             try:
@@ -61,7 +61,7 @@ class ByteSource:
 
     @property
     def done_bytes(self) -> int:
-        """Bytes of the file read so far, compressed ones where it is compressed."""
+        """Number of (compressed) bytes of the file read so far."""
         return self._done
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Several inputs as one sequence of events."""
+"""Merges several inputs into one sequence of events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from siddhi.cli.schema import Chunk
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows start up to, not including, stop of a chunk: what is sent before another input has its turn."""
+    """Rows from start to stop (exclusive) of a chunk, which are sent together."""
 
     stream: str
     chunk: Chunk
@@ -27,7 +27,7 @@ class Run:
 
 
 def one_after_another(sources: Sequence[Source]) -> Iterator[Run]:
-    """Take each input to its end before the next."""
+    """Read each input to its end before the next."""
     for source in sources:
         for chunk in _chunks(source):
             yield Run(source.stream, chunk, 0, len(chunk))
@@ -35,7 +35,7 @@ def one_after_another(sources: Sequence[Source]) -> Iterator[Run]:
 
 @dataclass(slots=True)
 class _Head:
-    """The chunk an input stands in, and the row it stands at."""
+    """Current chunk and row of an input."""
 
     stream: str
     rest: Iterator[Chunk]
@@ -48,7 +48,7 @@ class _Head:
         return int(self.times[self.row])
 
     def until(self, bound: int, *, inclusive: bool) -> int:
-        """Return the first row from here on that lies beyond the bound, looking twice as far at each attempt."""
+        """Return the first row from here on beyond the bound (exponential search)."""
         start, width = self.row, 16
         while start < len(self.times):
             times = self.times[start : start + width]
@@ -63,8 +63,8 @@ class _Head:
 def in_time_order(sources: Sequence[Source]) -> Iterator[Run]:
     """Merge inputs by event time.
 
-    Each input keeps its own order, even where its times go back; at equal times the input named first goes first. Only
-    one chunk per input is held, and runs of rows from one input stay together as columns.
+    Each input keeps its own order, even if its times go back; at equal times the input named first comes first. One chunk
+    per input is in memory, and runs of rows from one input stay together as columns.
     """
     heads = [head for source in sources if (head := _first(source.stream, _chunks(source))) is not None]
     while heads:

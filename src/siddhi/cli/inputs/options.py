@@ -1,4 +1,4 @@
-"""What feeds an app on the command line: options, the app's text, its inputs."""
+"""Input options of the command line, and the app and sources opened from them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from siddhi.cli.inputs.source import BadLines, Source, open_source
 from siddhi.cli.inputs.timestamps import read_time
 from siddhi.errors import DefinitionNotExistError, SiddhiError, did_you_mean
 
-__all__ = ["Feeding", "attributes_of", "feeding_options"]
+__all__ = ["InputOptions", "attributes_of", "input_options"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def feeding_options(*, required: bool) -> Callable[[_F], _F]:
-    """The options of :class:`Feeding`; ``required``: there must be an input."""
+def input_options(*, required: bool) -> Callable[[_F], _F]:
+    """Return a decorator that adds the input options; ``required``: there must be an input."""
     options = [
         click.option(
             "--input",
@@ -33,35 +33,36 @@ def feeding_options(*, required: bool) -> Callable[[_F], _F]:
             callback=read_inputs,
             metavar="STREAM=FILE",
             help="Send a .csv (with header), .jsonl or .parquet file to a stream; '-' reads JSON lines from standard input. "
-            "Text files may be compressed (.gz, .bz2, .zst). Repeat it for several inputs.",
+            "Text files may be compressed (.gz, .bz2, .zst). Repeat the option for several inputs.",
         ),
         click.option(
             "--timestamp",
             metavar="COLUMN",
-            help="Input column with the time of each event: milliseconds since 1970, or ISO 8601 text (UTC if it names no "
-            "zone). It may be an attribute of the stream as well. Several inputs are merged in the order of these times; "
-            "without it, events happen now, and inputs are read one after another.",
+            help="Input column with the time of each event: milliseconds since 1970, or ISO 8601 text (UTC without a zone). "
+            "It may also be an attribute of the stream. Several inputs are merged by these times. Without this option, "
+            "events have the current time, and inputs are read one after another.",
         ),
         click.option(
             "--playback/--no-playback",
             default=None,
-            help="Whether the app's clock follows the events (as @app:playback says) or is the machine's. Default: it follows "
-            "them when --timestamp is given; else what the app says. Each timer runs at its own time, as on the machine's "
-            "clock, unless the app has an @app:playback without timers = 'exact': that keeps Siddhi's rule.",
+            help="Whether the app's clock follows the events, as with @app:playback, or the system clock. Default: it follows "
+            "the events with --timestamp, else as the app says. Each timer runs at its own time, as in live mode, unless "
+            "the app has @app:playback without timers = 'exact', which keeps Siddhi's rule.",
         ),
         click.option(
             "--until",
             callback=read_time,
             metavar="TIME",
-            help="Move the clock to this time after the last event, so that windows and timers due by then fire: milliseconds "
-            "or ISO 8601 text, as in the --timestamp column. Otherwise what windows hold at the end stays there.",
+            help="Advance the clock to this time after the last event, so that timers due by then run and windows expire: "
+            "milliseconds or ISO 8601 text, as in the --timestamp column. Without it, events that windows contain at the "
+            "end are not emitted.",
         ),
         click.option(
             "--on-bad-line",
             type=click.Choice(["fail", "skip"]),
             default="fail",
             show_default=True,
-            help="What to do with a line that can't be read as an event: stop there, or count it and go on.",
+            help="What to do with a line that can't be read as an event: stop with an error, or count and skip it.",
         ),
     ]
 
@@ -74,8 +75,8 @@ def feeding_options(*, required: bool) -> Callable[[_F], _F]:
 
 
 @dataclass(frozen=True, slots=True)
-class Feeding:
-    """An app and what it is fed with, as the command line says."""
+class InputOptions:
+    """App and inputs of a command line."""
 
     app: str
     inputs: list[Endpoint]
@@ -90,7 +91,7 @@ class Feeding:
             raise click.UsageError("standard input can only be read once")
 
     def open_app(self, stack: ExitStack) -> SiddhiAppRuntime:
-        """The app, with the clock it is to have; it is shut down with the stack."""
+        """Create the app and set its clock; the stack shuts it down."""
         text = read_app(self.app)
         manager = SiddhiManager()
         stack.callback(manager.shutdown)
@@ -105,11 +106,11 @@ class Feeding:
         if playback != says_playback:
             runtime.enable_playback(playback)
         if self.until is not None and not playback:
-            raise click.UsageError("--until needs a clock that follows the events (--timestamp, or @app:playback)")
+            raise click.UsageError("--until requires a clock that follows the events: add --timestamp or @app:playback")
         return runtime
 
     def open_sources(self, stack: ExitStack, runtime: SiddhiAppRuntime) -> tuple[list[Source], BadLines]:
-        """The inputs, closed with the stack, and what counts their bad lines."""
+        """Open the inputs, which the stack closes; return them and the counter of bad lines."""
         attributes = [attributes_of(runtime, end.stream) for end in self.inputs]
         bad_lines = BadLines(skip=self.on_bad_line == "skip", warn=lambda message: click.echo(message, err=True))
         sources: list[Source] = []
@@ -120,7 +121,7 @@ class Feeding:
 
 
 def attributes_of(runtime: SiddhiAppRuntime, stream: str) -> list[tuple[str, str]]:
-    """Names and types of a stream of the command line."""
+    """Return names and types of the attributes of a stream."""
     try:
         return list(runtime.stream_attributes(stream))
     except DefinitionNotExistError as error:

@@ -1,4 +1,4 @@
-"""Events from a Parquet file, row group by row group; columns are cast to the stream's types, never losing a digit."""
+"""Reads events from a Parquet file by row groups; columns are cast to the stream's types without loss."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ParquetSource:
 
     @property
     def done_bytes(self) -> int:
-        """The part of the file that corresponds to the rows read so far."""
+        """Share of the file's bytes that corresponds to the rows read so far."""
         rows: int = self._file.metadata.num_rows
         return (self.total_bytes or 0) * (self._row - 1) // max(1, rows)
 
@@ -47,7 +47,7 @@ class ParquetSource:
         """Yield the events batch by batch.
 
         Raises:
-            BadInput: the file is damaged, or a row that does not fit is not to be skipped.
+            BadInput: the file is damaged, or has a bad row and bad rows are not skipped.
         """
         try:
             for batch in self._file.iter_batches(batch_size=_ROWS, columns=self._schema.columns):
@@ -99,7 +99,7 @@ def _convert(batch: pa.RecordBatch, schema: InputSchema) -> Chunk:
 
 
 def _fits(found: pa.DataType, kind: str) -> bool:
-    """Whether values of an Arrow type may be values of a SiddhiQL type, range aside."""
+    """Return whether an Arrow type can be cast to a SiddhiQL type, apart from the range of values."""
     is_ = pa.types
     if is_.is_dictionary(found):
         found = found.value_type
@@ -120,5 +120,5 @@ def _cast(column: pa.Array, kind: str) -> pa.Array:
     if kind == "string" and pa.types.is_dictionary(found):
         return column
     if is_point_in_time(found):
-        return instants_to_ms(column)  # a long that is a point in time is milliseconds, as everywhere in SiddhiQL
+        return instants_to_ms(column)  # as a long, a point in time is in milliseconds
     return column.cast(ARROW_TYPES[kind])

@@ -1,4 +1,4 @@
-"""Reading beside the engine's work."""
+"""Reads inputs in parallel with the engine."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from siddhi.cli.schema import Chunk
 
 
 def read_ahead(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-    """Decode the next chunk in a thread while this one is worked on; Arrow's readers let other threads run.
+    """Read the next chunk in a thread while the current one is processed; Arrow's readers release the GIL.
 
-    Order, and what is raised after which chunk, stay the same. Only for inputs that never keep a reader waiting.
+    The order of chunks and errors stays the same. Use only for inputs that never block.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="siddhi-read") as reader:
         following = reader.submit(next, chunks, None)

@@ -1,4 +1,4 @@
-"""Runs of events into the input handlers of an app."""
+"""Sends runs of events to the input handlers of an app."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from siddhi.cli.inputs.merge import Run
 from siddhi.cli.schema import Chunk
 
-_FEW = 32  # below this, single sends beat the fixed cost of a batch
+_FEW = 32  # below this, single sends are faster than a batch with its fixed cost
 
 
 class Handler(Protocol):
@@ -21,8 +21,8 @@ class Handler(Protocol):
         """Send columns."""
 
 
-class Feed:
-    """Sends the events of one stream; columns and single rows give the same results, so the cheaper way is taken."""
+class InputSender:
+    """Sends the events of one stream as columns or as single rows, whichever is faster; the results are the same."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler

@@ -1,4 +1,4 @@
-"""A file (or standard input) as the events of a stream."""
+"""Inputs as sources of events."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from siddhi.cli.schema import Chunk, InputSchema, unreadable_attributes
 
 @dataclass(slots=True)
 class BadLines:
-    """What becomes of lines that can't be read: the first ends the run, or all are counted and passed over."""
+    """Policy for lines that can't be read: the first ends the run, or all are counted and skipped."""
 
     skip: bool
     warn: Callable[[str], None]
     count: int = 0
-    shown: int = field(default=5)  # the first ones are told, the rest only counted
+    shown: int = field(default=5)  # number of bad lines to print; further ones are only counted
 
     def report(self, message: str) -> None:
-        """Take note of a bad line.
+        """Count a bad line.
 
         Raises:
-            BadInput: bad lines are not to be skipped.
+            BadInput: bad lines are not skipped.
         """
         if not self.skip:
             raise BadInput(message)
@@ -32,21 +32,21 @@ class BadLines:
         if self.count <= self.shown:
             self.warn(f"skipped: {message}")
         elif self.count == self.shown + 1:
-            self.warn("skipped: more bad lines, from here on only counted")
+            self.warn("skipped: further bad lines are counted but not shown")
 
 
 class Source(Protocol):
     """Events of one stream in the order of its input."""
 
     stream: str
-    total_bytes: int | None  # None: not known, as with a pipe
+    total_bytes: int | None  # None: unknown, as for a pipe
 
     @property
     def done_bytes(self) -> int:
-        """How much of the input is read."""
+        """Number of bytes read so far."""
 
     def chunks(self) -> Iterator[Chunk]:
-        """Yield the events; raises BadInput."""
+        """Yield the events; raise BadInput."""
 
     def close(self) -> None:
         """Close the input."""
@@ -58,16 +58,18 @@ def open_source(
     """Open an input and check that it has the columns of its stream.
 
     Args:
-        endpoint: which stream, which file.
-        attributes: (name, SiddhiQL type) of the stream.
-        timestamp: the column of event times, if there is one.
-        bad_lines: told of every line that can't be read.
+        endpoint: stream and file.
+        attributes: names and SiddhiQL types of the stream's attributes.
+        timestamp: column of event times; None: there is none.
+        bad_lines: policy for lines that can't be read.
 
     Raises:
-        BadInput: the file can't be read, or lacks a column.
+        BadInput: the file can't be read, or a column is missing.
     """
     for name in unreadable_attributes(attributes):
-        raise BadInput(f"attribute '{name}' of stream '{endpoint.stream}' is an object, which no file holds")
+        raise BadInput(
+            f"attribute '{name}' of stream '{endpoint.stream}' has type object, which can't be read from files"
+        )
     schema = InputSchema(endpoint.stream, tuple(attributes), timestamp)
     if endpoint.format is Format.PARQUET:
         from siddhi.cli.inputs.parquet import ParquetSource

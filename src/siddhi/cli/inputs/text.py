@@ -1,8 +1,7 @@
-"""Events from lines of text, block by block; a block that can't be read is halved until the bad line stands alone.
+"""Reads events from lines of text by blocks; a block that can't be read is bisected to find the bad line.
 
-The common case costs one call of an Arrow reader per block. Line numbers are counted only by counting line ends, so a
-good file pays next to nothing for them, and since the same reader judges blocks and single lines, what is refused does
-not depend on where blocks begin.
+A valid block costs one call of an Arrow reader. Line numbers are computed by counting line ends, which is cheap. Blocks and
+single lines are read by the same reader, so that errors do not depend on block boundaries.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class TextSource:
         self.total_bytes = self._bytes.total_bytes
         self._pieces = self._bytes.pieces()
         self._bad_lines = bad_lines
-        self._line = 1  # number of the first line not yet handed out
-        self._data = b""  # read, not yet handed out
+        self._line = 1  # number of the first line in _data
+        self._data = b""  # bytes read that are not parsed yet
         try:
             self._format = self._recognise(endpoint.format, schema)
         except BaseException:
@@ -45,7 +44,7 @@ class TextSource:
         """Yield the events block by block.
 
         Raises:
-            BadInput: the file can't be read on, or a bad line is not to be skipped.
+            BadInput: the file can't be read, or has a bad line and bad lines are not skipped.
         """
         yield from self._whole_records()
         for piece in self._pieces:
@@ -58,7 +57,7 @@ class TextSource:
     def _recognise(self, form: Format, schema: InputSchema) -> TextFormat:
         name = self._bytes.name
         if form is Format.JSONL:
-            # A pipe may never say more than its first lines: they have to do.
+            # A pipe may not deliver more than its first line for a long time.
             enough = SAMPLE_LINES if self.total_bytes is not None else 1
             while self._data.count(b"\n") < enough and self._fetch():
                 pass
@@ -66,7 +65,7 @@ class TextSource:
         while not (end := header_of(self._data)) and self._fetch():
             pass
         if not self._data:
-            raise BadInput(f"{name} is empty: the first line must name the columns")
+            raise BadInput(f"{name} is empty: expected a header line with the names of the columns")
         header, self._data = self._data[: end or None], self._data[end:] if end else b""
         self._line += header.count(b"\n")
         return CsvFormat(header, schema, name)
@@ -93,7 +92,7 @@ class TextSource:
                 yield chunk
 
     def _read_halves(self, records: list[bytes], line: int) -> Iterator[Chunk]:
-        """Find the bad records among records known to hold at least one."""
+        """Bisect records that contain at least one bad record."""
         if len(records) == 1:
             fault = self._format.explain(records[0])
             # The column follows without "line": "trades.csv, line 7, column 'price': 'x' is not a double".

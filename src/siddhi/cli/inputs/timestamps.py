@@ -1,4 +1,4 @@
-"""Columns of event times, however they are written, as milliseconds since 1970."""
+"""Conversion of columns of event times to milliseconds since 1970."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _LATEST_MS = 2**62
 
 
 class UnreadableTimestampError(ValueError):
-    """A column (or one of its values) is not a time."""
+    """A column or value is not a time."""
 
 
 def epoch_ms(column: pa.Array) -> pa.Array:
-    """Return event times as int64 ms; finer parts of a second are cut off.
+    """Return event times as int64 ms; fractions of a millisecond are truncated.
 
-    Integers are milliseconds already; text is ISO 8601 or digits; dates are their midnight in UTC.
+    Integers are milliseconds; text is ISO 8601 or digits; dates are midnight UTC.
 
     Raises:
         UnreadableTimestampError: a value is null or not a time.
     """
     if column.null_count:
-        raise UnreadableTimestampError("a time is missing")
+        raise UnreadableTimestampError("the time is null")
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()
@@ -42,7 +42,7 @@ def epoch_ms(column: pa.Array) -> pa.Array:
         return _in_range(column)
     if is_point_in_time(kind):
         return instants_to_ms(column)
-    raise UnreadableTimestampError(f"a column of type {kind} does not hold times")
+    raise UnreadableTimestampError(f"a column of type {kind} can't be read as times")
 
 
 def _in_range(column: pa.Array) -> pa.Array:
@@ -54,19 +54,19 @@ def _in_range(column: pa.Array) -> pa.Array:
 
 
 def out_of_range(time: int) -> str | None:
-    """What is wrong with a number of ms as a time; None where it is one."""
+    """Return why a number of ms is not a valid time; None if it is."""
     if -_LATEST_MS <= time <= _LATEST_MS:
         return None
     return f"{time} is out of range: times are ms since 1970, from -2^62 to 2^62"
 
 
 def is_point_in_time(kind: pa.DataType) -> bool:
-    """Whether values of an Arrow type are dates or date-times."""
+    """Return whether values of an Arrow type are dates or date-times."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
 
 
 def instants_to_ms(column: pa.Array) -> pa.Array:
-    """Return dates and date-times as int64 ms, cut off towards the past; null stays null."""
+    """Return dates and date-times as int64 ms, rounded down; null stays null."""
     if pa.types.is_timestamp(column.type):
         column = pc.floor_temporal(column, unit="millisecond")
     return column.cast(pa.timestamp("ms")).cast(pa.int64())
@@ -85,7 +85,7 @@ def _read_text(column: pa.Array) -> pa.Array:
 
 
 def read_time(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Click callback of ``--until``."""
+    """Parse ``--until`` (Click callback)."""
     if value is None:
         return None
     try:

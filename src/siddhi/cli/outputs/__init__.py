@@ -1,1 +1,1 @@
-"""What `siddhi run` and `siddhi query` write: rows of streams and of on-demand queries."""
+"""Outputs of `siddhi run` and `siddhi query`."""

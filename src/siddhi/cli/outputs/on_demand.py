@@ -1,4 +1,4 @@
-"""An on-demand query, and where its answer goes."""
+"""On-demand query of `siddhi query`, with the output of its result."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import pyarrow as pa
 from siddhi import Event, SiddhiAppRuntime
 from siddhi.cli.endpoints import Endpoint
 from siddhi.cli.failures import AppRefused, ProcessingFailed
-from siddhi.cli.outputs.output import Outlet
+from siddhi.cli.outputs.output import OutputWriter
 from siddhi.cli.schema import ARROW_TYPES
 from siddhi.errors import SiddhiError
 
-__all__ = ["Question"]
+__all__ = ["OnDemandQuery"]
 
 
-class Question:
-    """Asked once, when the app has been fed.
+class OnDemandQuery:
+    """An on-demand query that runs once, after all inputs were sent.
 
     Args:
-        runtime: of the app.
+        runtime: the app.
         text: the query.
-        endpoint: where the answer goes.
+        endpoint: the output of the result.
 
     Raises:
-        AppRefused: it is not an on-demand query of this app.
+        AppRefused: the text is not an on-demand query of this app.
         OutputFailed: the output can't be created.
     """
 
@@ -36,26 +36,26 @@ class Question:
             self._attributes = runtime.query_types(text)
         except SiddhiError as error:
             raise AppRefused(str(error)) from error
-        self.outlet = Outlet(endpoint, self._attributes, timestamp=None, labelled=False)
+        self.writer = OutputWriter(endpoint, self._attributes, timestamp=None, labelled=False)
 
-    def ask(self, runtime: SiddhiAppRuntime) -> None:
-        """Ask, and write the answer.
+    def run(self, runtime: SiddhiAppRuntime) -> None:
+        """Run the query and write its result.
 
         Raises:
             ProcessingFailed: the query failed.
-            ReaderGone, OutputFailed: as :meth:`Outlet.flush`.
+            ReaderGone, OutputFailed: as :meth:`OutputWriter.flush`.
         """
         try:
             rows = runtime.query(self._text)
         except SiddhiError as error:
             raise ProcessingFailed(str(error)) from error
         if rows:
-            self.outlet.take(_Answer(rows, self._attributes))
-            self.outlet.flush()
+            self.writer.take(_Result(rows, self._attributes))
+            self.writer.flush()
 
 
-class _Answer:
-    """Rows as the columns an outlet takes."""
+class _Result:
+    """Rows as columns for an output writer."""
 
     def __init__(self, rows: Sequence[Event], attributes: Sequence[tuple[str, str]]) -> None:
         self._rows = rows
@@ -64,11 +64,11 @@ class _Answer:
 
     @property
     def timestamps(self) -> list[int]:
-        """Rows have none."""
+        """Timestamps of the rows; rows of tables have -1."""
         return [row.timestamp for row in self._rows]
 
     def column(self, name: str) -> list[Any]:
-        """Values of a column."""
+        """Return the values of a column."""
         position = self._positions[name]
         return [row.data[position] for row in self._rows]
 
@@ -76,7 +76,7 @@ class _Answer:
         return len(self._rows)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> Any:
-        """As Arrow; only asked for where no column is of objects."""
+        """Export the rows to Arrow; only called if no column has type object."""
         arrays = [pa.array(self.column(name), ARROW_TYPES[kind]) for name, kind in self._attributes]
         names = [name for name, _ in self._attributes]
         return pa.RecordBatch.from_arrays(arrays, names).__arrow_c_array__(requested_schema)

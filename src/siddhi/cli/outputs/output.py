@@ -1,4 +1,4 @@
-"""From a batch callback to an output file."""
+"""Output writer: writes the batches of a callback to a file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from siddhi.cli.failures import OutputFailed, reason
 from siddhi.cli.outputs.writers import Writer, open_writer, output_schema
 from siddhi.cli.schema import ARROW_TYPES
 
-_MANY_ROWS = 1 << 13  # formatting works on whole columns; smaller batches wait for company
+_MANY_ROWS = 1 << 13  # formatting works on whole columns; smaller batches are buffered
 
 
 class ReaderGone(Exception):  # noqa: N818 - an end, not an error
-    """Whoever read standard output has left."""
+    """The reader of standard output has closed it."""
 
 
 class EventColumns(Protocol):
@@ -29,17 +29,17 @@ class EventColumns(Protocol):
         """Event times in ms, int64."""
 
     def column(self, name: str) -> Any:
-        """Values of an attribute."""
+        """Return the values of an attribute."""
 
     def __len__(self) -> int:
-        """How many events."""
+        """Number of events."""
 
 
-class Outlet:
-    """Takes the events of one stream to one output.
+class OutputWriter:
+    """Writes the events of one stream to one output.
 
-    The engine logs what a callback raises and goes on. A full disk must end the run instead, so a failure is kept and
-    raised by the next :meth:`flush` or :meth:`close`, which the run calls from outside the engine.
+    The engine logs errors of a callback and goes on. A full disk must end the run instead, so an error is stored and raised
+    by the next :meth:`flush` or :meth:`close`, which are called outside the engine.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Outlet:
         """Open the output.
 
         Raises:
-            OutputFailed: it can't be created.
+            OutputFailed: the output can't be created.
         """
         self.stream = endpoint.stream
         self.name = "standard output" if endpoint.is_standard else endpoint.path
@@ -64,33 +64,33 @@ class Outlet:
             self._writer: Writer = open_writer(endpoint, self._schema, json_columns=objects, label=label)
         except OSError as error:
             raise OutputFailed(f"cannot write {self.name}: {reason(error)}") from error
-        self._waiting: list[pa.RecordBatch] = []
+        self._buffered: list[pa.RecordBatch] = []
         self._rows = 0
         self._failure: Exception | None = None
-        self._feeder = threading.get_ident()
+        self._owner = threading.get_ident()
         self._lock = threading.Lock()
 
     def take(self, batch: EventColumns) -> None:
-        """Receive events; the batch callback."""
+        """Buffer or write a batch (batch callback)."""
         with self._lock:
             if self._failure is not None:
                 return
             try:
-                self._waiting.append(self._columns(batch))
+                self._buffered.append(self._columns(batch))
                 self._rows += len(batch)
                 self.count += len(batch)
-                # A timer or worker thread may have nothing more to say for long: what it gives is written at once.
-                if self._rows >= _MANY_ROWS or threading.get_ident() != self._feeder:
+                # Batches from a timer or worker thread are written at once: the next one may come much later.
+                if self._rows >= _MANY_ROWS or threading.get_ident() != self._owner:
                     self._write()
-            except Exception as error:  # noqa: BLE001 - raised by flush, in the thread that can end the run
+            except Exception as error:  # noqa: BLE001 - raised by flush, in the thread of the run
                 self._failure = error
 
     def flush(self) -> None:
-        """Write what waits.
+        """Write buffered batches.
 
         Raises:
             ReaderGone: standard output is closed.
-            OutputFailed: the output can't be written (any more).
+            OutputFailed: the output can't be written.
         """
         with self._lock:
             try:
@@ -101,7 +101,7 @@ class Outlet:
             self._raise()
 
     def close(self) -> None:
-        """Write what waits and finish the file; raises as :meth:`flush` does."""
+        """Write buffered batches and close the file; raise as :meth:`flush` does."""
         with self._lock:
             try:
                 if self._failure is None:
@@ -125,13 +125,13 @@ class Outlet:
 
     def _write(self) -> None:
         if self._rows:
-            table = pa.Table.from_batches(self._waiting, self._schema)
-            self._waiting, self._rows = [], 0
+            table = pa.Table.from_batches(self._buffered, self._schema)
+            self._buffered, self._rows = [], 0
             for batch in table.combine_chunks().to_batches():
                 self._writer.write(batch)
 
     def _columns(self, batch: EventColumns) -> pa.RecordBatch:
-        if self._has_objects:  # which Arrow does not carry: these streams go value by value
+        if self._has_objects:  # Arrow has no type object: convert value by value
             arrays = [_array(batch.column(name), kind) for name, kind in self._attributes]
         else:
             columns = pa.record_batch(batch)
@@ -152,5 +152,5 @@ def _json_text(value: object) -> str | None:
 
 
 def _json_of(value: object) -> object:
-    """Sets are lists in a stable order; anything else JSON does not know is its text."""
+    """Convert an object for JSON: sets become sorted lists, other objects their text."""
     return sorted(value, key=repr) if isinstance(value, (set, frozenset)) else str(value)

@@ -1,4 +1,4 @@
-"""Output files, written batch by batch."""
+"""Writers of output files."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _ROW_GROUP = 1 << 16
 
 
 class Writer(Protocol):
-    """Takes record batches of one schema."""
+    """Writes record batches of one schema."""
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Append one row or more; raises OSError."""
+        """Append one or more rows; raise OSError."""
 
     def close(self) -> None:
-        """Finish the file; raises OSError."""
+        """Finish the file; raise OSError."""
 
 
 def output_schema(attributes: Sequence[tuple[str, str]], timestamp: str | None) -> pa.Schema:
-    """Arrow fields of a stream; an object is kept as JSON text. A timestamp column, if wanted, comes first."""
+    """Return the Arrow schema of a stream, with an optional leading timestamp column; objects become JSON text."""
     fields = [pa.field(name, ARROW_TYPES.get(kind, pa.string())) for name, kind in attributes]
     return pa.schema(fields if timestamp is None else [pa.field(timestamp, pa.int64()), *fields])
 
@@ -40,10 +40,10 @@ def open_writer(
     """Open an output.
 
     Args:
-        endpoint: where to.
-        schema: of the batches to come.
-        json_columns: text columns whose text is JSON (JSON lines take it over as it is).
-        label: stream name to begin each line with where streams share standard output.
+        endpoint: the output.
+        schema: schema of the batches.
+        json_columns: text columns that contain JSON, which JSON lines embed unquoted.
+        label: name of the stream to add to each line, if streams share standard output.
 
     Raises:
         OSError: the file can't be created.
@@ -57,7 +57,7 @@ def open_writer(
 
 
 class CsvWriter:
-    """Comma-separated values with a header line; quotes only where needed, null is empty, empty text is ``""``."""
+    """Comma-separated values with a header line; quotes only if needed, null is empty, the empty string is ``""``."""
 
     def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
         self._file = file
@@ -101,28 +101,28 @@ class JsonLinesWriter:
 
 
 class ParquetWriter:
-    """A Parquet file; small batches are gathered into row groups of 65,536 rows."""
+    """A Parquet file; small batches are combined into row groups of 65,536 rows."""
 
     def __init__(self, path: str, schema: pa.Schema) -> None:
         self._schema = schema
         self._writer = pq.ParquetWriter(path, schema)
-        self._waiting: list[pa.RecordBatch] = []
+        self._buffered: list[pa.RecordBatch] = []
         self._rows = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Append rows."""
-        self._waiting.append(batch)
+        self._buffered.append(batch)
         self._rows += batch.num_rows
         if self._rows >= _ROW_GROUP:
             self._write_group()
 
     def close(self) -> None:
-        """Write what waits, and the footer that makes the file readable."""
+        """Write the buffered rows and the footer of the file."""
         self._write_group()
         self._writer.close()
 
     def _write_group(self) -> None:
-        if self._waiting:
-            self._writer.write_table(pa.Table.from_batches(self._waiting, self._schema))
-            self._waiting.clear()
+        if self._buffered:
+            self._writer.write_table(pa.Table.from_batches(self._buffered, self._schema))
+            self._buffered.clear()
             self._rows = 0
