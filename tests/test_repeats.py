@@ -33,11 +33,11 @@ def test_a_line_says_how_many_there_were_and_how_many_it_stands_for() -> None:
         "",
         "",
         None,
-        " (4 like this by now, 1 of them not shown)",
+        " (4 like this so far, 1 of them not shown)",
         None,
         None,
         None,
-        " (8 like this by now, 3 of them not shown)",
+        " (8 like this so far, 3 of them not shown)",
     ]
 
 
@@ -46,6 +46,6 @@ def test_kinds_are_counted_apart_and_the_rest_is_told_once() -> None:
     for _ in range(7):
         repeats.note("a")
     repeats.note("b")
-    assert repeats.rest() == ["a: 7 in all, of which the last 3 are not shown"]
-    assert repeats.rest() == []
+    assert repeats.summary() == ["a: 7 in all, of which the last 3 are not shown"]
+    assert repeats.summary() == []
     assert repeats.note("a") == ""

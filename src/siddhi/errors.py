@@ -106,8 +106,8 @@ class SiddhiAppError(SiddhiError):
 
     def __str__(self) -> str:
         where = f" in app '{self.app}'" if self.app else ""
-        place = f", line {self.span.line}, column {self.span.column}" if self.span else ""
-        parts = [f"[{self.code}] {self.message}{where}{place}"]
+        position = f", line {self.span.line}, column {self.span.column}" if self.span else ""
+        parts = [f"[{self.code}] {self.message}{where}{position}"]
         if self.span is not None and self.source is not None:
             parts += _excerpt(self.source, self.span)
         if self.hint:
@@ -228,7 +228,7 @@ class SparkLoweringError(SiddhiAppCreationError):
 
 
 class SiddhiRuntimeError(SiddhiError):
-    """Something failed while events flow."""
+    """An error while events flow."""
 
 
 class EventError(SiddhiRuntimeError, ValueError):
@@ -248,7 +248,7 @@ class AggregationTimeError(SiddhiRuntimeError, ValueError):
 
     Args:
         message: what is wrong.
-        hint: what to write instead.
+        hint: how to fix it.
     """
 
     def __init__(self, message: str, hint: str) -> None:
@@ -264,7 +264,7 @@ class LimitExceededError(SiddhiRuntimeError):
 
 
 class DefinitionNotExistError(SiddhiRuntimeError, KeyError):
-    """No stream, query, table or window of that name."""
+    """There is no stream, query, table or window of that name."""
 
     __str__ = Exception.__str__
 

@@ -1,4 +1,4 @@
-"""What happens again and again, as with each event that fails, and is not to fill the log."""
+"""Rate limit for log lines about repeated problems, such as an error per event."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ __all__ = ["Repeats"]
 
 
 class Repeats:
-    """Counts what happens by kind, and says when it is worth a line: the first few times, then the 16th, the 32nd, the 64th, ...
+    """Counts occurrences by kind and decides which to log: the first few, then the 16th, the 32nd, the 64th, ...
 
-    Nothing of it goes by time, so that the same events give the same lines. Any thread may use it.
+    It does not depend on time, so that the same events give the same lines. Any thread may use it.
 
     Args:
-        first: times of a kind that are all worth a line; 1 or more.
-        most: times between two lines at the most.
+        first: number of occurrences of a kind that are all logged; 1 or more.
+        most: maximum number of occurrences between two lines.
     """
 
     def __init__(self, first: int = 8, most: int = 100_000) -> None:
         self._first = first
         self._most = most
         self._lock = Lock()
-        self._counts: dict[str, tuple[int, int]] = {}  # how often by now, and as of the last line
+        self._counts: dict[str, tuple[int, int]] = {}  # occurrences so far, and at the last line
 
     def note(self, kind: str) -> str | None:
-        """Count one; None: it is not worth a line. Else what the line says behind the rest: how often, and of how many nothing
-        was said.
-        """
+        """Count one occurrence; return None if it is not to be logged, else a suffix for the line: total and omitted count."""
         with self._lock:
-            count, told = self._counts.get(kind, (0, 0))
+            count, logged = self._counts.get(kind, (0, 0))
             count += 1
-            due = count <= self._first or count >= min(2 * told, told + self._most)
-            self._counts[kind] = (count, count if due else told)
+            due = count <= self._first or count >= min(2 * logged, logged + self._most)
+            self._counts[kind] = (count, count if due else logged)
         if not due:
             return None
-        return "" if count <= self._first else f" ({count:,} like this by now, {count - told - 1:,} of them not shown)"
+        return (
+            "" if count <= self._first else f" ({count:,} like this so far, {count - logged - 1:,} of them not shown)"
+        )
 
-    def rest(self) -> list[str]:
-        """Of each kind of which something was not said since its last line, how often; all is counted from the start again."""
+    def summary(self) -> list[str]:
+        """Return a line for each kind with occurrences since its last line, and reset the counts."""
         with self._lock:
             counts, self._counts = self._counts, {}
         return [
-            f"{kind}: {count:,} in all, of which the last {count - told:,} are not shown"
-            for kind, (count, told) in counts.items()
-            if count > told
+            f"{kind}: {count:,} in all, of which the last {count - logged:,} are not shown"
+            for kind, (count, logged) in counts.items()
+            if count > logged
         ]

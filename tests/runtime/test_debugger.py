@@ -153,7 +153,7 @@ def test_the_state_of_a_query_inside_a_partition_is_that_of_all_keys():
         assert [key for key in state["keys"] if isinstance(key, str)] == ["a", "b"]
         held = [item for item in state["window"] if isinstance(item, list)]
         assert [[event.data for event in events] for events in held] == [[("a", 0), ("a", 2)], [("b", 1), ("b", 3)]]
-        other = next(name for name in debugger._held if "/" in name and name != "partition_0/last")
+        other = next(name for name in debugger._state_paths if "/" in name and name != "partition_0/last")
         assert set(debugger.query_state(other)) == {"keys", "selector"}
         with pytest.raises(DefinitionNotExistError, match="did you mean 'partition_0/last'"):
             debugger.query_state("partition_0/lost")
@@ -269,7 +269,7 @@ def test_an_app_that_runs_can_be_debugged_and_batches_go_row_by_row(app):
 @pytest.mark.parametrize("query", ["inner", "partition_0/inner"])
 def test_no_other_name_is_proposed_for_a_query_inside_a_partition(app, query):
     debugger = app.debug()
-    with pytest.raises(DefinitionNotExistError, match=r"is inside a partition: there is nothing to stop at$"):
+    with pytest.raises(DefinitionNotExistError, match=r"is inside a partition: it can't have break points$"):
         debugger.acquire_break_point(query, "IN")
     if "/" in query:
         assert "keys" in debugger.query_state(query)

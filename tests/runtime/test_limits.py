@@ -36,7 +36,7 @@ def test_the_error_says_which_limit_and_which_key() -> None:
             runtime.input_handler("S").send(row)
     assert str(failed[0][-1]) == (
         "query 'q' holds 1 group-by keys, and @limit(keys = '1') allows no more: the row of key 'b' was refused; "
-        "raise the limit, or forget keys with ttl or on.full = 'drop_oldest'"
+        "raise the limit, or drop keys with ttl or on.full = 'drop_oldest'"
     )
 
 

@@ -50,7 +50,7 @@ def test_a_second_app_of_the_name_of_a_running_one_is_refused(create):
     with manager.create_siddhi_app_runtime(APP) as first:
         rows = collect(first, "Out")
         for app in (APP, parse(APP)):
-            with pytest.raises(SiddhiAppCreationError, match=r"an app called 'A' is running") as caught:
+            with pytest.raises(SiddhiAppCreationError, match=r"an app named 'A' is already running") as caught:
                 getattr(manager, create)(app)
             assert (caught.value.code, caught.value.line, caught.value.column) == ("E208", 1, 0)
             assert "replace=True" in caught.value.hint
@@ -83,12 +83,12 @@ def test_of_two_apps_of_a_name_one_runs_at_a_time():
     assert manager.runtimes == (second,)
     with first:
         assert manager.runtime("A") is first
-        with pytest.raises(SiddhiAppCreationError, match="an app called 'A' is running"):
+        with pytest.raises(SiddhiAppCreationError, match="an app named 'A' is already running"):
             second.start()
         assert not second.is_running
     with second:
         assert manager.runtime("A") is second
-        with pytest.raises(SiddhiAppCreationError, match="an app called 'A' is running"):
+        with pytest.raises(SiddhiAppCreationError, match="an app named 'A' is already running"):
             first.start()
         assert manager.runtime("A") is second
     with first:

@@ -41,7 +41,7 @@ def test_the_error_says_which_limit_and_which_key() -> None:
             runtime.input_handler("S").send(row)
     assert str(failed[0][-1]) == (
         "partition 'P' holds 1 keys, and @limit(keys = '1') allows no more: the row of key 'b' was refused; "
-        "raise the limit, or forget keys with @purge or on.full = 'drop_oldest'"
+        "raise the limit, or drop keys with @purge or on.full = 'drop_oldest'"
     )
 
 

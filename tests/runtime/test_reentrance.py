@@ -298,7 +298,7 @@ def test_restoring_is_refused_while_an_event_is_at_work(query):
         errors = []
 
         def restore(events: list[Event]) -> None:
-            with pytest.raises(CannotRestoreStateError, match="still at work") as caught:
+            with pytest.raises(CannotRestoreStateError, match="still being processed") as caught:
                 app.runtime.restore(snapshot)
             errors.append(caught.value)
 
@@ -319,7 +319,7 @@ def test_saving_is_refused_while_an_event_is_at_work(query, action):
 
         def save(events: list[Event]) -> None:
             with pytest.raises(
-                CannotSaveStateError, match=r"still at work; save when .*manager\.persist_every"
+                CannotSaveStateError, match=r"still being processed; save after .*manager\.persist_every"
             ) as caught:
                 getattr(app.runtime, action)()
             errors.append(caught.value)

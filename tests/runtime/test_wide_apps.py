@@ -100,7 +100,7 @@ def test_a_key_of_more_attributes_than_there_are_bits_is_refused_at_the_first_to
 
 def test_a_window_that_counts_by_too_many_attributes_is_refused():
     app = f"define stream S ({names(65, 'a{} int')}); from S#window.frequent(2) select {names(65)} insert into O;"
-    with pytest.raises(SiddhiAppCreationError, match=r"counting events by more than 64 attributes") as refused:
+    with pytest.raises(SiddhiAppCreationError, match=r"counting by more than 64 attributes") as refused:
         SiddhiManager().create_siddhi_app_runtime(app)
     assert (refused.value.code, refused.value.line) == ("E390", 1)
     assert refused.value.hint is not None

@@ -46,7 +46,7 @@ _TYPE_NAMES = ("string", "int", "long", "float", "double", "bool", "object")
 
 
 class _Lifecycle(Enum):
-    """Of an app's life."""
+    """Lifecycle of an app."""
 
     OPEN = "created or started"
     CLOSING = "being shut down"
@@ -54,22 +54,22 @@ class _Lifecycle(Enum):
 
 
 class SiddhiAppRuntime(AppClock, AppState):
-    """One app, ready to run; got from :meth:`SiddhiManager.create_siddhi_app_runtime`.
+    """One app, ready to run; created by :meth:`SiddhiManager.create_siddhi_app_runtime`.
 
     A context manager: entering starts the app, leaving shuts it down. Callbacks run on the thread that sends (or on the
     app's timer thread) and may send again. An exception of a callback, or of processing, goes to the handler given to
     :meth:`handle_exception_with` (default: the logger ``siddhi``); it reaches the sender only if the handler raises it.
 
-    After a shutdown the app can be started again. It begins anew, as if it were created again: what windows, tables and
-    the like held is gone, unless it was saved and is restored. What users attached to it or got of it stays: callbacks, what is
-    collected, input handlers, the debugger, the exception handler, the settings of clock and statistics. Sources and sinks are
-    made anew.
+    After a shutdown the app can be started again. It starts with empty state, as a newly created app does: the contents of
+    windows and tables are gone unless they were saved and are restored. Everything attached to it or obtained from it stays:
+    callbacks, collected events, input handlers, the debugger, the exception handler, the settings of clock and statistics.
+    Sources and sinks are built anew.
 
     Args:
-        build: makes the app's operators: at once, and for every start after a shutdown.
-        persistence_store: tells where :meth:`persist` saves, and whether in increments; None: nowhere.
+        build: builds the app's operators: once now, and again for every start after a shutdown.
+        persistence_store: returns the store of :meth:`persist` and whether it is incremental; None: there is no store.
         on_shutdown: called at every shutdown.
-        claim_name: called before it starts, and when it comes back from a shutdown; raises where another app has its name.
+        claim_name: called before the app starts, and when it starts after a shutdown; raises if another app has the name.
     """
 
     def __init__(
@@ -96,16 +96,16 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._lifecycle = _Lifecycle.OPEN
         self._debugger: SiddhiDebugger | None = None
 
-    # --- life
+    # --- lifecycle
 
     @property
     def name(self) -> str:
-        """The app's name: that of ``@app:name``, or a random one."""
+        """The app's name: the value of ``@app:name``, or a random name."""
         return self._context.name
 
     @property
     def plan(self) -> Plan:
-        """What the app was built from."""
+        """The plan from which the app was built."""
         return self._assembly.plan
 
     @property
@@ -115,32 +115,32 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def is_processing_here(self) -> bool:
-        """Whether the calling thread is in the middle of an event of the app: in a callback or function of it."""
+        """Whether the calling thread is processing an event of the app: it is in a callback or function of the app."""
         return self._context.lock.is_mine
 
     def start(self) -> None:
-        """Connect the sinks, open the input handlers, start the clock, connect the sources. Starting twice changes nothing.
+        """Connect the sinks, open the input handlers, start the clock, connect the sources. No effect if it is running.
 
-        A source or sink that can't be reached now does not stop the start: it is tried again. An app that was shut down
-        begins anew, unless its state was restored since.
+        A source or sink that can't be reached now does not prevent the start: the connection is retried. An app that was
+        shut down starts with empty state, unless its state was restored since.
 
         Raises:
-            NotRunningError: the app was shut down, and can't be started again: its manager was shut down, too, the
-                shutdown is not done yet, or a callback or function of the app asks while its event is at work.
-            SiddhiAppCreationError: another app of this name runs in the manager.
-            Exception: what else a source or sink raised when it connected; the app is shut down.
+            NotRunningError: the app was shut down and can't be started again: its manager was shut down as well, the
+                shutdown is still in progress, or the caller is a callback or function of the app that is running.
+            SiddhiAppCreationError: another app of this name is running in the manager.
+            Exception: any other error of a source or sink that connects; the app is shut down.
         """
         self.start_without_sources()
         self.start_sources()
 
     def start_without_sources(self) -> None:
-        """What :meth:`start` does, but for the sources: events are taken from input handlers only.
+        """Start the app as :meth:`start` does, without its sources: events come from input handlers only.
 
         Raises:
             NotRunningError: as :meth:`start`.
-            Exception: what a sink raised when it connected; the app is shut down.
+            Exception: a sink failed to connect; the app is shut down.
         """
-        self._begin_anew()
+        self._rebuild_if_closed()
         with self._state_lock:
             if self._lifecycle is not _Lifecycle.OPEN:
                 raise NotRunningError(f"Siddhi app '{self.name}' was shut down while it started")
@@ -155,11 +155,11 @@ class SiddhiAppRuntime(AppClock, AppState):
             self._start_heartbeat()
 
     def start_sources(self) -> None:
-        """Connect the sources of an app that runs without; those that are connected stay so.
+        """Connect the sources of an app that was started without them; connected sources stay connected.
 
         Raises:
-            NotRunningError: the app does not run.
-            Exception: what a source raised when it connected; the app is shut down.
+            NotRunningError: the app is not running.
+            Exception: a source failed to connect; the app is shut down.
         """
         with self._state_lock:
             if not self._context.running:
@@ -167,10 +167,10 @@ class SiddhiAppRuntime(AppClock, AppState):
             self._connecting(self._assembly.connectors.connect_sources)
 
     def shutdown(self) -> None:
-        """Stop. What windows hold is not flushed; what buffers of ``@async`` streams hold is delivered first.
+        """Stop the app. Windows are not flushed; the buffers of ``@async`` streams are delivered first.
 
-        Shutting down twice changes nothing. Until the app is started again, what it held can be saved, and what was
-        measured and collected can be read.
+        A second shutdown has no effect. Until the app is started again, its state can be saved, and its statistics and
+        collected events can be read.
         """
         with self._state_lock:
             if self._lifecycle is not _Lifecycle.OPEN:
@@ -195,34 +195,34 @@ class SiddhiAppRuntime(AppClock, AppState):
         self._on_shutdown(self)
         self._lifecycle = _Lifecycle.CLOSED
 
-    def _begin_anew(self) -> None:
-        # Guarded by the lock of the operators that are left behind, in which nobody may be at work, and not by the one of
-        # start and shutdown: callbacks shut down, too.
+    def _rebuild_if_closed(self) -> None:
+        # Guarded by the lock of the old operators, in which no thread may be running, and not by the lock of start and
+        # shutdown: callbacks may shut down, too.
         while self._lifecycle is not _Lifecycle.OPEN:
             context = self._context
             if context.lock.is_mine:
-                raise self._not_again("it is still at work on an event; start it when the send has returned")
+                raise self._restart_error("it is still processing an event; start it when the send has returned")
             if self._lifecycle is _Lifecycle.CLOSING:
-                raise self._not_again("the shutdown is not done yet")
+                raise self._restart_error("the shutdown is still in progress")
             with context.lock:
                 if context.lock.is_borrowed:
-                    raise self._not_again("it is still at work on an event; start it when the send has returned")
+                    raise self._restart_error("it is still processing an event; start it when the send has returned")
                 if context is self._context and self._lifecycle is _Lifecycle.CLOSED:
                     self._claim_name(self)
                     self._move_to(self._build())
                     self._lifecycle = _Lifecycle.OPEN
 
-    def _not_again(self, why: str) -> NotRunningError:
+    def _restart_error(self, why: str) -> NotRunningError:
         return NotRunningError(f"Siddhi app '{self.name}' was shut down and cannot start again: {why}")
 
     def _move_to(self, assembly: Assembly) -> None:
-        """Leave the operators behind for new ones."""
+        """Replace the operators by new ones."""
         before, level = self._assembly, self._statistics.level
         assembly.context.on_error = before.context.on_error
         assembly.faults.listener = before.faults.listener
         self._attachments.move_to(assembly)
-        self._keep_time_of(assembly)
-        self._hold_state_of(assembly)
+        self._bind_clock(assembly)
+        self._bind_state(assembly)
         if self._debugger is not None:
             self._debugger.watch(assembly, self._state)
         self._serve(assembly)
@@ -246,14 +246,14 @@ class SiddhiAppRuntime(AppClock, AppState):
     # --- events in
 
     def input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
-        """The handler that sends into a stream; the same one for every call, also when the app has started again.
+        """Return the handler that sends into a stream: the same one for every call, also after a restart.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
         """
         if stream in self._assembly.windows:
             raise DefinitionNotExistError(
-                f"'{stream}' is a window: a query inserts into it, events are sent to streams"
+                f"'{stream}' is a window, not a stream: send events to a stream, and let a query insert them into the window"
             )
         self._junction(stream)
         return self._attachments.input_handler(stream)
@@ -262,7 +262,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def sources(self) -> Mapping[str, tuple[Source, ...]]:
-        """The sources by stream, in text order, to be paused and resumed; others when the app has started again."""
+        """The sources by stream, in text order, for pausing and resuming; a restart builds new ones."""
         built = self._assembly.connectors.sources
         return MappingProxyType(
             {stream: tuple(one.source for one in found) for stream, found in built.items() if found}
@@ -270,59 +270,59 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def sinks(self) -> Mapping[str, tuple[Sink, ...]]:
-        """The sinks by stream, in text order; others when the app has started again."""
+        """The sinks by stream, in text order; a restart builds new ones."""
         built = self._assembly.connectors.sinks
         return MappingProxyType({stream: tuple(one.sink for one in found) for stream, found in built.items() if found})
 
     def replay_error_entry(self, entry: ErrorEntry, *, payload: object = None) -> None:
-        """Do again what an entry of the error store tells of, in the calling thread.
+        """Replay an entry of the error store in the calling thread.
 
-        Of a stream, its events are sent into it once more, as they came together, with their timestamps: in playback the
-        clock moves to the last one, unless it is later already. Into an ``@async`` stream they go past its buffer. Of a
-        sink, the payload is published; of a source, it is mapped. Of a table, the change is made.
+        Entry of a stream: its events are sent again as one chunk, with their timestamps; in playback the clock moves to the
+        last one, unless it is later already. The buffer of an ``@async`` stream is bypassed. Entry of a sink: the payload is
+        published. Entry of a source: the payload is mapped. Entry of a table: the change is made.
 
-        The entry stays in the error store: discard it when this has returned. What fails once more where it failed is
-        raised, not saved, whatever ``@OnError`` and ``on.error`` say. What fails further on, as in a stream that queries
-        insert into, is a failure of its own, and goes where that stream says.
+        The entry stays in the error store: discard it when this has returned. If the same step fails again, its error is
+        raised, not saved, whatever ``@OnError`` and ``on.error`` say. A failure further downstream, as in a stream that
+        queries insert into, is handled by the error handling of that stream.
 
         Args:
-            entry: of the app of this name, which may have been started anew.
-            payload: of a source or sink: what to map or publish instead of the entry's; None: that of the entry. For
-                events that were put right, there is ``dataclasses.replace(entry, events=...)``.
+            entry: entry of an app of this name, which may have been restarted since.
+            payload: for a source or sink: the payload to map or publish instead of the entry's; None: the entry's own. To
+                replay corrected events, pass ``dataclasses.replace(entry, events=...)``.
 
         Raises:
             NotRunningError: the app is not running.
-            ValueError: the entry is of another app, or of something that this one does not have, or the store could not
-                keep what it needs.
-            Exception: what failed once more.
+            ValueError: the entry belongs to another app, its stream, table or connector does not exist in this one, or the
+                store could not keep what the replay needs.
+            Exception: the replay failed.
         """
         replay_entry(self._assembly, entry, payload)
 
     # --- on-demand queries
 
     def query(self, text: str) -> list[Event]:
-        """Ask a table, or change one: ``from T on price > 5 select symbol, price``, ``delete T on T.symbol == 'IBM'``.
+        """Run an on-demand query: ``from T on price > 5 select symbol, price``, ``delete T on T.symbol == 'IBM'``.
 
-        The query is compiled once and kept by its text; any thread may ask while events flow.
+        The query is compiled once and cached by its text; any thread may call this while events flow.
 
         Returns:
-            The rows found, as events with timestamp -1; nothing where no row was found and for every change.
+            The rows found, as events with timestamp -1; an empty list if no row was found, and for every change.
 
         Raises:
             NotRunningError: the app is not running.
             SiddhiParserError: the text is not an on-demand query.
-            OnDemandQueryCreationError: it can't be run, or failed while it ran.
+            OnDemandQueryCreationError: the query can't be run, or failed while it ran.
         """
         if not self._context.running:
             raise NotRunningError(f"Siddhi app '{self.name}' is {self._condition}")
         return self._on_demand.run(text)
 
     def query_types(self, text: str) -> list[tuple[str, str]]:
-        """Names and types of what an on-demand query answers with, without running it; empty for a change.
+        """Return names and types of the result columns of an on-demand query, without running it; empty for a change.
 
         Raises:
             SiddhiParserError: the text is not an on-demand query.
-            OnDemandQueryCreationError: it can't be run.
+            OnDemandQueryCreationError: the query can't be run.
         """
         return self._on_demand.types(text)
 
@@ -337,7 +337,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            TypeError: it can't be called with events, or is asynchronous; nothing is attached.
+            TypeError: the function can't be called with events, or is asynchronous; nothing is attached.
         """
         require_function(function, "a stream callback", "events")
         self._junction(stream)
@@ -346,7 +346,7 @@ class SiddhiAppRuntime(AppClock, AppState):
     def add_batch_callback(self, stream: str, function: BatchCallbackFunction) -> None:
         """Call ``function(batch)`` with the events that reach a stream, as columns.
 
-        A ``send_batch`` is answered with one batch at its end, any other send with one batch per chunk.
+        A ``send_batch`` yields one batch at its end, any other send one batch per chunk.
 
         Args:
             stream: name of the stream.
@@ -354,23 +354,23 @@ class SiddhiAppRuntime(AppClock, AppState):
 
         Raises:
             DefinitionNotExistError: there is no such stream.
-            TypeError: it can't be called with a batch, or is asynchronous; nothing is attached.
+            TypeError: the function can't be called with a batch, or is asynchronous; nothing is attached.
         """
         require_function(function, "a batch callback", "batch")
         self._junction(stream)
         self._attachments.on_batches(stream, function)
 
     def add_query_callback(self, query: str, function: QueryCallbackFunction) -> None:
-        """Call ``function(timestamp, current, expired)`` with every chunk a query puts out, before it is sent on.
+        """Call ``function(timestamp, current, expired)`` with every chunk that a query emits, before it is sent on.
 
         Args:
             query: its name, from ``@info(name='...')`` or ``query_<n>``.
-            function: takes the timestamp (ms) of the chunk's last event and two lists of :class:`Event`, each None where
-                there are none.
+            function: takes the timestamp (ms) of the chunk's last event and two lists of :class:`Event`, each None if
+                empty.
 
         Raises:
             DefinitionNotExistError: there is no such query.
-            TypeError: it can't be called with these, or is asynchronous; nothing is attached.
+            TypeError: the function can't be called with these arguments, or is asynchronous; nothing is attached.
         """
         require_function(function, "a query callback", "timestamp, current, expired")
         if query not in self._assembly.queries:
@@ -383,54 +383,55 @@ class SiddhiAppRuntime(AppClock, AppState):
                 self._debugger.watch_again(query)
 
     def collect(self, *streams: str, timestamp: str | None = "_timestamp", chunk: str | None = "_chunk") -> None:
-        """Keep the events that reach streams from now on, as columns, for :meth:`drain`.
+        """Collect the events that reach streams from now on, as columns, for :meth:`drain`.
 
         Args:
-            streams: their names; one that is collected already goes on as it was asked for first.
-            timestamp: name of a further column with each event's time (ms); None: no such column.
-            chunk: name of a further column with the number of the chunk each event came in, counted per stream from 0 and
-                on from drain to drain; None: no such column.
+            streams: names of the streams; a stream that is collected already keeps the settings of the first call.
+            timestamp: name of an additional column with each event's time (ms); None: no such column.
+            chunk: name of an additional column with the number of each event's chunk, counted per stream from 0 across
+                drains; None: no such column.
 
         Raises:
             DefinitionNotExistError: there is no such stream; none is collected.
-            ValueError: a stream has an attribute of that name already; none is collected.
+            ValueError: a stream already has an attribute of that name; none is collected.
         """
         for stream in streams:
             names = self._junction(stream).layout.names
             taken = [name for name in (timestamp, chunk) if name in names]
             if taken or (timestamp is not None and timestamp == chunk):
                 raise ValueError(
-                    f"stream '{stream}' can't be collected: it would have two columns '{(*taken, chunk)[0]}'"
+                    f"stream '{stream}' can't be collected: it would have two columns '{(*taken, chunk)[0]}'; "
+                    "choose another name with timestamp=... or chunk=..."
                 )
         self._attachments.collect(streams, timestamp, chunk)
 
     def drain(self) -> dict[str, EventBatch]:
-        """What was collected since :meth:`collect`, or since the last call, by stream.
+        """Return the events collected since :meth:`collect`, or since the last call, by stream.
 
         Returns:
-            One :class:`EventBatch` per collected stream, also where nothing came: its attributes, then the columns that
-            :meth:`collect` was asked for. Events are in the order in which they were put out.
+            One :class:`EventBatch` per collected stream, possibly empty: the attributes of the stream, then the additional
+            columns of :meth:`collect`. Events are in the order in which they were emitted.
         """
         return self._attachments.drain()
 
     def remove_callback(self, function: object) -> None:
-        """Take a function out of every stream and query it was added to.
+        """Remove a function from every stream and query it was added to.
 
         Raises:
-            ValueError: it was never added.
+            ValueError: the function was never added.
         """
         if not self._attachments.remove(function):
             raise ValueError(f"{function!r} is not a callback of app '{self.name}'")
 
     def handle_exception_with(self, handler: ExceptionHandler) -> None:
-        """Give exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of the log. The handler is
-        told of each; the log of the first of a kind, then ever more rarely, with their number.
+        """Pass exceptions of processing and callbacks to ``handler(exception, origin, events)`` instead of logging them.
 
-        It is also told of those whose events go on to a fault stream or into the error store, before they do. What the
-        handler raises reaches the sender; where there is none (timers, ``@async``), it is logged.
+        The handler gets every exception; the log gets the first ones of a kind, then fewer and fewer, with their count. The
+        handler is also called for exceptions whose events go to a fault stream or into the error store, before they do. An
+        exception raised by the handler reaches the sender; without a sender (timers, ``@async``) it is logged.
 
         Raises:
-            TypeError: it can't be called with these, or is asynchronous; the handler stays what it was.
+            TypeError: the handler can't be called with these arguments, or is asynchronous; the previous one stays.
         """
         require_function(handler, "an exception handler", "exception, origin, events")
         self._context.on_error = handler
@@ -440,7 +441,7 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def stream_definitions(self) -> Mapping[str, StreamDefinition]:
-        """Definitions of all streams, inferred ones included, by name."""
+        """Definitions of all streams by name, including inferred ones."""
         return MappingProxyType(self._assembly.stream_definitions)
 
     @property
@@ -464,9 +465,9 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def warnings(self) -> tuple[AppWarning, ...]:
-        """What has no effect, or another than it seems: annotations and options that nobody reads, deprecated extensions.
+        """Warnings of the plan: annotations and options without effect or with a surprising one, deprecated extensions.
 
-        They are texts, and have ``message``, ``span`` and ``hint``.
+        Each is a string with the attributes ``message``, ``span`` and ``hint``.
         """
         return self.plan.warnings
 
@@ -476,7 +477,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         return tuple(self._assembly.queries)
 
     def stream_attributes(self, stream: str) -> list[tuple[str, str]]:
-        """Names and types of a stream's attributes.
+        """Return names and types of a stream's attributes.
 
         Raises:
             DefinitionNotExistError: there is no such stream.
@@ -484,7 +485,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         return _attributes(self._junction(stream).layout)
 
     def query_attributes(self, query: str) -> list[tuple[str, str]]:
-        """Names and types of what a query puts out.
+        """Return names and types of the attributes that a query emits.
 
         Raises:
             DefinitionNotExistError: there is no such query.
@@ -501,7 +502,7 @@ class SiddhiAppRuntime(AppClock, AppState):
         """Measure throughput and latency (BASIC), memory as well (DETAIL), or nothing (OFF).
 
         Args:
-            level: a :class:`StatisticsLevel` or its name. Coming from OFF, everything starts from zero.
+            level: a :class:`StatisticsLevel` or its name. A change from OFF starts all counters at zero.
 
         Raises:
             ValueError: there is no such level.
@@ -510,23 +511,23 @@ class SiddhiAppRuntime(AppClock, AppState):
 
     @property
     def statistics(self) -> Statistics:
-        """What was measured until now; empty while the level is OFF."""
+        """The statistics measured so far; empty while the level is OFF."""
         return self._statistics.read()
 
     # --- debugging
 
     def debug(self) -> SiddhiDebugger:
-        """Start the app so that it can be stopped at its queries; the same debugger for every call.
+        """Start the app under a debugger that can stop it at its queries; return the same debugger for every call.
 
-        An app that runs already goes on, one that was shut down starts again. Until this is called, debugging costs nothing;
-        from then on every chunk is looked at, and batches go row by row.
+        A running app goes on, an app that was shut down starts again. Debugging costs nothing until this is called; from
+        then on every chunk is checked for break points, and batches go row by row.
 
         Raises:
             NotRunningError: as :meth:`start`.
         """
         from siddhi.runtime.debugger import SiddhiDebugger
 
-        self._begin_anew()
+        self._rebuild_if_closed()
         with self._state_lock:
             if self._debugger is None:
                 self._debugger = SiddhiDebugger(self._assembly, self._state)

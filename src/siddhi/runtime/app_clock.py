@@ -1,4 +1,4 @@
-"""What users do with the clock of an app."""
+"""Clock of an app: playback, advancing time, reading it."""
 
 from __future__ import annotations
 
@@ -41,39 +41,39 @@ class AppClock:
         increment: int | None = None,
         timers: str | None = None,
     ) -> None:
-        """Let the timestamps of events drive the app's clock, or go back to the system's clock.
+        """Let the timestamps of events drive the app's clock, or return to the system clock.
 
-        In an app that runs, what counts time from the start (triggers, output rates, a leading ``not X for t``) counts it
-        from the next event on, as if playback had been enabled before the start.
+        In a running app, operators that count time from the start (triggers, output rates, a leading ``not X for t``) count
+        it from the next event, as if playback had been enabled before the start.
 
         Args:
             enabled: whether events drive the clock.
-            idle_time: ms of system time without an event after which the clock moves on by itself; with ``increment``.
-            increment: ms it moves then.
-            timers: ``"exact"``: each timer that an event moves the clock over runs at its own time, in time order, before
-                the clock goes on to the event, as on the live clock; ``"jump"``: they all run at the event's time, as
-                Siddhi does it. None: what the app's ``@app:playback`` says (without a word ``"jump"``), in an app without
+            idle_time: ms of system time without an event after which the clock advances by itself; requires ``increment``.
+            increment: ms by which it advances then.
+            timers: ``"exact"``: when an event moves the clock past timers, each runs at its own time, in time order, before
+                the clock reaches the event, as in live mode; ``"jump"``: all run at the event's time, as in Siddhi. None:
+                the value of the app's ``@app:playback`` (``"jump"`` unless it says otherwise); without the annotation
                 ``"exact"``.
 
         Raises:
-            TypeError: one of the two times is not an int.
-            ValueError: only one of the two times is given, one is out of range, or ``timers`` is neither.
+            TypeError: ``idle_time`` or ``increment`` is not an int.
+            ValueError: only one of the two is given, one is out of range, or ``timers`` is not one of the two values.
         """
         from siddhi.planner.bind.app_annotations import TIMER_RULES
         from siddhi.query_compiler.time_units import LONGEST_MS
 
         if (idle_time is None) != (increment is None):
-            raise ValueError("idle_time and increment go together")
+            raise ValueError("idle_time and increment must be given together")
         for name, value in (("idle_time", idle_time), ("increment", increment)):
             if value is not None and type(value) is not int:
-                raise TypeError(f"{name} = {value!r}: it is a whole number of ms")
+                raise TypeError(f"invalid {name} {value!r}: expected a whole number of ms (int)")
             if value is not None and not 0 <= value <= LONGEST_MS:
-                raise ValueError(f"{name} = {value} ms: it is a duration from 0 ms to {LONGEST_MS} ms")
+                raise ValueError(f"invalid {name} {value} ms: expected a duration from 0 ms to {LONGEST_MS} ms")
         if timers is None:
             said = self._assembly.plan.playback
             timers = "exact" if said is None or said.exact else "jump"
         if timers not in TIMER_RULES:
-            raise ValueError(f"timers = {timers!r}: it is {' or '.join(map(repr, TIMER_RULES))}")
+            raise ValueError(f"invalid timers {timers!r}: expected {' or '.join(map(repr, TIMER_RULES))}")
         with self._context.lock:
             begins = enabled and self._context.running and not self._context.playback
             self._context.set_playback(enabled)
@@ -85,31 +85,31 @@ class AppClock:
         if self._context.running:
             self._start_heartbeat()
             if not enabled and self._context.wake is not None:
-                # Timers that events were to bring about may be due, or will be, by the system's clock.
+                # Timers that were set in playback may be due, or become due, by the system clock.
                 self._context.wake()
 
     def advance_clock(self, timestamp: int) -> None:
-        """Playback: move the clock to a time (ms) and fire the timers due by then, as an event would. It never goes back.
+        """Move the playback clock to a time (ms) and fire the timers due by then, as an event would; never move it back.
 
         Raises:
             TypeError: the time is not an integer.
-            ValueError: it is not between -2^62 and 2^62, or the app is not in playback.
+            ValueError: the time is not between -2^62 and 2^62, or the app is not in playback.
         """
         self._require_playback()
         self._context.advance_clock(timestamp)
 
     def advance_to_end(self, *, most_rounds: int = 1_000_000) -> None:
-        """Playback: the input has ended; let time pass until nothing held waits for it any more.
+        """End the input of an app in playback: advance the clock until no buffered event waits for time to pass.
 
-        Windows of time run empty, batches and sessions end, absences are noticed, rate limits hand out what they hold.
-        The clock stays at the last timer that had something to do.
+        Time windows expire, batches and sessions end, absent patterns match, rate limits emit their buffers. The clock stays
+        at the last timer that had an effect.
 
         Args:
-            most_rounds: how often time may pass until the last timer that is awaited then; what has been put out by the last
-                round has been put out.
+            most_rounds: maximum number of advances; each goes to the last timer awaited then. Events emitted before the
+                maximum is reached stay emitted.
 
         Raises:
-            ValueError: the app is not in playback, or it does not come to rest: the message names what goes on.
+            ValueError: the app is not in playback, or its timers never end: the message names the cause.
         """
         from siddhi.planner.plan.endless import endless_parts
 
@@ -117,27 +117,27 @@ class AppClock:
         endless = endless_parts(self._assembly.plan)
         if endless:
             raise ValueError(
-                f"app '{self._context.name}' never comes to rest: {'; '.join(part.reason for part in endless)}"
+                f"the timers of app '{self._context.name}' never end: {'; '.join(part.reason for part in endless)}"
             )
         latest = self._context.latest_awaited()
         rounds = 0
         while latest is not None:
             if rounds == most_rounds:
                 raise ValueError(
-                    f"app '{self._context.name}' does not come to rest: at {self.now}, after {rounds} rounds, "
+                    f"the timers of app '{self._context.name}' do not end: at {self.now}, after {rounds} rounds, "
                     f"{self._waiting()} still waits for time to pass"
                 )
             if latest > LATEST_MS:
                 raise ValueError(
-                    f"app '{self._context.name}' does not come to rest: {self._waiting()} waits for {latest}, "
-                    "which is beyond the last time there is"
+                    f"the timers of app '{self._context.name}' do not end: {self._waiting()} waits for {latest}, "
+                    f"which is later than the last valid time {LATEST_MS}"
                 )
             rounds += 1
             self._context.advance_clock(latest)
             latest = self._context.latest_awaited()
 
     def _waiting(self) -> str:
-        """A query whose timers are awaited."""
+        """Name a query whose timers are awaited."""
         targets = {id(target) for target in self._context.awaited_targets()}
         for name, query in self._assembly.queries.items():
             if any(id(step) in targets for step in query.stateful.values()):
@@ -151,11 +151,11 @@ class AppClock:
 
     @property
     def next_due(self) -> int | None:
-        """When the next timer is due (ms), or None."""
+        """Time (ms) at which the next timer is due, or None."""
         return self._context.next_due
 
-    def _keep_time_of(self, assembly: Assembly) -> None:
-        """Go on with other operators, by the clock that was asked for; it begins anew."""
+    def _bind_clock(self, assembly: Assembly) -> None:
+        """Switch to new operators with the same clock settings; the clock starts anew."""
         before = self._context
         self._assembly = assembly
         self._context = assembly.context
@@ -174,4 +174,6 @@ class AppClock:
 
     def _require_playback(self) -> None:
         if not self._context.playback:
-            raise ValueError(f"app '{self._context.name}' follows the system's clock")
+            raise ValueError(
+                f"app '{self._context.name}' is not in playback: call enable_playback(), or write @app:playback in the app"
+            )

@@ -1,8 +1,8 @@
-"""What users have attached to an app, or were given of it: it stays theirs when the app is started anew.
+"""Callbacks, collectors and input handlers of an app: they survive a restart.
 
-An app that starts again after a shutdown has new operators. Callbacks are subscribed to their streams and queries once more,
-in the order in which they were added; input handlers and collectors are led over, since users hold the ones, and the others
-hold events that nobody has asked for yet.
+An app that starts again after a shutdown has new operators. Callbacks are subscribed again to their streams and queries, in
+the order in which they were added. Input handlers and collectors are bound to the new operators: users hold the handlers,
+and collectors hold events that were not drained yet.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ BatchCallbackFunction = Callable[["EventBatch"], object]
 
 
 class _Attachment(Protocol):
-    """Something that hears what an app puts out."""
+    """A callback or collector that receives the output of an app."""
 
     @property
     def function(self) -> object:
-        """What it was added as, and is taken out by."""
+        """The object by which it was added and is removed."""
 
     def attach(self, assembly: Assembly) -> None: ...
     def detach(self, assembly: Assembly) -> None: ...
 
 
 class _OnStream:
-    """At a stream."""
+    """Attached to a stream."""
 
     def __init__(
         self, stream: str, function: object, receiver: Callable[[AppContext, StreamJunction], Receiver]
@@ -64,7 +64,7 @@ class _OnStream:
 
 
 class _OnQuery:
-    """At the exit of a query."""
+    """Attached to the output of a query."""
 
     def __init__(self, query: str, function: QueryCallbackFunction) -> None:
         self.function = function
@@ -78,7 +78,7 @@ class _OnQuery:
 
 
 class Attachments:
-    """Of one app. Streams and queries that are named must exist.
+    """The attachments of one app. The named streams and queries must exist.
 
     Args:
         assembly: the app's operators.
@@ -91,10 +91,10 @@ class Attachments:
         self._input_handlers: dict[str, InputHandler | AsyncInputHandler] = {}
 
     def input_handler(self, stream: str) -> InputHandler | AsyncInputHandler:
-        """The way into a stream; the same one for every call."""
+        """Return the input handler of a stream: the same one for every call."""
         handler = self._input_handlers.get(stream)
         if handler is None:
-            with self._standing() as assembly:
+            with self._locked() as assembly:
                 handler = self._input_handlers.setdefault(stream, assembly.new_input_handler(stream))
         return handler
 
@@ -115,27 +115,27 @@ class Attachments:
         self._attach(_OnStream(stream, function, receiver))
 
     def on_query(self, query: str, function: QueryCallbackFunction) -> None:
-        """Call a function with what a query puts out."""
+        """Call a function with the events that a query emits."""
         self._attach(_OnQuery(query, function))
 
     def collect(self, streams: Sequence[str], timestamp: str | None, chunk: str | None) -> None:
-        """Keep the events of streams; one that is collected already goes on as it is."""
-        with self._standing() as assembly:
+        """Collect the events of streams; a stream that is collected already keeps its settings."""
+        with self._locked() as assembly:
             for stream in streams:
                 if stream not in self._collectors:
                     builder = BatchBuilder(assembly.junctions[stream].layout)
                     collector = Collector(assembly.context, builder, stream, timestamp, chunk)
                     self._collectors[stream] = collector
-                    self._attach(_OnStream(stream, collector, _led_over(collector)))
+                    self._attach(_OnStream(stream, collector, _rebinding(collector)))
 
     def drain(self) -> dict[str, EventBatch]:
-        """What was collected since the last time, by stream."""
-        with self._standing():
+        """Return the events collected since the last call, by stream."""
+        with self._locked():
             return {stream: collector.drain() for stream, collector in self._collectors.items()}
 
     def remove(self, function: object) -> bool:
-        """Detach a function from everything; whether it was attached at all."""
-        with self._standing() as assembly:
+        """Detach a function from every stream and query; return whether it was attached."""
+        with self._locked() as assembly:
             found = [attachment for attachment in self._attached if attachment.function == function]
             for attachment in found:
                 attachment.detach(assembly)
@@ -143,25 +143,25 @@ class Attachments:
         return bool(found)
 
     def move_to(self, assembly: Assembly) -> None:
-        """Attach everything to other operators of the same plan, which no event has reached.
+        """Attach everything to new operators of the same plan, which no event has reached.
 
-        The lock of those left behind is held, by one who is not at work in them.
+        The caller holds the lock of the old operators and is not processing an event in them.
         """
         for attachment in self._attached:
             attachment.detach(self._assembly)
             attachment.attach(assembly)
         for stream, handler in self._input_handlers.items():
-            handler.rebind(assembly.new_input_handler(stream))  # type: ignore[arg-type]  # of one plan: of one kind
+            handler.rebind(assembly.new_input_handler(stream))  # type: ignore[arg-type]  # one plan: same kind of handler
         self._assembly = assembly
 
     def _attach(self, attachment: _Attachment) -> None:
-        with self._standing() as assembly:
+        with self._locked() as assembly:
             attachment.attach(assembly)
             self._attached.append(attachment)
 
     @contextmanager
-    def _standing(self) -> Iterator[Assembly]:
-        """The operators, while no event is on its way in another thread and they are not exchanged."""
+    def _locked(self) -> Iterator[Assembly]:
+        """Yield the operators under their lock: no other thread processes an event or replaces them meanwhile."""
         while True:
             assembly = self._assembly
             with assembly.context.lock:
@@ -170,7 +170,7 @@ class Attachments:
                     return
 
 
-def _led_over(collector: Collector) -> Callable[[AppContext, StreamJunction], Receiver]:
+def _rebinding(collector: Collector) -> Callable[[AppContext, StreamJunction], Receiver]:
     def receiver(context: AppContext, _: StreamJunction) -> Receiver:
         collector.move(context)
         return collector

@@ -1,16 +1,16 @@
-"""Threads that move an app's time when no event does: timers in live mode, the heartbeat in playback.
+"""Threads that advance an app's clock without events: timers in live mode, the heartbeat in playback.
 
-The live clock is the system's, as long as that goes forward; it never goes back.
+The live clock follows the system clock while that goes forward; it never goes back.
 
-Set forward, the system's clock takes the app along: what is due by the new time runs at once, in order of time.
+When the system clock is set forward, the app's clock follows: timers due by the new time run at once, in time order.
 
-Set back, it leaves the app's clock where it is. That goes on from there by the monotonic clock, at nine tenths of the pace
-of time, until the system's clock has caught up: no timer waits for the hour to come again, no event is older than the one
-before it, a period of nine seconds takes ten, and after an hour's step both clocks agree again in ten hours. An app that
-is started again begins with the system's clock. A step back of a second or more is logged.
+When the system clock is set back, the app's clock stays and goes on from there by the monotonic clock, at nine tenths of
+its pace, until the system clock has caught up. So no timer waits for the repeated hour, no event is older than the one
+before it, a period of nine seconds takes ten, and after a step of one hour both clocks agree again within ten hours. An app
+that is restarted begins with the system clock. A step back of a second or more is logged.
 
-All of an app's time is this clock: timers, triggers, cron, purges, caches, ``currentTimeMillis()`` and the time of events
-that are sent without one. Reconnecting waits by the monotonic clock.
+Everything in an app uses this clock: timers, triggers, cron, purges, caches, ``currentTimeMillis()`` and the timestamps of
+events that are sent without one. Reconnecting waits by the monotonic clock.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from siddhi._core.runtime.context import AppContext
 
 __all__ = ["LATEST_MS", "Heartbeat", "TimerThread"]
 
-LATEST_MS = 2**62  # no clock goes further
+LATEST_MS = 2**62  # latest valid time of a clock
 
 logger = logging.getLogger("siddhi")
 
-_LONGEST_WAIT_S = 1.0  # the system's clock may be set meanwhile, and no platform waits for 292 years
-_STEP_MS = 1000  # a clock that is set back by less is being adjusted
+_LONGEST_WAIT_S = 1.0  # the system clock may be set meanwhile, and no platform waits for 292 years
+_STEP_MS = 1000  # a smaller step back is an adjustment (NTP)
 
 
 class TimerThread:
@@ -46,7 +46,7 @@ class TimerThread:
         self._thread: threading.Thread | None = None
 
     def wake(self) -> None:
-        """The earliest due time has changed."""
+        """Reconsider how long to wait: the earliest due time has changed."""
         with self._changed:
             self._signalled = True
             if self._thread is None and not self._stopped:
@@ -57,7 +57,7 @@ class TimerThread:
             self._changed.notify()
 
     def stop(self) -> None:
-        """End the thread; returns when it has ended, unless called from it or from the app's processing."""
+        """End the thread; wait for its end unless called from it or from the app's processing."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -66,15 +66,15 @@ class TimerThread:
             thread.join()
 
     def fire(self) -> float | None:
-        """Fire what is due.
+        """Fire the timers that are due.
 
         Returns:
-            For how many seconds to wait before the next look; None: until the earliest due time changes.
+            Seconds to wait before the next call; None: until the earliest due time changes.
         """
         context = self._context
         if context.playback:
             return None
-        self._look_at_steps(context.ahead)
+        self._log_step_back(context.ahead)
         due = context.next_due
         if due is not None and due <= context.now:
             _go_on_after(context, context.fire_due)
@@ -96,12 +96,12 @@ class TimerThread:
     def _fire(self) -> None:
         self._wait = self.fire()
 
-    def _look_at_steps(self, ahead: int) -> None:
-        """Log a step back of the system's clock once."""
+    def _log_step_back(self, ahead: int) -> None:
+        """Log a step back of the system clock once."""
         if ahead >= _STEP_MS and not self._was_ahead:
             logger.warning(
-                "app '%s': the system's clock was set back by %.1f s; the app's clock goes on from where it was, a tenth "
-                "slower, until the system's clock has caught up; start the app again to follow the system's clock at once",
+                "app '%s': the system clock was set back by %.1f s; the app's clock continues from its current time, a tenth "
+                "slower, until the system clock has caught up; restart the app to follow the system clock at once",
                 self._context.name,
                 ahead / 1000,
             )
@@ -109,7 +109,7 @@ class TimerThread:
 
 
 class Heartbeat:
-    """Playback: moves the clock on by ``increment_ms`` whenever it stood still for ``idle_ms`` of system time."""
+    """Advances the playback clock by ``increment_ms`` whenever it stood still for ``idle_ms`` of system time."""
 
     def __init__(self, context: AppContext, idle_ms: int, increment_ms: int) -> None:
         self._context = context
@@ -120,7 +120,7 @@ class Heartbeat:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; returns when it has ended, unless called from it or from the app's processing."""
+        """End the thread; wait for its end unless called from it or from the app's processing."""
         self._stopped.set()
         if self._thread is not threading.current_thread() and not self._context.lock.is_mine:
             self._thread.join()
@@ -128,7 +128,7 @@ class Heartbeat:
     def _run(self) -> None:
         seen = self._context.now
         since = time.monotonic()
-        # Looked at ten times per period: an event counts as activity at most a tenth of a period late.
+        # Ten checks per period: an event counts as activity at most a tenth of a period late.
         while not self._stopped.wait(min(self._idle / 10, _LONGEST_WAIT_S)):
             now = self._context.now
             if now != seen:
@@ -141,9 +141,9 @@ class Heartbeat:
 
 
 def _go_on_after(context: AppContext, step: Callable[[], object]) -> None:
-    """Take a step that must not end its thread: nobody else moves the app's time."""
+    """Take a step whose errors must not end the thread: no other thread advances the app's clock."""
     try:
         step()
     except BaseException:
         context.timer_errors += 1
-        logger.exception("app '%s': time goes on after:", context.name)
+        logger.exception("app '%s': a timer failed; the clock goes on", context.name)

@@ -1,4 +1,4 @@
-"""Stopping an app where events enter and leave its queries, to look at them and at what the queries hold."""
+"""Debugger: stops an app where events enter and leave its queries, and shows the events and the state of the queries."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ class QueryTerminal(Enum):
     """Where a query is stopped."""
 
     IN = "IN"
-    """A chunk of events has come, and nothing has been done with it."""
+    """A chunk of events has arrived and is not processed yet."""
     OUT = "OUT"
-    """A chunk goes out: query callbacks have seen it, the stream or table it goes to has not."""
+    """A chunk is emitted: query callbacks have received it, the output stream or table has not."""
 
 
 class SiddhiDebugger:
-    """Stops the queries of one app; got from :meth:`SiddhiAppRuntime.debug`.
+    """Stops the queries of one app; returned by :meth:`SiddhiAppRuntime.debug`.
 
-    At a break point the thread that brought the events calls the function of :meth:`set_debugger_callback` and then waits
-    until :meth:`next` or :meth:`play` is called, by that function or by another thread. The app stands still meanwhile: other
-    threads that send wait, too. Queries inside partitions are not stopped at.
+    At a break point the thread that sent the events calls the function of :meth:`set_debugger_callback` and then waits
+    until :meth:`next` or :meth:`play` is called, by that function or by another thread. The app is stopped meanwhile: other
+    threads that send wait, too. Queries inside partitions can't have break points.
     """
 
     def __init__(self, assembly: Assembly, state: SnapshotService) -> None:
         self._callback: DebuggerCallback | None = None
         self._break_points: set[tuple[str, QueryTerminal]] = set()
-        self._stepping: set[int] = set()  # threads that stop at the next terminal, whatever it is
+        self._stepping: set[int] = set()  # threads that stop at the next terminal of any query
         self._changed = threading.Condition()
         self._at_break: int | None = None  # the thread that waits
-        self._asked: list[_Question] = []
+        self._requests: list[_StateRequest] = []
         self.watch(assembly, state)
 
     def watch(self, assembly: Assembly, state: SnapshotService) -> None:
-        """Stand at the queries of an app, in which nothing of this stands yet: that it was got for, or that started anew."""
+        """Attach to the queries of new operators: at first, and after a restart of the app."""
         self._assembly = assembly
         self._state = state
         self._closed = False
-        # Those inside partitions are entered from the partition, and refused.
+        # Queries inside partitions are entered from the partition and can't be stopped.
         entered = [
-            (name, place, receiver)
-            for name, place, receiver in assembly.entries
-            if name in assembly.queries and isinstance(place, StreamJunction)
+            (name, entry, receiver)
+            for name, entry, receiver in assembly.entries
+            if name in assembly.queries and isinstance(entry, StreamJunction)
         ]
         self._queries = {name for name, _, _ in entered}
-        self._held = {name: (f"query '{name}'", "") for name in self._queries} | _held_inside(assembly)
+        self._state_paths = {name: (f"query '{name}'", "") for name in self._queries} | _paths_in_partitions(assembly)
         self._hooks: dict[str, Callable[[int, list[Event] | None, list[Event] | None], None]] = {}
         with assembly.context.lock:
             for name, junction, receiver in entered:
@@ -79,86 +79,86 @@ class SiddhiDebugger:
             terminal: ``IN`` or ``OUT``.
 
         Raises:
-            DefinitionNotExistError: there is no such query, or it stands in a partition.
+            DefinitionNotExistError: there is no such query, or it is inside a partition.
             ValueError: there is no such terminal.
         """
         self._require(query)
         self._break_points = {*self._break_points, (query, QueryTerminal(terminal))}
 
     def release_break_point(self, query: str, terminal: QueryTerminal | str) -> None:
-        """Stop there no more.
+        """Stop at a terminal of a query no more.
 
         Raises:
-            DefinitionNotExistError: there is no such query, or it stands in a partition.
+            DefinitionNotExistError: there is no such query, or it is inside a partition.
             ValueError: there is no such terminal.
         """
         self._require(query)
         self._break_points = self._break_points - {(query, QueryTerminal(terminal))}
 
     def release_all_break_points(self) -> None:
-        """Stop nowhere any more."""
+        """Release every break point."""
         self._break_points = set()
 
     def set_debugger_callback(self, callback: DebuggerCallback | None) -> None:
         """Call ``callback(events, query, terminal, debugger)`` at every stop, with the current chunk.
 
-        What it raises goes to the app's exception handler, and the thread waits as if it had returned.
+        Its exceptions go to the app's exception handler, and the thread waits as if it had returned.
 
         Raises:
-            TypeError: it can't be called with these, or is asynchronous.
+            TypeError: the callback can't be called with these arguments, or is asynchronous.
         """
         if callback is not None:
             require_function(callback, "a debugger callback", "events, query, terminal, debugger")
         self._callback = callback
 
-    # --- how to go on
+    # --- resuming
 
     def next(self) -> None:
-        """Let the thread that waits go on to the next terminal of any query, and stop there.
+        """Let the stopped thread run to the next terminal of any query, and stop there.
 
-        Where no thread waits, the calling one will stop at the first terminal that its events reach.
+        If no thread is stopped, the calling one will stop at the first terminal that its events reach.
         """
         self._go_on(stepping=True)
 
     def play(self) -> None:
-        """Let the thread that waits go on to the next break point."""
+        """Let the stopped thread run to the next break point."""
         self._go_on(stepping=False)
 
-    # --- what there is to see
+    # --- inspecting
 
     def query_state(self, query: str) -> Mapping[str, list[object]]:
-        """What a query holds: for each of its steps (window, selector, pattern, ...) the items that a snapshot would have.
+        """Return the state of a query: for each of its steps (window, selector, pattern, ...) the items of its snapshot.
 
-        Events are :class:`Event`, the states of aggregators tuples of their numbers; a list begins with how many partition
-        keys there are. May be called while the app runs, and by any thread while it is stopped.
+        Events are :class:`Event`, the states of aggregators tuples of their numbers; a list begins with the number of
+        partition keys. May be called while the app runs, and by any thread while it is stopped.
 
         Args:
-            query: its name; of one inside a partition ``partition/query``, as in statistics. ``keys`` are then those of the
-                partition, and each step holds the items of all keys: the number of a key in front, then its own.
+            query: its name; inside a partition ``partition/query``, as in statistics. ``keys`` are then those of the
+                partition, and each step lists the items of all keys: the number of a key, then the items of that key.
 
         Raises:
             DefinitionNotExistError: there is no such query.
         """
-        if query not in self._held:
+        if query not in self._state_paths:
             raise DefinitionNotExistError(
                 f"query '{query}' of app '{self._assembly.context.name}' does not exist: "
-                f"there is nothing to look at{did_you_mean(query, self._held)}"
+                f"it has no state to show{did_you_mean(query, self._state_paths)}"
             )
-        question = _Question(*self._held[query])
+        request = _StateRequest(*self._state_paths[query])
         with self._changed:
             if self._at_break not in (None, threading.get_ident()):
-                # The thread that waits has the app's lock: it has to look.
-                self._asked.append(question)
+                # The stopped thread holds the app's lock: it has to read the state.
+                self._requests.append(request)
                 self._changed.notify_all()
-                while not question.answered:
+                while not request.answered:
                     self._changed.wait()
-                return question.answer
-        return self._state.shown(*self._held[query])
+                return request.answer
+        return self._state.shown(*self._state_paths[query])
 
     # --- inside
 
     def watch_again(self, query: str) -> None:
-        """Query callbacks were added: stop behind them."""
+        """Move the hook of a query after query callbacks that were added."""
         hook = self._hooks.get(query)
         if hook is not None:
             output = self._assembly.queries[query].output
@@ -166,18 +166,18 @@ class SiddhiDebugger:
             output.add_callback(hook)
 
     def close(self) -> None:
-        """Stop nowhere, and let the thread that waits go on: the app shuts down."""
+        """Stop nowhere, and let the stopped thread go on: the app shuts down."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def _require(self, query: str) -> None:
         if query not in self._queries:
-            is_inside = query in self._assembly.queries or query in self._held
+            is_inside = query in self._assembly.queries or query in self._state_paths
             why = "is inside a partition" if is_inside else "does not exist"
             raise DefinitionNotExistError(
                 f"query '{query}' of app '{self._assembly.context.name}' {why}: "
-                f"there is nothing to stop at{'' if is_inside else did_you_mean(query, self._queries)}"
+                f"it can't have break points{'' if is_inside else did_you_mean(query, self._queries)}"
             )
 
     def _hook_in(self, query: str) -> Callable[[list[Event]], None]:
@@ -197,7 +197,7 @@ class SiddhiDebugger:
             if self._callback is not None:
                 self._callback(events, query, terminal, self)
         except BaseException:
-            # It failed before it could say that the app may go on, and nobody would know what to wait for.
+            # The callback failed before it could resume the app, and no other thread knows that it should.
             self._go_on(stepping=False)
             raise
         finally:
@@ -206,16 +206,16 @@ class SiddhiDebugger:
                 self._at_break = before
 
     def _wait(self, me: int) -> None:
-        """Answer questions until the word to go on is given."""
+        """Answer state requests until the thread is resumed."""
         with self._changed:
             while not self._closed and self._at_break == me:
-                while self._asked:
-                    self._asked.pop().take(self._state)
+                while self._requests:
+                    self._requests.pop().take(self._state)
                     self._changed.notify_all()
                 if self._at_break == me:
                     self._changed.wait()
-            while self._asked:
-                self._asked.pop().take(self._state)
+            while self._requests:
+                self._requests.pop().take(self._state)
             self._changed.notify_all()
 
     def _go_on(self, *, stepping: bool) -> None:
@@ -227,8 +227,8 @@ class SiddhiDebugger:
             self._changed.notify_all()
 
 
-def _held_inside(assembly: Assembly) -> dict[str, tuple[str, str]]:
-    """Where the state of the queries inside partitions is: element and part, by the name of the query."""
+def _paths_in_partitions(assembly: Assembly) -> dict[str, tuple[str, str]]:
+    """Map the names of queries inside partitions to the element and part of their state."""
     paths = {id(query): path for path, query in assembly.built_queries().items()}
     return {
         paths[id(query)]: (f"partition '{name}'", str(number))
@@ -237,8 +237,8 @@ def _held_inside(assembly: Assembly) -> dict[str, tuple[str, str]]:
     }
 
 
-class _Question:
-    """Somebody wants to know what a query holds."""
+class _StateRequest:
+    """A request of another thread for the state of a query."""
 
     def __init__(self, element: str, part: str) -> None:
         self._element = element
@@ -247,7 +247,7 @@ class _Question:
         self.answer: Mapping[str, list[object]] = {}
 
     def take(self, state: SnapshotService) -> None:
-        """Answer it; the app's lock is this thread's."""
+        """Read the state; the calling thread holds the app's lock."""
         try:
             self.answer = state.shown(self._element, self._part)
         finally:

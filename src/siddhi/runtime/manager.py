@@ -1,4 +1,4 @@
-"""SiddhiManager: creates apps and holds what they share."""
+"""SiddhiManager: creates apps; owns the extensions and stores that they share."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class SiddhiManager:
     """Creates apps; they share its extensions and its persistence store. A context manager: leaving shuts all apps down.
 
     Args:
-        policy: what the text of apps may touch and hold, where it comes from people you don't trust; None: anything.
-        allow_scripts: whether apps may hold ``define function f[python]`` bodies, which run with all the rights of this
-            process. False takes scripts, and nothing else, out of the policy.
-        retries: when lost connections of sources and sinks are tried again; None: after 5, 10, 15, 30, 60, 60, 120
-            seconds, then every 5 minutes. Tests give one that needs no time.
+        policy: permissions and limits of apps whose text is not trusted; None: no restrictions.
+        allow_scripts: whether apps may contain ``define function f[python]`` bodies, which run with all the rights of this
+            process. False removes scripts, and nothing else, from the policy.
+        retries: schedule for reconnecting sources and sinks; None: after 5, 10, 15, 30, 60, 60, 120 seconds, then every
+            5 minutes. Tests pass one that does not wait.
     """
 
     def __init__(
@@ -75,21 +75,21 @@ class SiddhiManager:
 
         Args:
             app: SiddhiQL text (with ``${variables}`` taken from the environment), or its object model.
-            policy: what this app may touch and hold, in place of the manager's policy; None: as the manager's says.
-            replace: whether an app of this name that is running is shut down, once the new one has been built, and makes
-                room for it. Its state goes with it, unless it was saved.
+            policy: permissions and limits of this app; None: the manager's policy.
+            replace: whether a running app of this name is shut down once the new one has been built. Its state is lost
+                unless it was saved.
 
         Returns:
-            The app, not started. The manager keeps one runtime per name: that which runs, else the last one created.
+            The app, not started. The manager keeps one runtime per name: the running one, else the last one created.
 
         Raises:
-            TypeError: it is neither text nor object model.
+            TypeError: ``app`` is neither text nor object model.
             SiddhiParserError: the text is not SiddhiQL.
-            SiddhiAppValidationError: it contradicts itself.
-            SiddhiAppCreationError: the engine can't build it, the policy refuses it, or an app of this name is running. All
-                three show place, line and a hint.
+            SiddhiAppValidationError: the app contradicts itself.
+            SiddhiAppCreationError: the engine can't build the app, the policy forbids it, or an app of this name is running.
+                All three errors show line, column and a hint.
 
-        What has no effect, such as a misspelt element of an annotation, is logged as a warning (logger ``siddhi``).
+        Text without effect, such as a misspelt element of an annotation, is logged as a warning (logger ``siddhi``).
         """
         runtime = self._create(app, policy, claim_name=self._claim_name, replace=replace)
         running = self._runtimes.get(runtime.name)
@@ -99,11 +99,11 @@ class SiddhiManager:
         return runtime
 
     def create_sandbox_siddhi_app_runtime(self, app: str | SiddhiApp, *, replace: bool = False) -> SiddhiAppRuntime:
-        """As :meth:`create_siddhi_app_runtime`, but cut off from the outside, to try an app out.
+        """Create an app without access to the outside, to try it out; else as :meth:`create_siddhi_app_runtime`.
 
-        Sources and sinks other than those of type ``inMemory`` are left out, and tables are kept in memory. What else leads
-        outside (``${variables}``, scripts, references, extensions of installed packages, the error store) is refused, and the
-        limits of ``SandboxPolicy()`` hold.
+        Sources and sinks other than those of type ``inMemory`` are left out, and tables are kept in memory. All other access
+        to the outside (``${variables}``, scripts, references, extensions of installed packages, the error store) is an
+        error, and the limits of ``SandboxPolicy()`` apply.
 
         Args:
             app, replace: as :meth:`create_siddhi_app_runtime`.
@@ -116,7 +116,7 @@ class SiddhiManager:
         return self.create_siddhi_app_runtime(sandboxed(_parsed(app, SANDBOX)), policy=SANDBOX, replace=replace)
 
     def validate_siddhi_app(self, app: str | SiddhiApp, *, policy: SandboxPolicy | None = None) -> None:
-        """Create an app, start it and shut it down again; an app of its name may be running.
+        """Create an app, start it and shut it down again; another app of its name may be running.
 
         Args:
             app, policy: as :meth:`create_siddhi_app_runtime`.
@@ -128,7 +128,7 @@ class SiddhiManager:
             pass
 
     def runtime(self, name: str) -> SiddhiAppRuntime | None:
-        """The app of a name, or None."""
+        """Return the app of a name, or None."""
         return self._runtimes.get(name)
 
     @property
@@ -137,14 +137,14 @@ class SiddhiManager:
         return tuple(self._runtimes.values())
 
     def set_extension(self, name: str, extension: object) -> None:
-        """Make an extension known to the apps created from now on; one of the same name is replaced.
+        """Register an extension for the apps created from now on; an extension of the same name is replaced.
 
         Args:
-            name: ``namespace:name`` or ``name``, as apps write it; sources, sinks and the like also as ``sink:name``.
+            name: ``namespace:name`` or ``name``, as written in apps; sources, sinks and the like also as ``sink:name``.
             extension: a function or class declared with a decorator of :mod:`siddhi.extension`.
 
         Raises:
-            ExtensionError: it declares no extension, or one of another name.
+            ExtensionError: the object declares no extension, or one of another name.
         """
         from siddhi.extension.registry import metadata_of
 
@@ -152,17 +152,17 @@ class SiddhiManager:
         meant = [metadata for metadata in declared if name in metadata.names]
         if not meant:
             names = ", ".join(metadata.full_name for metadata in declared) or "nothing"
-            raise ExtensionError(f"{extension!r} declares {names}, not '{name}'")
+            raise ExtensionError(f"can't register {extension!r} as extension '{name}': it declares {names}")
         for metadata in meant:
             self._extensions.register(metadata, replace=True)
 
     def set_persistence_store(self, store: PersistenceStore | None) -> None:
-        """Where apps save their state, as a whole each time; None takes it away.
+        """Set the store in which apps save their whole state at each save; None removes it.
 
         Raises:
-            ValueError: there is an incremental store: an app saves in one way only.
-            TypeError: it is not a persistence store.
-            PersistenceStoreError: it can't keep anything under the name of an app that is there.
+            ValueError: an incremental store is set: an app saves in one way only.
+            TypeError: the object is not a persistence store.
+            PersistenceStoreError: the store can't save under the name of an existing app.
         """
         self._require_store(store)
         if store is not None and self._incremental_store is not None:
@@ -170,31 +170,33 @@ class SiddhiManager:
         self._persistence_store = store
 
     def set_incremental_persistence_store(self, store: PersistenceStore | None) -> None:
-        """Where apps save of their state what they have not saved before; None takes it away.
+        """Set the store in which apps save increments: only what changed since earlier revisions; None removes it.
 
-        Whole states are saved in between: at first, after a restore, and where the increments come to more than one. Every
-        revision can be restored, until the store deletes it. The stores are those of :meth:`set_persistence_store`.
+        Whole states are saved in between: at first, after a restore, and when the increments have become larger than a whole
+        state. Every revision can be restored until the store deletes it. The stores are those of
+        :meth:`set_persistence_store`.
 
         Raises:
-            ValueError: there is a store for whole states: an app saves in one way only.
-            TypeError: it is not a persistence store, or its ``save`` takes no ``base``, so that it would delete what revisions
-                are made of.
-            PersistenceStoreError: it can't keep anything under the name of an app that is there.
+            ValueError: a store for whole states is set: an app saves in one way only.
+            TypeError: the object is not a persistence store, or its ``save`` has no parameter ``base``, so that it would
+                delete revisions on which increments depend.
+            PersistenceStoreError: the store can't save under the name of an existing app.
         """
         self._require_store(store)
         if store is not None and self._persistence_store is not None:
             raise ValueError("the manager has a persistence store; set that to None first")
         if store is not None and not _takes_base(store):
-            raise TypeError(f"{type(store).__name__} keeps whole states only: its save() takes no base")
+            raise TypeError(f"{type(store).__name__} can't save increments: its save() has no parameter 'base'")
         self._incremental_store = store
 
     def persist_every(self, interval_ms: int | None) -> None:
-        """From now on save the state of every running app at an interval of the system's clock; None ends it.
+        """Save the state of every running app periodically, by the system clock; None ends it.
 
-        A thread does it, until :meth:`shutdown`. What fails is logged, and tried again an interval later.
+        A background thread saves until :meth:`shutdown`. A failure is logged, and the next attempt follows an interval
+        later.
 
         Args:
-            interval_ms: from the end of one save to the beginning of the next.
+            interval_ms: time from the end of one save to the beginning of the next.
 
         Raises:
             TypeError: the interval is not an int.
@@ -202,11 +204,11 @@ class SiddhiManager:
             NoPersistenceStoreError: there is no store.
         """
         if interval_ms is not None and type(interval_ms) is not int:
-            raise TypeError(f"the interval is a number of ms, an int, not {interval_ms!r}")
+            raise TypeError(f"invalid interval_ms {interval_ms!r}: expected a number of ms (int)")
         if interval_ms is not None and interval_ms < 1:
-            raise ValueError(f"the interval must be 1 ms or more, not {interval_ms}")
+            raise ValueError(f"invalid interval_ms {interval_ms}: expected 1 or more")
         if interval_ms is not None and self._store() is None:
-            raise NoPersistenceStoreError("there is nowhere to save: call manager.set_persistence_store(...) first")
+            raise NoPersistenceStoreError("no persistence store: call manager.set_persistence_store(...) first")
         if self._periodic is not None:
             self._periodic.stop()
             self._periodic = None
@@ -216,32 +218,31 @@ class SiddhiManager:
             self._periodic = PeriodicPersistence(lambda: self.runtimes, interval_ms)
 
     def set_error_store(self, store: ErrorStore | None) -> None:
-        """Where apps save events that failed, as ``@OnError(action = 'store')`` and ``on.error = 'STORE'`` say.
+        """Set the error store for failed events of ``@OnError(action = 'store')`` and ``on.error = 'STORE'``.
 
         Raises:
-            PersistenceStoreError: it can't keep anything under the name of an app that is there.
+            PersistenceStoreError: the store can't save under the name of an existing app.
         """
         for name in self._runtimes:
             if store is not None and (why := store.refuses(name)):
-                raise PersistenceStoreError(f"the store can't keep events of app {name!a:.40}: {why}")
+                raise PersistenceStoreError(f"the error store can't save events of app {name!a:.40}: {why}")
         self._error_store = store
 
     def set_config_manager(self, config: ConfigManager | None) -> None:
-        """What ``ref``, extensions and aggregations read of the system, for the apps created from now on."""
+        """Set the configuration that ``ref``, extensions and aggregations read, for the apps created from now on."""
         self._config = config
 
     def persist(self) -> dict[str, str]:
-        """Save the state of every running app; returns revisions by app name.
+        """Save the state of every running app; return revisions by app name.
 
-        An app that has not been started has nothing to save that is newer than what was saved of it before. One app that
-        fails does not keep the others from being saved: its error is raised when all have been tried, and those of
-        further apps are logged.
+        An app that has not been started is not saved: its state is not newer than its last revision. If one app fails, the
+        others are saved all the same; the first error is raised afterwards, further ones are logged.
 
         Raises:
             NoPersistenceStoreError: there is no store.
             PersistenceStoreError: the store can't be read or written.
-            CannotSaveStateError: a callback or function of an app asks while its event is at work, or the state of an app
-                is not data.
+            CannotSaveStateError: the caller is a callback or function of an app that is processing an event, or the state
+                of an app can't be serialized.
         """
         revisions: dict[str, str] = {}
         first: SiddhiError | None = None
@@ -259,20 +260,20 @@ class SiddhiManager:
         return revisions
 
     def restore_last_state(self) -> dict[str, str | None]:
-        """Restore every app from its newest revision; returns revisions (None: there was none) by app name.
+        """Restore every app from its newest revision; return revisions (None: there was none) by app name.
 
-        One app after the other: those before one that fails stay restored, those behind it are as they were.
+        Apps are restored one after the other: if one fails, those before it stay restored, those after it are unchanged.
 
         Raises:
             NoPersistenceStoreError: there is no store.
             PersistenceStoreError: the store can't be read.
             DamagedSnapshotError: no revision of an app can be read.
-            CannotRestoreStateError: a revision does not fit its app.
+            CannotRestoreStateError: a revision does not match its app.
         """
         return {runtime.name: runtime.restore_last_revision() for runtime in self.runtimes}
 
     def shutdown(self) -> None:
-        """Shut all apps down, and end :meth:`persist_every`. None of the apps created until now can be started again."""
+        """Shut all apps down and end :meth:`persist_every`. The apps created so far can't be started again."""
         self._shutdowns += 1
         self.persist_every(None)
         for runtime in self.runtimes:
@@ -294,7 +295,7 @@ class SiddhiManager:
         claim_name: Callable[[SiddhiAppRuntime], None],
         replace: bool,
     ) -> SiddhiAppRuntime:
-        # Imported with the first app: a program that only imports siddhi should not wait for compiler and planner.
+        # Imported with the first app: a program that only imports siddhi should not load compiler and planner.
         from siddhi.planner.app import plan as make_plan
 
         policy = self._policy if policy is None else _checked(policy)
@@ -330,7 +331,7 @@ class SiddhiManager:
         return runtime
 
     def _assembled(self, plan: Plan) -> Assembly:
-        """The operators of an app, with scripts that have not run yet."""
+        """Build the operators of an app; its scripts are compiled anew."""
         from siddhi.runtime.assembly.app import Assembly
         from siddhi.runtime.assembly.budget import record_budget
 
@@ -341,7 +342,7 @@ class SiddhiManager:
             for name, definition in plan.functions.items():
                 language = self._extensions.script_language(definition.language)
                 scripts[name] = compile_script(definition, language=language, source=plan.app.source)
-        # Without leave, what a mapper refuses is not kept either.
+        # Without permission for the error store, payloads that can't be mapped are not stored either.
         keeps = plan.policy is None or plan.policy.error_store
         with record_budget(plan):
             return Assembly(
@@ -349,7 +350,7 @@ class SiddhiManager:
             )
 
     def _store(self) -> tuple[PersistenceStore, bool] | None:
-        """Where apps save, and whether in increments."""
+        """Return the persistence store, and whether it is incremental."""
         store = self._persistence_store if self._incremental_store is None else self._incremental_store
         return None if store is None else (store, self._incremental_store is not None)
 
@@ -359,10 +360,12 @@ class SiddhiManager:
         if store is None:
             return
         if not isinstance(store, PersistenceStore):
-            raise TypeError(f"{store!r} is not a persistence store: give an instance of one of siddhi.persistence")
+            raise TypeError(
+                f"{store!r} is not a persistence store: expected an instance of siddhi.persistence.PersistenceStore"
+            )
         for name in self._runtimes:
             if why := store.refuses(name):
-                raise PersistenceStoreError(f"the store can't keep the state of app {name!a:.40}: {why}")
+                raise PersistenceStoreError(f"the persistence store can't save the state of app {name!a:.40}: {why}")
 
     @property
     def _extensions(self) -> Registry:
@@ -377,7 +380,7 @@ class SiddhiManager:
             del self._runtimes[runtime.name]
 
     def _claim_name(self, runtime: SiddhiAppRuntime) -> None:
-        """Have the name mean this app.
+        """Register the app under its name.
 
         Raises:
             SiddhiAppCreationError: another app of this name runs.
@@ -391,16 +394,16 @@ class SiddhiManager:
         other = self._runtimes.get(name)
         if other is not None and other.is_running:
             raise SiddhiAppCreationError(
-                f"an app called '{name}' is running in this manager",
+                f"an app named '{name}' is already running in this manager",
                 code="E208",
                 span=next((one.span for one in app.annotations if one.name.lower() == "name"), None),
-                hint="give this one another name, shut that one down first, or create this one with replace=True",
+                hint="rename this app, shut the running one down first, or create this one with replace=True",
             )
 
 
 @contextmanager
 def _located(model: SiddhiApp) -> Iterator[None]:
-    """Errors of an app show where in its text they are."""
+    """Add the app's text and name to errors, so that they show line and column."""
     try:
         yield
     except SiddhiAppError as error:
@@ -408,7 +411,7 @@ def _located(model: SiddhiApp) -> Iterator[None]:
 
 
 def _parsed(app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiApp:
-    """The object model of an app whose text may be no longer, and read no more of the environment, than its policy says."""
+    """Parse an app; the policy limits the length of its text and the environment variables it may read."""
     from siddhi.planner.bind.sandbox_limits import limit_text
     from siddhi.query_api.app import SiddhiApp
     from siddhi.query_compiler.parser import parse
@@ -422,7 +425,7 @@ def _parsed(app: str | SiddhiApp, policy: SandboxPolicy | None) -> SiddhiApp:
 
 def _checked(policy: object) -> SandboxPolicy | None:
     if policy is not None and not isinstance(policy, SandboxPolicy):
-        raise TypeError(f"the policy is a siddhi.SandboxPolicy, not {policy!r}")
+        raise TypeError(f"invalid policy {policy!r}: expected a siddhi.SandboxPolicy")
     return policy
 
 

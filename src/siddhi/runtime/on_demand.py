@@ -1,4 +1,4 @@
-"""On-demand queries of one app: compiled once, kept by their text."""
+"""On-demand queries of one app: compiled once, cached by their text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["OnDemandQueries"]
 
 KEPT = 50
-"""Compiled queries kept; of more, the one used longest ago is forgotten."""
+"""Maximum number of cached queries; the least recently used one is evicted."""
 
 
 class OnDemandQueries:
-    """Compiles and runs on-demand queries. Any thread may ask; each query runs under the app's lock.
+    """Compiles and runs on-demand queries. Any thread may call it; each query runs under the app's lock.
 
     Args:
         assembly: the app's operators.
@@ -33,17 +33,17 @@ class OnDemandQueries:
         self._lock = threading.Lock()
 
     def run(self, text: str) -> list[Event]:
-        """The rows found, or nothing for a change.
+        """Run a query and return the rows found; an empty list for a change.
 
         Raises:
             SiddhiParserError: the text is not an on-demand query.
-            OnDemandQueryCreationError: it can't be run, or failed while it ran.
+            OnDemandQueryCreationError: the query can't be run, or failed while it ran.
         """
         query = self._compiled(text)
         try:
             answer = query.run()
             if answer is None:
-                # It is at work further up the stack: a function it calls asks the same again.
+                # The cached query is running further up the stack: a function it calls runs the same text again.
                 answer = self._compile(text).run()
         except Exception as error:
             raise OnDemandQueryCreationError(
@@ -54,11 +54,11 @@ class OnDemandQueries:
         return answer or []
 
     def types(self, text: str) -> list[tuple[str, str]]:
-        """Names and types of what a query answers with; empty for a change.
+        """Return names and types of the result columns of a query; empty for a change.
 
         Raises:
             SiddhiParserError: the text is not an on-demand query.
-            OnDemandQueryCreationError: it can't be run.
+            OnDemandQueryCreationError: the query can't be run.
         """
         from siddhi.planner.bind.selection import output_attributes
 
@@ -94,7 +94,7 @@ class OnDemandQueries:
                 hint=error.hint,
                 app=self._assembly.context.name,
             ) from error
-        except Exception as error:  # of a store of the user's own
+        except Exception as error:  # raised by a user's store
             raise OnDemandQueryCreationError(
                 f"the on-demand query can't be compiled: {type(error).__name__}: {error}",
                 source=text,

@@ -20,41 +20,43 @@ __all__ = ["SiddhiCollector"]
 
 
 class SiddhiCollector:
-    """Tells Prometheus what the running apps of a manager measured; apps whose level is OFF are left out.
+    """Exports the statistics of the running apps of a manager to Prometheus; apps at level OFF are left out.
 
-    Counters start again from zero when measuring is switched on, as those of a process that starts again.
+    Counters restart from zero when statistics are enabled, as those of a process that restarts.
 
     Args:
-        manager: its apps, those it creates later included.
+        manager: the manager whose apps are exported, including apps created later.
     """
 
     def __init__(self, manager: SiddhiManager) -> None:
         self._manager = manager
 
     def collect(self) -> Iterator[Metric]:
-        """The metrics; called by the client library at every scrape."""
+        """Yield the metrics; called by the client library at every scrape."""
         streams = CounterMetricFamily("siddhi_stream_events", "Events that reached a stream", labels=["app", "stream"])
         buffered = GaugeMetricFamily(
-            "siddhi_stream_buffered_events", "Events that wait in the buffer of a stream", labels=["app", "stream"]
+            "siddhi_stream_buffered_events", "Events in the buffer of an @async stream", labels=["app", "stream"]
         )
-        queries = CounterMetricFamily("siddhi_query_events", "Events that a query put out", labels=["app", "query"])
+        queries = CounterMetricFamily("siddhi_query_events", "Events emitted by a query", labels=["app", "query"])
         latency = SummaryMetricFamily(
-            "siddhi_query_seconds", "Time a query took per chunk, without queries behind it", labels=["app", "query"]
+            "siddhi_query_seconds", "Time of a query per chunk, without downstream queries", labels=["app", "query"]
         )
         partial = GaugeMetricFamily(
-            "siddhi_query_partial_matches", "Partial matches that a pattern or sequence holds", labels=["app", "query"]
+            "siddhi_query_partial_matches", "Partial matches of a pattern or sequence", labels=["app", "query"]
         )
         dropped = CounterMetricFamily(
-            "siddhi_query_dropped_partial_matches", "Partial matches that had to make room", labels=["app", "query"]
+            "siddhi_query_dropped_partial_matches",
+            "Partial matches dropped at max.partial.matches",
+            labels=["app", "query"],
         )
         memory = GaugeMetricFamily(
-            "siddhi_state_bytes", "Size of the state, as in a snapshot", labels=["app", "kind", "name"]
+            "siddhi_state_bytes", "Size of the state as in a snapshot", labels=["app", "kind", "name"]
         )
         payloads = CounterMetricFamily(
             "siddhi_connector_payloads", "Payloads of a source or sink", labels=["app", "kind", "name"]
         )
         connected = GaugeMetricFamily(
-            "siddhi_connector_connected", "1 where a source or sink is connected", labels=["app", "kind", "name"]
+            "siddhi_connector_connected", "1 if a source or sink is connected", labels=["app", "kind", "name"]
         )
         operations = SummaryMetricFamily(
             "siddhi_operation_seconds",
@@ -63,24 +65,26 @@ class SiddhiCollector:
         )
         refused = CounterMetricFamily(
             "siddhi_table_refused",
-            "Rows and changes that a table in memory refused for their primary key",
+            "Rows and changes that an in-memory table refused because of their primary key",
             labels=["app", "table"],
         )
         held = GaugeMetricFamily(
             "siddhi_state_held",
-            "Keys, values, rows or partial matches that are held",
+            "Number of keys, values, rows or partial matches in the state",
             labels=["app", "kind", "name", "what"],
         )
         limit = GaugeMetricFamily(
-            "siddhi_state_limit", "How many of them may be held", labels=["app", "kind", "name", "what"]
+            "siddhi_state_limit",
+            "Maximum number of keys, values, rows or partial matches",
+            labels=["app", "kind", "name", "what"],
         )
         ended = CounterMetricFamily(
             "siddhi_state_limited",
-            "Events refused, and keys and rows dropped or purged, by limits",
+            "Events refused, and keys and rows dropped or purged, because of limits",
             labels=["app", "kind", "name", "what", "done"],
         )
         timers = CounterMetricFamily(
-            "siddhi_timer_errors", "Errors that the threads that move an app's time have survived", labels=["app"]
+            "siddhi_timer_errors", "Errors in the threads that advance an app's clock", labels=["app"]
         )
         for runtime in self._manager.runtimes:
             read = runtime.statistics

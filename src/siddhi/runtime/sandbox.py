@@ -1,4 +1,4 @@
-"""Apps without their ways to the outside."""
+"""Apps without connectors to the outside."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from siddhi.sandbox import ANY, SandboxPolicy
 __all__ = ["SANDBOX", "sandboxed"]
 
 SANDBOX = SandboxPolicy(sources={"inMemory": (ANY,)}, sinks={"inMemory": (ANY,)})
-"""The policy of apps that are tried out: closed, but for topics of this process, by which they are fed and watched."""
+"""The policy of apps in a sandbox: closed except for in-memory topics, which serve as their input and output."""
 
 
 def sandboxed(app: SiddhiApp) -> SiddhiApp:
-    """The app without sources and sinks other than those in memory, and without the stores of its tables and aggregations."""
+    """Remove sources and sinks other than ``inMemory``, and the stores of tables and aggregations, from an app."""
     definitions = tuple(
         replace(definition, annotations=tuple(filter(_stays_inside, definition.annotations)))
         if isinstance(definition, (StreamDefinition, TableDefinition, AggregationDefinition))

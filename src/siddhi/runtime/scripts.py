@@ -1,17 +1,17 @@
 """Script functions: the body of a ``define function f[python]`` as a Python callable.
 
-The body stands between the braces of the definition, indented as its writer likes, and is the body of a function: it
-sees the arguments of a call as the list ``data`` and returns the result. Null is None.
+The text between the braces of the definition, with any indentation, is the body of a function: it gets the arguments of
+a call as the list ``data`` and returns the result. Null is None.
 
     define function ratio[python] return double {
         bid, ask = data
         return bid / ask if ask else None
     };
 
-A script runs with all the rights of the process; where an app's text is not trusted, planning refuses it (E330). Names
-that a body declares ``global`` belong to that function of that app and keep their value from call to call.
+A script runs with all the rights of the process; planning rejects scripts of apps that are not trusted (E330). Names that
+a body declares ``global`` belong to that function of that app and keep their value from call to call.
 
-E331 language without a compiler      E332 body is not Python, or returns nothing
+E331 no compiler for the language      E332 body is not Python, or returns nothing
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from siddhi.query_api.span import Span
 
 __all__ = ["compile_script"]
 
-# Only an AST knows 'return' outside of a function, so the body is parsed on its own and then put in here.
+# Python refuses 'return' outside of a function only after parsing, so the body is parsed alone and inserted here.
 _TEMPLATE = "def script(*data):\n    data = [*data]\n"
 _BLOCK = (
-    "def block():\n"  # makes an indented body a block, so that no line of it (or of a text in it) has to be changed
+    "def block():\n"  # makes an indented body a block, so that no line of it (or of a string in it) has to be changed
 )
 
 
@@ -43,22 +43,22 @@ def compile_script(
     language: ScriptLanguageMetadata | None = None,
     source: str | None = None,
 ) -> Callable[..., object]:
-    """Compile a script, once, to a callable with one positional argument per argument of a call.
+    """Compile a script to a callable with one positional argument per argument of a call.
 
     Args:
         definition: the ``define function``.
         language: a registered language of that name; its implementation, if it has one, compiles the body.
-        source: the app's text, so that errors in the body show their place.
+        source: the app's text, so that errors in the body show line and column.
 
     Raises:
-        SiddhiAppCreationError: the language is not known, or the body is not Python.
+        SiddhiAppCreationError: the language is unknown, or the body is not Python.
     """
     if language is not None and language.implementation is not None:
         compiled: Callable[..., object] = language.implementation(definition)
         return compiled
     if definition.language.lower() != "python":
         raise SiddhiAppCreationError(
-            f"script function '{definition.id}' is written in '{definition.language}', which is not run here",
+            f"unsupported language '{definition.language}' of script function '{definition.id}'",
             code="E331",
             span=definition.span,
             hint=f"write it in Python: define function {definition.id}[python] return {definition.return_type} "
@@ -68,22 +68,22 @@ def compile_script(
 
 
 class _Body:
-    """The body of a definition and its place in the app's text."""
+    """The body of a definition and its position in the app's text."""
 
     def __init__(self, definition: FunctionDefinition, source: str | None) -> None:
         self.name = definition.id
         self.text = definition.body
         self._definition = definition
-        self._begins = _place(definition, source)
+        self._begins = _body_start(definition, source)
 
     def error(self, message: str, hint: str | None = None, span: Span | None = None) -> SiddhiAppCreationError:
-        """An error about the body, at the place given or else at the definition."""
+        """Make an error about the body, at a span or else at the definition."""
         return SiddhiAppCreationError(
             f"script function '{self.name}' {message}", code="E332", span=span or self._definition.span, hint=hint
         )
 
     def not_python(self, error: Exception, layout: _Layout) -> SiddhiAppCreationError:
-        """An error of Python's compiler, at its place in the app's text."""
+        """Make an error from one of Python's compiler, at its position in the app's text."""
         if not isinstance(error, SyntaxError) or error.lineno is None:
             return self.error(f"is not Python: {error}")
         lines = self.text.split("\n")
@@ -107,8 +107,8 @@ class _Body:
         return self.error(f"is not Python: {message}", span=span)
 
 
-def _place(definition: FunctionDefinition, source: str | None) -> tuple[int, int] | None:
-    """Line and column of the first character behind the opening brace, counted back from the closing one."""
+def _body_start(definition: FunctionDefinition, source: str | None) -> tuple[int, int] | None:
+    """Return line and column of the first character after the opening brace, counted back from the closing one."""
     span, body = definition.span, definition.body
     if span is None:
         return None
@@ -129,14 +129,14 @@ class _Layout(NamedTuple):
 
 
 def _layouts(text: str) -> Iterator[_Layout]:
-    """The ways to read the indentation of a body; the first that has no indentation error is meant."""
+    """Yield the ways to read the indentation of a body; the first without an indentation error applies."""
     first, _, rest = text.partition("\n")
     margins = [_margin(line) for line in rest.split("\n") if _is_code(line)]
     if not _is_code(first) or not margins:
         indented = next((bool(_margin(line)) for line in text.split("\n") if _is_code(line)), False)
         yield _Layout(_BLOCK + text, added_lines=1) if indented else _Layout(text)
         return
-    # Code right behind the brace: on a level with the lines below it, or above them, as in "{if a:".
+    # Code right after the brace: at the indentation of the lines below it, or one level up, as in "{if a:".
     for margin in (min(margins, key=len), ""):
         aligned = f"{margin}{first.lstrip()}\n{rest}"
         shift = len(margin) - len(_margin(first))
@@ -152,7 +152,7 @@ def _margin(line: str) -> str:
 
 
 def _parse(body: _Body) -> tuple[list[ast.stmt], _Layout]:
-    """The statements of a body, with its own line numbers, and the layout that fits it."""
+    """Return the statements of a body, with its own line numbers, and the layout that fits it."""
     first_failure: SiddhiAppCreationError | None = None
     for layout in _layouts(body.text):
         try:
@@ -174,12 +174,12 @@ def _parse(body: _Body) -> tuple[list[ast.stmt], _Layout]:
 
 
 def _inside(statements: list[ast.stmt]) -> list[ast.stmt]:
-    """What stands in the block that was put around a body; nothing may stand beside it."""
+    """Return the statements of the block around a body; there must be no others."""
     block, *beside = statements
     assert isinstance(block, ast.FunctionDef)
     if beside:
-        place = ("<script>", beside[0].lineno, 1, None)
-        raise IndentationError("unindent does not match any outer indentation level", place)
+        position = ("<script>", beside[0].lineno, 1, None)
+        raise IndentationError("unindent does not match any outer indentation level", position)
     return block.body
 
 
@@ -187,9 +187,9 @@ def _compile_python(body: _Body) -> Callable[..., object]:
     statements, layout = _parse(body)
     nodes = list(_own_nodes(statements))
     if any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in nodes):
-        raise body.error("yields values, but a call has one result", "return it")
+        raise body.error("uses 'yield', but a call has one result", "write 'return' in place of 'yield'")
     if not any(isinstance(node, (ast.Return, ast.Raise)) for node in nodes):
-        raise body.error("returns nothing", "write 'return' in front of the result, or 'return None'")
+        raise body.error("returns nothing", "add 'return <result>', or 'return None'")
     template = ast.parse(_TEMPLATE)
     function = template.body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -207,7 +207,7 @@ def _compile_python(body: _Body) -> Callable[..., object]:
 
 
 def _own_nodes(statements: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a function's body without those of functions and classes inside it."""
+    """Yield the nodes of a function's body without those of nested functions and classes."""
     waiting: list[ast.AST] = list(statements)
     while waiting:
         node = waiting.pop()

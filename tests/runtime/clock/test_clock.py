@@ -61,7 +61,7 @@ def test_all_timers_due_at_one_change_fire_at_the_new_time_query_by_query():
 
 
 def test_only_playback_can_be_advanced():
-    with running(TIME) as runtime, pytest.raises(ValueError, match="follows the system's clock"):
+    with running(TIME) as runtime, pytest.raises(ValueError, match="is not in playback"):
         runtime.advance_clock(1)
 
 
@@ -72,7 +72,7 @@ def test_playback_can_be_switched_on_and_off():
         assert runtime.now == 1000
         runtime.enable_playback(False)
         assert runtime.now > 1_600_000_000_000
-        with pytest.raises(ValueError, match="go together"):
+        with pytest.raises(ValueError, match="given together"):
             runtime.enable_playback(idle_time=100)
 
 
@@ -82,9 +82,9 @@ def test_playback_can_be_switched_on_and_off():
 )
 def test_playback_takes_whole_milliseconds(given):
     with running(TIME) as runtime:
-        with pytest.raises(TypeError, match="it is a whole number of ms"):
+        with pytest.raises(TypeError, match="expected a whole number of ms"):
             runtime.enable_playback(**given)
-        with pytest.raises(ValueError, match="follows the system's clock"):
+        with pytest.raises(ValueError, match="is not in playback"):
             runtime.advance_clock(1)
 
 
@@ -140,7 +140,7 @@ def test_live_timers_go_on_after_a_failing_handler(error, caplog):
         runtime.handle_exception_with(fail)
         runtime.add_callback("Out", fail)
         assert twice.wait(PATIENCE)
-    assert "time goes on after" in caplog.text
+    assert "a timer failed" in caplog.text
 
 
 def test_the_heartbeat_goes_on_after_a_failing_handler():

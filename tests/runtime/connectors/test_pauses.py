@@ -81,7 +81,7 @@ def test_the_event_that_a_source_waits_for_is_refused_to_save_at_once(doors):
         def save(_events) -> None:
             at_work.set()
             assert door.begun.wait(LONG)
-            with pytest.raises(CannotSaveStateError, match="the event it was called for"):
+            with pytest.raises(CannotSaveStateError, match="whose event is still being processed"):
                 runtime.snapshot()
             door.go_on.set()
 
@@ -142,7 +142,7 @@ def test_who_waited_for_a_pause_that_failed_pauses_itself():
 
     def hold() -> None:
         try:
-            with pauses.held():
+            with pauses.paused():
                 seen.append(faucet.is_paused)
         except RuntimeError as error:
             seen.append(str(error))
@@ -163,10 +163,10 @@ def test_a_source_that_saves_while_it_is_paused_does_not_wait_for_itself():
     pauses = SourcePauses(lambda: [faucet], lambda: False)
 
     def save() -> None:
-        with pauses.held():
+        with pauses.paused():
             faucet.calls.append("save")
 
     faucet.on_pause = save
-    with pauses.held():
+    with pauses.paused():
         assert faucet.is_paused
     assert faucet.calls == ["pause", "save", "resume"]

@@ -87,7 +87,7 @@ def test_a_mapper_may_refuse_missing_transport_properties(doors, caplog):
         listener_of(runtime).on_event(Event(5, (None,)), (None,))
         listener_of(runtime).on_event(Event(5, (None,)), ("x",))
     assert rows == [("x",)]
-    assert "transport properties without value: kind" in caplog.text
+    assert "missing transport properties: kind" in caplog.text
 
 
 def test_it_is_tried_again_until_it_connects(doors):
@@ -209,7 +209,9 @@ def test_a_source_that_can_not_take_its_state_leaves_the_app_as_it_was(doors):
         snapshot = runtime.snapshot()
         send(("a", 10), 5000)
         doors.inner.refuses = KeyError("offset")
-        with pytest.raises(CannotRestoreStateError, match=r"KeyError: 'offset'.*not be given back to source 0 of S"):
+        with pytest.raises(
+            CannotRestoreStateError, match=r"KeyError: 'offset'.*could not be rolled back in source 0 of S"
+        ):
             runtime.restore(snapshot)
         send(("a", 100), 4000)
         assert totals == [(1,), (11,), (111,)]

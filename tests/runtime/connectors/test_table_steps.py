@@ -164,7 +164,7 @@ def test_steps_go_on_where_they_failed():
     steps = UpdateOrAddSteps(store, None, values, {}, list("abc"), lambda positions: ["abc"[i] for i in positions])
     with pytest.raises(OSError, match="full"):
         steps.run()
-    assert steps.left() == [1, 2]
+    assert steps.remaining() == [1, 2]
     steps.run()
-    assert steps.left() == []
+    assert steps.remaining() == []
     assert store.rows == ["a", "changed", "b", "c"]

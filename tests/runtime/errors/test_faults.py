@@ -193,7 +193,7 @@ def test_what_each_of_many_events_fails_for_is_said_ever_more_rarely_and_handler
             assert len(lines) == 8 + len([16, 32, 64, 128, 256, 512, 1024, 2048])
             assert "dropped: Event(1010, (v=10))" in lines[0]
             assert lines[-1].endswith(
-                "dropped: Event(3057, (v=2057)) (2,048 like this by now, 1,023 of them not shown)"
+                "dropped: Event(3057, (v=2057)) (2,048 like this so far, 1,023 of them not shown)"
             )
             heard = []
             runtime.handle_exception_with(lambda error, origin, events: heard.extend(events))

@@ -240,7 +240,7 @@ def test_what_cannot_be_mapped_again_is_raised_and_not_saved_once_more(bench, ma
         runtime.replay_error_entry(entry)
     with pytest.raises(EventError):
         runtime.replay_error_entry(entry, payload=(None, "no number"))
-    with pytest.raises(ValueError, match="2 transport properties, where 1"):
+    with pytest.raises(ValueError, match="2 transport properties, expected 1"):
         runtime.replay_error_entry(replace(entry, transport_properties=("x", "y")), payload=(None, 7))
     assert bench.errors.count() == 1
     assert caplog.text == ""
@@ -272,21 +272,21 @@ TABLE = ErrorOccurrence.STORE_ON_TABLE_ADD
 @pytest.mark.parametrize(
     ("changes", "payload", "said"),
     [
-        ({"app": "B"}, None, "entry 3 tells of no stream of app 'A'"),
-        ({"name": "Nobody"}, None, "entry 3 tells of no stream of app 'A'"),
-        ({"name": "W"}, None, "entry 3 tells of no stream of app 'A'"),
+        ({"app": "B"}, None, "entry 3 can't be replayed: app 'A' has no stream"),
+        ({"name": "Nobody"}, None, "entry 3 can't be replayed: app 'A' has no stream"),
+        ({"name": "W"}, None, "entry 3 can't be replayed: app 'A' has no stream"),
         ({"events": ()}, None, "entry 3 has no events"),
-        ({"events": (Event(1, (GONE, 0.5)),)}, None, "could not keep a value of entry 3: <blob>"),
-        ({}, "payload", "it takes no other payload"),
-        ({"occurrence": SINK, "app": "B"}, None, "entry 3 tells of no sink of app 'A'"),
-        ({"occurrence": SINK, "connector": 1}, None, "entry 3 tells of no sink of app 'A'"),
+        ({"events": (Event(1, (GONE, 0.5)),)}, None, "could not save a value of entry 3: <blob>"),
+        ({}, "payload", "payload=... is not allowed"),
+        ({"occurrence": SINK, "app": "B"}, None, "entry 3 can't be replayed: app 'A' has no such sink"),
+        ({"occurrence": SINK, "connector": 1}, None, "entry 3 can't be replayed: app 'A' has no such sink"),
         ({"occurrence": SINK, "events": ()}, None, "entry 3 has no events"),
-        ({"occurrence": SOURCE, "app": "B"}, None, "entry 3 tells of no source of app 'A'"),
-        ({"occurrence": SOURCE, "connector": 1}, None, "entry 3 tells of no source of app 'A'"),
-        ({"occurrence": SOURCE}, None, "could not keep the payload of entry 3: give one"),
-        ({"occurrence": SOURCE, "payload": GONE}, None, "could not keep the payload of entry 3: give one"),
-        ({"occurrence": SOURCE, "transport_properties": (GONE,)}, "text", "could not keep the transport properties"),
-        ({"occurrence": TABLE}, None, "entry 3 tells of no change of a table of app 'A'"),
+        ({"occurrence": SOURCE, "app": "B"}, None, "entry 3 can't be replayed: app 'A' has no such source"),
+        ({"occurrence": SOURCE, "connector": 1}, None, "entry 3 can't be replayed: app 'A' has no such source"),
+        ({"occurrence": SOURCE}, None, "could not save the payload of entry 3: pass one"),
+        ({"occurrence": SOURCE, "payload": GONE}, None, "could not save the payload of entry 3: pass one"),
+        ({"occurrence": SOURCE, "transport_properties": (GONE,)}, "text", "could not save the transport properties"),
+        ({"occurrence": TABLE}, None, "entry 3 can't be replayed: app 'A' has no table"),
     ],
 )
 def test_what_can_not_be_done_again_is_refused(bench, changes, payload, said):

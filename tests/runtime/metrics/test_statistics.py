@@ -286,7 +286,7 @@ def test_prometheus_is_told_what_tables_refused(manager: SiddhiManager) -> None:
 
 
 def test_an_unknown_level_is_refused(runtime: SiddhiAppRuntime) -> None:
-    with pytest.raises(ValueError, match="no statistics level 'ALL'"):
+    with pytest.raises(ValueError, match="invalid statistics level 'ALL'"):
         runtime.enable_statistics("ALL")
 
 

@@ -81,8 +81,8 @@ def test_what_is_missing_or_damaged_is_named_and_changes_nothing() -> None:
         wrong: list[tuple[dict[bytes, Any], str]] = [
             (broken(pieces, name, None), f"{name.hex()} of the snapshot is missing"),
             (broken(pieces, name, pieces[name][:-1]), f"{name.hex()} of the snapshot is damaged"),
-            (broken(pieces, b"", None), "lack the first one"),
-            (broken(pieces, b"", b"SIDDHI"), "does not begin as one"),
+            (broken(pieces, b"", None), "is missing"),
+            (broken(pieces, b"", b"SIDDHI"), "no valid header"),
             (broken(pieces, b"", pieces[b""][:-1] + b"?"), "checksum"),
         ]
         for damaged, message in wrong:

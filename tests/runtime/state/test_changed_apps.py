@@ -39,15 +39,15 @@ SNAPSHOT = taken()
         (
             "length(3)",
             "length(4)",
-            r"query 'sums' is not what it was .*\n  -from S#window.length\(3\)\n  \+from S#window",
+            r"query 'sums' has changed since .*\n  -from S#window.length\(3\)\n  \+from S#window",
         ),
-        ("define table T (k", "@index('k') define table T (k", r"table 'T' is not what it was .*\n  \+@index\('k'\)"),
+        ("define table T (k", "@index('k') define table T (k", r"table 'T' has changed since .*\n  \+@index\('k'\)"),
         ("length(2) output", "length(5) output", r"window 'W' .*\n  -define window W \(v int\) length\(2\)"),
-        ("every sec, min", "every sec, hour", "aggregation 'G' is not what it was"),
-        ("every 1 sec", "every 2 sec", "trigger 'Tick' is not what it was"),
-        ("[v > a.v]", "[v >= a.v]", "query 'pattern' is not what it was"),
-        ("max(v) as high", "min(v) as high", "partition 'parts' is not what it was"),
-        ("with (k of S)", "with (v of S)", "partition 'parts' is not what it was"),
+        ("every sec, min", "every sec, hour", "aggregation 'G' has changed since"),
+        ("every 1 sec", "every 2 sec", "trigger 'Tick' has changed since"),
+        ("[v > a.v]", "[v >= a.v]", "query 'pattern' has changed since"),
+        ("max(v) as high", "min(v) as high", "partition 'parts' has changed"),
+        ("with (k of S)", "with (v of S)", "partition 'parts' has changed"),
         (
             "S (k string, v int)",
             "S (k string, v int, w int)",
@@ -100,7 +100,7 @@ def test_state_of_what_is_gone_is_left_behind_with_a_warning(caplog):
         runtime.restore(SNAPSHOT)
         runtime.input_handler("S").send(("a", 10), 1003)
         assert sums == [("a", 13)]
-    assert "the snapshot has state of what the app has no more; it is left behind: query 'pattern'" in caplog.text
+    assert "ignored state in the snapshot of elements that the app no longer has: query 'pattern'" in caplog.text
 
 
 def test_a_snapshot_of_another_app_is_refused():
@@ -117,7 +117,9 @@ def test_queries_without_names_are_told_to_have_some():
     snapshot = taken(app)
     with (
         running(app.replace("from S#", "from S#window.length(5) select v insert into P; from S#")) as runtime,
-        pytest.raises(CannotRestoreStateError, match=r"query 'query_1' is not .* \(name queries with @info\(name = "),
+        pytest.raises(
+            CannotRestoreStateError, match=r"query 'query_1' has changed .* \(name queries with @info\(name = "
+        ),
     ):
         runtime.restore(snapshot)
 
@@ -129,7 +131,7 @@ def test_an_app_of_very_long_expressions_has_a_snapshot_too():
         runtime.restore(snapshot)
     with (
         running(app.replace("> 1", "> 2")) as runtime,
-        pytest.raises(CannotRestoreStateError, match="is not what it was"),
+        pytest.raises(CannotRestoreStateError, match="has changed since"),
     ):
         runtime.restore(snapshot)
 
@@ -248,7 +250,7 @@ def test_queries_without_state_may_change_inside_a_partition(old, new):
 def test_queries_with_state_may_not_change_inside_a_partition(old, new, said):
     with (
         running(PARTITION.replace(old, new)) as runtime,
-        pytest.raises(CannotRestoreStateError, match=f"partition 'partition_0' is not (.|\n)*{said}"),
+        pytest.raises(CannotRestoreStateError, match=f"partition 'partition_0' has changed (.|\n)*{said}"),
     ):
         runtime.restore(taken(PARTITION))
 
@@ -334,4 +336,4 @@ def test_a_query_without_name_that_is_not_found_is_told_to_have_one(caplog):
         runtime.restore(taken(app))
     with running(front + named) as runtime:
         runtime.restore(taken(app + named))
-    assert "it is left behind: query 'query_1' (name queries with @info(name = '...'))" in caplog.text
+    assert "that the app no longer has: query 'query_1' (name queries with @info(name = '...'))" in caplog.text

@@ -150,15 +150,15 @@ def test_a_damaged_increment_is_passed_over(tmp_path: Path, caplog: pytest.LogCa
             send(runtime, 2000 * number, 2000 if number == 0 else 20)
             states[runtime.persist()] = runtime.snapshot()
         first, second, third, fourth = states
-        (tmp_path / "A" / f"{fourth}.increment").write_bytes(b"torn")
+        (tmp_path / "A" / f"{fourth}.increment").write_bytes(b"truncated")
         assert runtime.restore_last_revision() == third
         assert runtime.snapshot() == states[third]
-        assert f"'{fourth}' is passed over" in caplog.text
+        assert f"'{fourth}' is skipped" in caplog.text
         (tmp_path / "A" / f"{second}.increment").unlink()
         assert runtime.restore_last_revision() in (third, first)
         (tmp_path / "A" / f"{first}.snapshot").write_bytes(b"")
         state = runtime.snapshot()
-        with pytest.raises(DamagedSnapshotError, match="app 'A' has no revision that can be read; the newest: "):
+        with pytest.raises(DamagedSnapshotError, match="app 'A' has no readable revision; error of the newest: "):
             runtime.restore_last_revision()
         assert runtime.snapshot() == state
 
@@ -171,16 +171,16 @@ def increment(revisions: int = 1, places: int = 1, names: bytes = b"0", rest: by
 @pytest.mark.parametrize(
     ("saved", "why"),
     [
-        (increment()[:20], "torn"),
+        (increment()[:20], "truncated"),
         (increment() + b"!", "checksum"),
-        (increment(), "ends before its places do"),
-        (increment(places=2**32 - 1), "ends before its places do"),
-        (increment(revisions=2, places=0), "does not name the revisions"),
-        (increment(rest=struct.pack("<IQQ", 2, 0, 0)), "a revision it does not name"),
-        (increment(rest=struct.pack("<IQQ", 1, 0, 6)), "bytes that revision '0' does not have"),
-        (increment(rest=struct.pack("<IQQ", 1, 2**63, 2**63)), "bytes that revision '0' does not have"),
-        (increment(rest=struct.pack("<IQQ", 0, 0, 1)), "does not have"),
-        (increment(names=b"1", rest=struct.pack("<IQQ", 1, 0, 1)), "what revision '1' held"),
+        (increment(), "its list of locations is truncated"),
+        (increment(places=2**32 - 1), "its list of locations is truncated"),
+        (increment(revisions=2, places=0), "its list of revisions"),
+        (increment(rest=struct.pack("<IQQ", 2, 0, 0)), "a revision that it does not list"),
+        (increment(rest=struct.pack("<IQQ", 1, 0, 6)), "bytes beyond the end of revision '0'"),
+        (increment(rest=struct.pack("<IQQ", 1, 2**63, 2**63)), "bytes beyond the end of revision '0'"),
+        (increment(rest=struct.pack("<IQQ", 0, 0, 1)), "beyond the end of"),
+        (increment(names=b"1", rest=struct.pack("<IQQ", 1, 0, 1)), "needs revision '1', which can't be read"),
         (increment(version=9), "format version 9"),
     ],
 )
@@ -247,5 +247,5 @@ def test_an_app_saves_in_one_way_only() -> None:
         def save(self, app, revision, snapshot):
             super().save(app, revision, snapshot)
 
-    with pytest.raises(TypeError, match=r"WholeOnly keeps whole states only: its save\(\) takes no base"):
+    with pytest.raises(TypeError, match=r"WholeOnly can't save increments: its save\(\) has no parameter 'base'"):
         manager.set_incremental_persistence_store(WholeOnly())

@@ -19,7 +19,7 @@ def test_a_name_that_no_file_can_have_is_refused_with_its_place(tmp_path, name, 
     store = FileSystemPersistenceStore(tmp_path)
     (manager.set_incremental_persistence_store if incremental else manager.set_persistence_store)(store)
     with pytest.raises(
-        SiddhiAppCreationError, match=rf"(?s)\[E315\] the persistence store can't keep .*{why}"
+        SiddhiAppCreationError, match=rf"(?s)\[E315\] the persistence store can't save .*{why}"
     ) as refused:
         manager.create_siddhi_app_runtime(APP.format(name))
     assert (refused.value.line, refused.value.column) == (2, 0)
@@ -32,7 +32,7 @@ def test_a_store_that_can_not_keep_the_name_of_an_app_that_is_there_is_refused(t
     manager = SiddhiManager()
     manager.create_siddhi_app_runtime(APP.format(LONG))
     for give in (manager.set_persistence_store, manager.set_incremental_persistence_store):
-        with pytest.raises(PersistenceStoreError, match=r"can't keep the state of app 'aaa.*needs 300 bytes"):
+        with pytest.raises(PersistenceStoreError, match=r"can't save the state of app 'aaa.*needs 300 bytes"):
             give(FileSystemPersistenceStore(tmp_path))
     manager.set_persistence_store(InMemoryPersistenceStore())
     assert set(manager.persist()) == set()
@@ -44,16 +44,14 @@ def test_a_name_that_no_row_can_have_is_refused_with_its_place(tmp_path):
 
     manager = SiddhiManager()
     manager.set_persistence_store(RdbmsPersistenceStore(f"sqlite:///{tmp_path}/state.db"))
-    with pytest.raises(SiddhiAppCreationError, match="255 characters of a name, this one needs 321"):
+    with pytest.raises(SiddhiAppCreationError, match="321 characters, at most 255"):
         manager.create_siddhi_app_runtime(APP.format(LONG))
     manager = SiddhiManager()
     manager.set_error_store(RdbmsErrorStore(f"sqlite:///{tmp_path}/errors.db"))
-    with pytest.raises(
-        SiddhiAppCreationError, match=r"the error store can't keep events of app 'aaa.*this one needs 300"
-    ):
+    with pytest.raises(SiddhiAppCreationError, match=r"the error store can't save events of app 'aaa.*300 characters"):
         manager.create_siddhi_app_runtime(APP.format(LONG))
     with pytest.raises(
-        SiddhiAppCreationError, match=r"can't keep events of definition 'aaa.*this one needs 300"
+        SiddhiAppCreationError, match=r"can't save events of definition 'aaa.*300 characters"
     ) as refused:
         manager.create_siddhi_app_runtime(f"define stream S (v int);\n  define table {LONG} (v int);")
     assert (refused.value.line, refused.value.column) == (2, 2)
@@ -65,7 +63,7 @@ def test_an_error_store_that_can_not_keep_the_name_of_an_app_that_is_there_is_re
 
     manager = SiddhiManager()
     manager.create_siddhi_app_runtime(APP.format(LONG))
-    with pytest.raises(PersistenceStoreError, match=r"can't keep events of app 'aaa.*this one needs 300"):
+    with pytest.raises(PersistenceStoreError, match=r"can't save events of app 'aaa.*300 characters"):
         manager.set_error_store(RdbmsErrorStore(f"sqlite:///{tmp_path}/errors.db"))
     manager.set_error_store(None)
 

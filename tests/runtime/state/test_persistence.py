@@ -115,10 +115,10 @@ def test_an_app_without_a_name_is_told_that_its_state_will_not_be_found(caplog):
     with running("define stream S (v int); from S select v insert into O;", manager=manager) as runtime:
         runtime.persist()
         runtime.persist()
-    assert caplog.text.count("has no name of its own") == 1
+    assert caplog.text.count("has a random name") == 1
     with running(APP, manager=manager) as runtime:
         runtime.persist()
-    assert caplog.text.count("has no name of its own") == 1
+    assert caplog.text.count("has a random name") == 1
 
 
 def test_restoring_drops_what_came_after_the_snapshot():
@@ -274,7 +274,9 @@ def test_an_object_that_is_no_data_is_refused_by_name_when_the_snapshot_is_taken
             runtime.snapshot()
         said = f"the state of app '{runtime.name}' was not saved: query 'query_1', window: attribute 'o': a snapshot can't hold"
         assert str(refused.value).startswith(f"{said} a builtins.object: it takes None")
-        with pytest.raises(CannotRestoreStateError, match=r"what it holds now can't be set aside: .*attribute 'o'"):
+        with pytest.raises(
+            CannotRestoreStateError, match=r"its current state can't be saved for a rollback: .*attribute 'o'"
+        ):
             runtime.restore(empty)
         rows = collect(runtime, "Out")
         runtime.input_handler("S").send(({"a": [1, None, {2.5}]},))
@@ -372,7 +374,7 @@ def test_the_revision_before_is_restored_where_the_medium_has_lost_the_newest(tm
 
         monkeypatch.setattr(Path, "read_bytes", read_bytes)
         assert runtime.restore_last_revision() == revisions[1]
-        assert f"revision '{revisions[2]}' is passed over: file" in caplog.text
+        assert f"revision '{revisions[2]}' is skipped: file" in caplog.text
         code = errno.EACCES  # it is there, and who may read it gets it
         with pytest.raises(PersistenceStoreError, match="ermission denied"):
             runtime.restore_last_revision()
@@ -402,10 +404,10 @@ def test_the_revision_before_is_restored_where_a_page_of_sqlite_is_damaged(tmp_p
             assert runtime.restore_last_revision() == revisions[1]
         else:
             with pytest.raises(
-                DamagedSnapshotError, match=r"has no revision that can be read; the newest: .*malformed"
+                DamagedSnapshotError, match=r"has no readable revision; error of the newest: .*malformed"
             ):
                 runtime.restore_last_revision()
-        assert f"revision '{revisions[2]}' is passed over: " in caplog.text
+        assert f"revision '{revisions[2]}' is skipped: " in caplog.text
 
 
 TICKING = {
@@ -445,7 +447,7 @@ def test_what_could_not_be_restored_is_not_saved_and_no_revision_is_deleted(tmp_
         runtime._assembly.context.restore_clock(LATEST + 1)  # no door takes such a time
         for _ in range(3):
             with pytest.raises(
-                CannotSaveStateError, match=f"its clock stands at {LATEST + 1} ms, beyond the {LATEST} ms"
+                CannotSaveStateError, match=f"its clock is at {LATEST + 1} ms, later than the maximum of {LATEST} ms"
             ):
                 runtime.persist()
         assert store.revisions("A") == [good]
@@ -457,5 +459,5 @@ def test_a_revision_that_none_can_be_newer_than_is_named():
     with running(APP, manager=manager) as runtime:
         store.save("A", "9999999999999999998__A", b"")
         assert runtime.persist() == "9999999999999999999__A"
-        with pytest.raises(CannotSaveStateError, match="no revision is newer than '9999999999999999999__A'"):
+        with pytest.raises(CannotSaveStateError, match="no revision can be newer than '9999999999999999999__A'"):
             runtime.persist()

@@ -433,7 +433,7 @@ def test_it_does_not_start_under_an_event_that_is_still_at_work():
     def act(events: list[Event]) -> None:
         runtime.shutdown()
         for again in (runtime.start, runtime.debug):
-            with pytest.raises(NotRunningError, match="still at work on an event; start it when the send has returned"):
+            with pytest.raises(NotRunningError, match="still processing an event; start it when the send has returned"):
                 again()
             refused.append(again)
 
@@ -455,7 +455,7 @@ def test_it_does_not_start_before_it_is_shut_down():
     refused = []
 
     def disconnect() -> None:
-        with pytest.raises(NotRunningError, match="the shutdown is not done yet"):
+        with pytest.raises(NotRunningError, match="the shutdown is still in progress"):
             runtime.start()
         refused.append(True)
 
@@ -494,7 +494,7 @@ def _is_awaited(thread: threading.Thread) -> bool:
     from sys import _current_frames
 
     frame = _current_frames().get(thread.ident or 0)
-    return frame is not None and frame.f_code.co_name == "_begin_anew"
+    return frame is not None and frame.f_code.co_name == "_rebuild_if_closed"
 
 
 def test_a_send_that_waited_meanwhile_goes_into_the_app_as_it_is_then():

@@ -71,7 +71,7 @@ def test_the_error_says_which_table_is_full() -> None:
     assert isinstance(failed[0][-1], LimitExceededError)
     assert str(failed[0][-1]) == (
         "table 'T' holds 1 rows, and @limit(rows = '1') allows no more: the row was refused; "
-        "raise the limit, delete rows, or let old ones go with on.full = 'drop_oldest'"
+        "raise the limit, delete rows, or drop old ones with on.full = 'drop_oldest'"
     )
 
 

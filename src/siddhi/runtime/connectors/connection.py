@@ -1,4 +1,4 @@
-"""Keeps a source or sink connected: the first attempt at once, the others later and later."""
+"""Keeps a source or sink connected: the first attempt at once, further ones with growing pauses."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Connection:
     """The connection of one connector.
 
     Args:
-        connector: what connects.
+        connector: the source, sink or store.
         label: for messages: "app 'A', sink 'http' of stream 'S'".
-        retries: when attempts are made.
-        disconnects_first: whether it is disconnected before it is connected again, as sources are.
-        on_change: called with whether it is connected, whenever that changes.
+        retries: schedules further attempts.
+        disconnects_first: whether to disconnect before connecting again, as for sources.
+        on_change: called with True or False whenever the connection is made or lost.
     """
 
     def __init__(
@@ -44,20 +44,20 @@ class Connection:
         self._guard = threading.Lock()
         self._trying = False
         self._stopped = False
-        self._call_off: Callable[[], None] | None = None
+        self._cancel_retry: Callable[[], None] | None = None
         self.connected = False
 
     def connect_with_retry(self) -> None:
-        """Connect, unless that is under way; where it does not work now, it is tried again later.
+        """Connect unless an attempt is in progress; if that fails, retry later.
 
         Raises:
-            Exception: the attempt failed with something else than a ConnectionUnavailableError: no other follows.
+            Exception: the attempt failed with an error other than ConnectionUnavailableError: there is no retry.
         """
         if self.begin():
             self._attempt()
 
     def begin(self) -> bool:
-        """Take it on to connect; False where that is done already, under way, or over."""
+        """Reserve the next attempt for the caller; return False if connected, connecting or stopped."""
         with self._guard:
             if self._trying or self.connected or self._stopped:
                 return False
@@ -65,13 +65,13 @@ class Connection:
             return True
 
     def connect_now(self) -> None:
-        """One attempt, after :meth:`begin`.
+        """Make one attempt, after :meth:`begin`.
 
         Raises:
-            Exception: it failed; nobody is trying any more.
+            Exception: the attempt failed; no retry is scheduled.
         """
         try:
-            if self._disconnects_first and self._call_off is not None:
+            if self._disconnects_first and self._cancel_retry is not None:
                 self._connector.disconnect()
             self._connector.connect()
         except BaseException:
@@ -81,7 +81,7 @@ class Connection:
         with self._guard:
             self._trying = False
             self.connected = not self._stopped
-            self._call_off = None
+            self._cancel_retry = None
         self._backoff.reset()
         if not self.connected:
             self._connector.disconnect()
@@ -89,39 +89,39 @@ class Connection:
             self._on_change(True)
 
     def lost(self) -> None:
-        """It is not connected any more."""
+        """Record that the connection is lost."""
         with self._guard:
             was, self.connected = self.connected, False
         if was and self._on_change is not None:
             self._on_change(False)
 
     def stop(self) -> None:
-        """Try no more, disconnect, and destroy the connector."""
+        """Cancel retries, disconnect, and destroy the connector."""
         with self._guard:
             self._stopped = True
-            call_off, self._call_off = self._call_off, None
+            cancel, self._cancel_retry = self._cancel_retry, None
             self.connected = False
-        if call_off is not None:
-            call_off()
+        if cancel is not None:
+            cancel()
         for doing, end in (
             ("disconnecting", self._connector.disconnect),
-            ("it was destroyed", self._connector.destroy),
+            ("destroying it", self._connector.destroy),
         ):
             try:
                 end()
             except Exception:
-                logger.exception("%s: an error while %s", self.label, doing)
+                logger.exception("%s: error while %s", self.label, doing)
 
     def _attempt(self) -> None:
         try:
             self.connect_now()
         except ConnectionUnavailableError as error:
             pause = self._backoff.next()
-            logger.error("%s: %s; trying to connect again in %d s", self.label, error, pause)
+            logger.error("%s: %s; reconnecting in %d s", self.label, error, pause)
             with self._guard:
                 if not self._stopped:
                     self._trying = True
-                    self._call_off = self._retries.after(pause, self._attempt_again)
+                    self._cancel_retry = self._retries.after(pause, self._attempt_again)
 
     def _attempt_again(self) -> None:
         if self._stopped:
@@ -129,4 +129,4 @@ class Connection:
         try:
             self._attempt()
         except Exception:
-            logger.exception("%s: an error while connecting, which ends the attempts at intervals", self.label)
+            logger.exception("%s: error while connecting; not retried", self.label)

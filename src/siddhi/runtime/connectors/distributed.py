@@ -1,4 +1,4 @@
-"""``@distribution``: one sink in front of several destinations."""
+"""``@distribution``: one sink that publishes to several destinations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["DistributedSink"]
 class DistributedSink(Sink):
     """Publishes through several clients, or through one that serves all destinations.
 
-    A destination that fails leaves those the strategy chooses from, and is connected again.
+    A destination that fails is hidden from the strategy until it is connected again.
 
     Args:
-        clients: one per destination, or one in all.
-        destinations: how many there are.
-        strategy: chooses among them.
+        clients: one per destination, or a single one.
+        destinations: number of destinations.
+        strategy: chooses the destinations of a payload.
         label: for messages.
-        retries: when lost connections are tried again.
+        retries: schedules reconnects.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class DistributedSink(Sink):
         strategy.available = ()
 
     def connect(self) -> None:
-        """Connect whatever is not connected.
+        """Connect the clients that are not connected.
 
         Raises:
-            ConnectionUnavailableError: there is nothing that could be published to.
+            ConnectionUnavailableError: no destination can be reached.
         """
         for connection in self._connections:
             connection.connect_with_retry()
@@ -57,7 +57,7 @@ class DistributedSink(Sink):
         """Publish to the destinations that the strategy chooses.
 
         Raises:
-            ConnectionUnavailableError: none of them took it.
+            ConnectionUnavailableError: all of them failed.
         """
         chosen = self._strategy.destinations_to_publish(payload, options)
         if not chosen:
@@ -83,7 +83,7 @@ class DistributedSink(Sink):
 
     def restore(self, state: object) -> None:
         if not isinstance(state, list) or len(state) != len(self._clients):
-            raise ValueError("the state of a distributed sink has other destinations")
+            raise ValueError("the state of a distributed sink has another number of destinations")
         for client, kept in zip(self._clients, state, strict=True):
             if kept is not None:
                 client.restore(kept)

@@ -1,4 +1,4 @@
-"""Sources that stand still while the state of their app is taken or put back."""
+"""Pauses the sources of an app while its state is saved or restored."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["SourcePauses"]
 
 
 class SourcePauses:
-    """Several may want the sources of an app to stand still at once: the first pauses them, the last lets them go on.
+    """Counted pauses: several callers may pause the sources of an app; the first pauses, the last resumes.
 
-    Who comes while another one is still pausing them waits until that is done. Only a thread at work in an app does not:
-    it may be the one that a source waits for, or be waited for by that one.
+    A caller waits while another thread is still pausing or resuming the sources. A thread that is processing an event of an
+    app does not wait: a source, or the thread that pauses it, may be waiting for that thread.
 
     Args:
-        sources: all of the app.
-        is_inside: whether the thread that asks is at work in the app.
+        sources: returns all sources of the app.
+        is_inside: whether the calling thread is processing an event of the app.
     """
 
     _all: ClassVar[WeakSet[SourcePauses]] = WeakSet()
@@ -34,55 +34,57 @@ class SourcePauses:
         self._holders = 0
         self._paused: list[Source] = []
         self._are_paused = False
-        self._at_work: int | None = None  # the thread that pauses the sources, or lets them go on
+        self._active_thread: int | None = None  # the thread that is pausing or resuming the sources
         self._all.add(self)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Let no source bring events in until the block ends; what was paused before stays so."""
+    def paused(self) -> Iterator[None]:
+        """Pause all sources until the block ends; sources that were paused before stay paused."""
         self._pause()
         try:
             yield
         finally:
-            self._let_go()
+            self._release()
 
     def _pause(self) -> None:
         with self._changed:
-            if self._at_work not in (None, get_ident()) and not any(each._is_inside() for each in list(self._all)):
-                self._changed.wait_for(lambda: self._at_work is None)
+            if self._active_thread not in (None, get_ident()) and not any(
+                each._is_inside() for each in list(self._all)
+            ):
+                self._changed.wait_for(lambda: self._active_thread is None)
             self._holders += 1
-            if self._are_paused or self._at_work is not None:
+            if self._are_paused or self._active_thread is not None:
                 return
-            self._at_work = get_ident()
+            self._active_thread = get_ident()
         done = False
         try:
             for source in [source for source in self._sources() if not source.is_paused]:
                 if all(source is not other for other in self._paused):
-                    self._paused.append(source)  # first, so that one that fails half-way is resumed
+                    self._paused.append(source)  # before pause(), so that a source that fails half-way is resumed
                 source.pause()
             done = True
         finally:
-            self._end_work(are_paused=done)
+            self._finish(are_paused=done)
             if not done:
-                self._let_go()
+                self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         with self._changed:
             self._holders -= 1
-            if self._holders or self._at_work is not None:
+            if self._holders or self._active_thread is not None:
                 return
-            self._at_work = get_ident()
-            going_on, self._paused = self._paused, []
+            self._active_thread = get_ident()
+            resumed, self._paused = self._paused, []
         try:
-            # One that fails to resume holds up no other.
+            # If one fails to resume, the others are resumed all the same.
             with ExitStack() as resuming:
-                for source in going_on:
+                for source in resumed:
                     resuming.callback(source.resume)
         finally:
-            self._end_work(are_paused=False)
+            self._finish(are_paused=False)
 
-    def _end_work(self, *, are_paused: bool) -> None:
+    def _finish(self, *, are_paused: bool) -> None:
         with self._changed:
-            self._at_work = None
+            self._active_thread = None
             self._are_paused = are_paused
             self._changed.notify_all()

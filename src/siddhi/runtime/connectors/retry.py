@@ -1,4 +1,4 @@
-"""When a lost connection is tried again."""
+"""Schedule of reconnects."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import Protocol
 __all__ = ["PAUSES", "Backoff", "RetryScheduler", "ThreadedRetries"]
 
 PAUSES = (5, 10, 15, 30, 60, 60, 120, 300)
-"""Seconds before the first attempt, the second, ...; the last one is for all that follow."""
+"""Seconds before the first retry, the second, ...; the last value repeats."""
 
 
 class Backoff:
-    """The pauses between attempts: growing, from the start again after a success."""
+    """The growing pauses between attempts; a success resets them."""
 
     def __init__(self) -> None:
         self._failures = 0
 
     def next(self) -> int:
-        """Seconds until the next attempt."""
+        """Return the seconds until the next attempt."""
         pause = PAUSES[min(self._failures, len(PAUSES) - 1)]
         self._failures += 1
         return pause
 
     def reset(self) -> None:
-        """An attempt succeeded."""
+        """Start from the shortest pause: an attempt succeeded."""
         self._failures = 0
 
 
 class RetryScheduler(Protocol):
-    """Runs attempts later, and lets those wait who must. Tests give one that needs no time."""
+    """Runs attempts later, and waits between attempts. Tests pass one that does not wait."""
 
     def after(self, seconds: float, attempt: Callable[[], None]) -> Callable[[], None]:
-        """Call ``attempt()`` in some seconds, on another thread; returns what calls it off."""
+        """Call ``attempt()`` after some seconds, on another thread; return a function that cancels it."""
 
     def wait(self, seconds: float, stopped: threading.Event) -> bool:
-        """Return in some seconds, or as soon as ``stopped`` is set; says whether it is."""
+        """Wait for some seconds or until ``stopped`` is set; return whether it is set."""
 
 
 class ThreadedRetries:
-    """By the system's clock, each attempt on a thread of its own."""
+    """Waits by the system clock and runs each attempt on a thread of its own."""
 
     def after(self, seconds: float, attempt: Callable[[], None]) -> Callable[[], None]:
         timer = threading.Timer(seconds, attempt)

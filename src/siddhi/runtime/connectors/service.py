@@ -25,7 +25,7 @@ class Connectors:
         sources: by stream.
         sinks: by stream.
         stores: by table.
-        is_inside: whether the thread that asks is at work in the app.
+        is_inside: whether the calling thread is processing an event of the app.
     """
 
     def __init__(
@@ -41,10 +41,10 @@ class Connectors:
         self._pauses = SourcePauses(lambda: [source.source for source in self._all_sources()], is_inside)
 
     def connect_sinks(self) -> None:
-        """Connect every sink and store, now or later.
+        """Connect every sink and store; retry later those that can't be reached now.
 
         Raises:
-            Exception: one can't be connected at all.
+            Exception: one failed with an error that is not retried.
         """
         for sink in self._all_sinks():
             sink.connect()
@@ -52,20 +52,20 @@ class Connectors:
             store.connect()
 
     def connect_sources(self) -> None:
-        """Connect every source, now or later.
+        """Connect every source; retry later those that can't be reached now.
 
         Raises:
-            Exception: one can't be connected at all.
+            Exception: one failed with an error that is not retried.
         """
         for source in self._all_sources():
             source.connect()
 
     def paused(self) -> AbstractContextManager[None]:
-        """Let no source bring events in until the block ends; what was paused before stays so."""
-        return self._pauses.held()
+        """Pause all sources until the block ends; sources that were paused before stay paused."""
+        return self._pauses.paused()
 
     def stop_sources(self) -> None:
-        """Disconnect sources for good, and let nobody wait for a sink or store any more."""
+        """Disconnect sources for good, and end waits for a sink or store."""
         for sink in self._all_sinks():
             sink.release()
         for store in self.stores.values():
@@ -81,7 +81,7 @@ class Connectors:
             store.stop()
 
     def counts(self) -> Iterator[tuple[tuple[str, str], int, bool]]:
-        """Kind and name of each, its payloads until now, and whether it is connected."""
+        """Yield kind and name of each source and sink, its number of payloads so far, and whether it is connected."""
         for stream, sources in self.sources.items():
             for number, source in enumerate(sources):
                 yield ("Sources", _name(stream, number)), source.received, source.is_connected
@@ -90,7 +90,7 @@ class Connectors:
                 yield ("Sinks", _name(stream, number)), sink.published, sink.is_connected
 
     def states(self) -> dict[str, ConnectorState]:
-        """What keeps state, by a name that is the same whenever the app is built."""
+        """Return the connectors with state, by a name that is stable across builds of the app."""
         found: dict[str, Connector] = {}
         for stream, sources in self.sources.items():
             found |= {f"source {number} of {stream}": source.source for number, source in enumerate(sources)}
@@ -114,26 +114,26 @@ def _name(stream: str, number: int) -> str:
 
 
 class ConnectorState:
-    """The state of one connector, as a step of a snapshot."""
+    """The state of one connector as a step of a snapshot."""
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
 
     @property
     def kind(self) -> str:
-        """Which class it is of."""
+        """Name of the connector's class."""
         return type(self._connector).__qualname__
 
     def save(self, writer: SnapshotWriter) -> None:
-        """Write it."""
+        """Write the state."""
         writer.put(self._connector.snapshot())
 
     def load(self, reader: SnapshotReader) -> None:
-        """Give it back to the connector."""
+        """Restore the connector from its state."""
         state = reader.get()
         if state is None:
             return
         try:
             self._connector.restore(state)
         except Exception as error:
-            raise ValueError(f"{self.kind} can't take its state: {type(error).__name__}: {error}") from error
+            raise ValueError(f"{self.kind} failed to restore its state: {type(error).__name__}: {error}") from error

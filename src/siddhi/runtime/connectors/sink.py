@@ -1,4 +1,4 @@
-"""A sink at work: events of its stream in, payloads out, and ``on.error`` where that fails."""
+"""A running sink: maps the events of its stream to payloads and publishes them; handles failures by ``on.error``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["OnError", "SinkRuntime"]
 logger = logging.getLogger("siddhi")
 
 WAIT_SECONDS = 5
-"""Between two attempts of a sink with ``on.error = 'WAIT'``."""
-_SAID_EVERY = 720
-"""Attempts between two lines that say that it waits, at the most: an hour."""
-_OF_THE_EVENT = (MappingFailedError, EventError)
-"""What says that no other attempt can publish this one."""
+"""Pause between two attempts of a sink with ``on.error = 'WAIT'``."""
+_LOGGED_EVERY = 720
+"""Maximum number of attempts between two log lines while waiting: an hour."""
+_EVENT_ERRORS = (MappingFailedError, EventError)
+"""Errors of the event itself: a further attempt can't succeed."""
 
 Fault = Callable[[Exception, Sequence[Event]], object]
 """Error handling of a stream: ``fn(exception, events)``."""
@@ -32,11 +32,11 @@ Group = Callable[[Event], object]
 
 
 class OnError(Enum):
-    """What becomes of events that could not be published.
+    """What to do with events that could not be published.
 
-    ``WAIT`` tries until they are, whatever the sink raises, and the sender waits meanwhile. What says that the event itself is
-    at fault (:class:`~siddhi.errors.MappingFailedError`, :class:`~siddhi.errors.EventError`) is not tried again: that goes
-    to the error handling of the stream, as what a mapper raises does.
+    ``WAIT`` retries until they are published, whatever the sink raises; the sender waits meanwhile. Errors of the event
+    itself (:class:`~siddhi.errors.MappingFailedError`, :class:`~siddhi.errors.EventError`) are not retried: they go to the
+    error handling of the stream, as errors of a mapper do.
     """
 
     LOG = "LOG"
@@ -49,14 +49,14 @@ class SinkRuntime:
     """One ``@sink``.
 
     Args:
-        sink: of the user.
-        mapper: of the user.
+        sink: the user's sink.
+        mapper: the user's mapper.
         label: for messages.
         on_error: what to do with events that could not be published.
         fault: the stream's error handling.
-        store: saves events with their payload and the error; whether it did.
-        retries: when lost connections are tried again.
-        group: events that come together go out together where it gives the same; None: always.
+        store: saves events with their payload and the error in the error store; returns whether it did.
+        retries: schedules reconnects.
+        group: events of a chunk with the same group are published together; None: all of them.
     """
 
     def __init__(
@@ -87,26 +87,26 @@ class SinkRuntime:
 
     @property
     def is_connected(self) -> bool:
-        """Whether it publishes."""
+        """Whether the sink is connected."""
         return self._connection.connected
 
     def connect(self) -> None:
-        """Connect, now or later.
+        """Connect; retry later if the sink can't be reached now.
 
         Raises:
-            Exception: it can't be connected at all.
+            Exception: the sink failed with an error that is not retried.
         """
         self._connection.connect_with_retry()
 
     def release(self) -> None:
-        """Let nobody wait any more: the app is being shut down."""
+        """End waits: the app is being shut down."""
         self._stopping.set()
 
     def stop(self) -> None:
         """Disconnect for good."""
         self.release()
         self._connection.stop()
-        for line in self._repeats.rest():
+        for line in self._repeats.summary():
             logger.error("%s", line)
 
     def receive(self, events: list[Event]) -> None:
@@ -133,25 +133,25 @@ class SinkRuntime:
                 self._mapper.map_event(events[0], listener)
             else:
                 self._mapper.map_events(events, listener)
-        except Exception as error:  # noqa: BLE001 - handled as the stream says
+        except Exception as error:  # noqa: BLE001 - handled by the error handling of the stream
             self._fault(error, events)
 
     def publish(self, payload: object, events: Sequence[Event]) -> None:
-        """Publish what was made of some events, as ``on.error`` says where that fails."""
+        """Publish the payload of some events; handle failures by ``on.error``."""
         try:
             self._publish(payload, events)
-        except Exception as error:  # noqa: BLE001 - the sender must not hear of it; on.error says who does
+        except Exception as error:  # noqa: BLE001 - must not reach the sender; on.error decides
             self._failed(error, payload, events)
 
     def replay(self, payload: object, events: Sequence[Event]) -> None:
-        """Publish what could not be published; what fails is told to the caller alone.
+        """Publish stored events again; raise errors to the caller instead of handling them by ``on.error``.
 
         Args:
-            payload: made of the events; None: it is made anew.
-            events: those that came together; one at least.
+            payload: payload of the events; None: map them again.
+            events: events of one chunk; at least one.
 
         Raises:
-            Exception: what sink or mapper raised; of several payloads, those before are published.
+            Exception: the sink or mapper failed; of several payloads, the earlier ones are published.
         """
         try:
             if payload is not None:
@@ -185,15 +185,15 @@ class SinkRuntime:
 
     def _failed(self, error: Exception, payload: object, events: Sequence[Event]) -> None:
         waits, why = self._on_error is OnError.WAIT, ""
-        if waits and not isinstance(error, _OF_THE_EVENT):
+        if waits and not isinstance(error, _EVENT_ERRORS):
             ended = self._wait(error, payload, events)
             if ended is None:
                 self.published += 1
                 return
-            error, why = ended, "; the app was shut down while it waited"
+            error, why = ended, "; the app was shut down while the sink waited"
         elif isinstance(error, ConnectionUnavailableError):
             self._reconnect()
-        if self._on_error is OnError.STREAM or (waits and isinstance(error, _OF_THE_EVENT)):
+        if self._on_error is OnError.STREAM or (waits and isinstance(error, _EVENT_ERRORS)):
             self._fault(error, events)
         elif not (waits or self._on_error is OnError.STORE) or not self._store(error, events, payload):
             note = self._repeats.note(f"{self._label}: {type(error).__name__}, dropped")
@@ -204,18 +204,19 @@ class SinkRuntime:
         try:
             self._connection.connect_with_retry()
         except Exception:
-            logger.exception("%s: an error while connecting, which ends the attempts at intervals", self._label)
+            logger.exception("%s: error while connecting; not retried", self._label)
 
     def _wait(self, error: Exception, payload: object, events: Sequence[Event]) -> Exception | None:
-        """Try until it is published; else the error that ended it: of the event itself, or the last one before the app was shut
-        down.
+        """Retry until the payload is published and return None.
+
+        Return the error that ended the attempts: one of the event itself, or the last one before the app was shut down.
         """
-        waited = Repeats(first=1, most=_SAID_EVERY)
+        waited = Repeats(first=1, most=_LOGGED_EVERY)
         while True:
             note = waited.note("")
             if note is not None:
                 logger.warning(
-                    "%s: %s: %s; %s to publish, and the app with it; trying again every %d s%s",
+                    "%s: %s: %s; %s to publish, which blocks the app; retrying every %d s%s",
                     self._label,
                     type(error).__name__,
                     error,
@@ -236,14 +237,14 @@ class SinkRuntime:
             except ConnectionUnavailableError as lost:
                 self._connection.lost()
                 error = lost
-            except _OF_THE_EVENT as own:
+            except _EVENT_ERRORS as own:
                 return own
-            except Exception as other:  # noqa: BLE001 - whatever it is, nothing is lost while it waits
+            except Exception as other:  # noqa: BLE001 - WAIT retries after any error, so that no event is lost
                 error = other
 
 
 class _Payloads:
-    """Takes the payloads of some events."""
+    """Listener of a mapper: publishes the payloads of some events."""
 
     def __init__(self, publish: Callable[[object, Sequence[Event]], None], events: Sequence[Event]) -> None:
         self._publish = publish

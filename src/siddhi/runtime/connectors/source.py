@@ -1,4 +1,4 @@
-"""A source at work: payloads in, events into its stream."""
+"""A running source: maps payloads to events and sends them into its stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ logger = logging.getLogger("siddhi")
 
 
 class EventInput(Protocol):
-    """Where events are sent: the input handler of a stream."""
+    """The input handler of a stream."""
 
     def send(self, row: Event, /) -> None: ...
     def send_events(self, events: Sequence[Event], /) -> None: ...
@@ -28,7 +28,7 @@ class EventInput(Protocol):
 
 @frozen
 class TransportMapping:
-    """The attribute at ``position`` is the transport property ``name``; ``convert`` reads its text."""
+    """The attribute at ``position`` gets the transport property ``name``; ``convert`` parses its text."""
 
     name: str
     position: int
@@ -39,14 +39,15 @@ class SourceRuntime:
     """One ``@source``. It is the source's listener and its connection callback.
 
     Args:
-        source: of the user, not yet initialised.
-        mapper: likewise.
+        source: the user's source, not yet initialised.
+        mapper: the user's mapper, not yet initialised.
         label: for messages.
         input_: the stream's input handler.
         now: the app's clock in ms.
-        transport: attributes that come from transport properties.
-        retries: when lost connections are tried again.
-        store: saves the error, a payload that could not be mapped, and its transport properties; whether it did.
+        transport: attributes that get transport properties.
+        retries: schedules reconnects.
+        store: saves the error, a payload that could not be mapped, and its transport properties in the error store; returns
+            whether it did.
     """
 
     def __init__(
@@ -74,37 +75,37 @@ class SourceRuntime:
 
     @property
     def is_connected(self) -> bool:
-        """Whether it receives."""
+        """Whether the source is connected."""
         return self._connection.connected
 
     @property
     def transport_properties(self) -> tuple[str, ...]:
-        """The properties asked for, in order."""
+        """Names of the transport properties that attributes get, in order."""
         return tuple(mapping.name for mapping in self._transport)
 
     def connect(self) -> None:
-        """Connect, now or later.
+        """Connect; retry later if the source can't be reached now.
 
         Raises:
-            Exception: it can't be connected at all.
+            Exception: the source failed with an error that is not retried.
         """
         self._connection.connect_with_retry()
 
     def stop(self) -> None:
         """Disconnect for good."""
         self._connection.stop()
-        for line in self._repeats.rest():
+        for line in self._repeats.summary():
             logger.error("%s", line)
 
     def on_error(self, error: ConnectionUnavailableError) -> None:
-        """The source lost its connection."""
-        logger.error("%s: %s; connecting again", self._label, error)
+        """Reconnect: the source lost its connection."""
+        logger.error("%s: %s; reconnecting", self._label, error)
         self._connection.lost()
         self.source.disconnect()
         self._connection.connect_with_retry()
 
     def on_event(self, payload: object, transport_properties: Sequence[object] | None = None) -> None:
-        """Map and send. What can't be mapped is logged and dropped: the source keeps running."""
+        """Map a payload and send its events. One that can't be mapped is logged and dropped: the source keeps running."""
         self.received += 1
         if payload is None:
             return
@@ -122,23 +123,25 @@ class SourceRuntime:
                 logger.error("%s: %s; %s: %r%s", self._label, error, kept, payload, note, exc_info=error)
 
     def map(self, payload: object, given: tuple[object, ...]) -> None:
-        """Map a payload with its transport properties, and send.
+        """Map a payload with its transport properties, and send its events.
 
         Raises:
             NotRunningError: the app is not running.
-            Exception: it can't be mapped, or its events do not fit the stream.
+            Exception: the payload can't be mapped, or its events do not match the stream.
         """
         if len(given) != len(self._transport):
             if given:
-                raise ValueError(f"{len(given)} transport properties, where {len(self._transport)} were asked for")
+                raise ValueError(
+                    f"the source passed {len(given)} transport properties, expected {len(self._transport)}"
+                )
             given = (None,) * len(self._transport)
         if None in given and not self._mapper.allow_null_in_transport_properties:
             missing = [self._transport[number].name for number, value in enumerate(given) if value is None]
-            raise ValueError(f"transport properties without value: {', '.join(missing)}")
+            raise ValueError(f"missing transport properties: {', '.join(missing)}")
         self._mapper.map(payload, _Filler(self, given))
 
     def send(self, events: Sequence[Event], *, chunk: bool) -> None:
-        """Send mapped events, those without time with that of the app."""
+        """Send mapped events; events without timestamp get the app's time."""
         stamped = [Event(self._now(), event.data) if event.timestamp == -1 else event for event in events]
         if chunk:
             self._input.send_events(stamped)
@@ -146,7 +149,7 @@ class SourceRuntime:
             self._input.send(stamped[0])
 
     def filled(self, event: Event, properties: tuple[object, ...]) -> Event:
-        """The event with its transport properties in place."""
+        """Return the event with its transport properties filled in."""
         if not self._transport:
             return event
         data = list(event.data)
@@ -156,7 +159,7 @@ class SourceRuntime:
 
 
 class _Filler:
-    """Takes the events of one payload."""
+    """Listener of a mapper: fills transport properties into the events of one payload and sends them."""
 
     def __init__(self, runtime: SourceRuntime, properties: tuple[object, ...]) -> None:
         self._runtime = runtime

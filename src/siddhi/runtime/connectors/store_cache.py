@@ -1,4 +1,4 @@
-"""What of a store is in memory (``@cache``): all of it while that is little, else rows that were looked up by key."""
+"""Cache of a store in memory (``@cache``): all rows while they fit, else the rows that were looked up by key."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from siddhi.types import AttributeType
 __all__ = ["MirrorTable", "StoreCache"]
 
 _CHECKED_MS = 10_000
-"""How often a store that was too large is asked whether it fits by now, where rows don't expire."""
+"""Interval at which a store that was too large is checked whether it fits now, if rows don't expire."""
 _PURGES = 5
-"""The same, in purge intervals, where they do."""
+"""The same interval in purge intervals, if rows expire."""
 
 Row = Sequence[Any]
 
 
 class MirrorTable(Protocol):
-    """The rows of the store in memory."""
+    """In-memory table with all rows of the store."""
 
     @property
     def refused(self) -> int:
-        """Rows and changes dropped because of their key, ever."""
+        """Number of rows and changes refused because of their key, since it was created."""
 
     def __len__(self) -> int: ...
 
     def fill(self, rows: Sequence[Row]) -> None:
-        """Hold these rows and no others."""
+        """Replace the contents by these rows."""
 
     def row_values(self) -> list[tuple[Any, ...]]:
-        """All rows, in order."""
+        """Return all rows in order."""
 
 
 class StoreCache:
-    """The rows of one store in memory. All calls come under the lock of the app.
+    """The cached rows of one store. All calls are made under the app's lock.
 
     Args:
-        size: rows at the most.
-        runtime: the store at work.
+        size: maximum number of rows.
+        runtime: the store.
         attributes: names and types of the table's attributes.
-        key_of: the primary key of a row; None: the table has none, and all rows are in memory, or none.
-        mirror: holds all rows while they are at most ``size``.
+        key_of: returns the primary key of a row; None: the table has none, and either all rows are cached or none.
+        mirror: holds all rows while there are at most ``size``.
         rows: holds rows by key while there are more.
-        retention_ms: rows older than that are read anew; None: they stay.
-        purge_ms: how often that is looked after.
+        retention_ms: older rows are read again; None: rows don't expire.
+        purge_ms: interval at which expired rows are looked for.
         now: the app's clock in ms.
 
     Attributes:
-        whole: all rows are in memory.
-        rows: as given.
+        whole: whether all rows are in memory.
+        rows: as passed.
     """
 
     def __init__(
@@ -80,19 +80,19 @@ class StoreCache:
         self._check_ms = _CHECKED_MS if self._reload_ms is None else _PURGES * self._reload_ms
         self._loaded = False
         self._checked = 0
-        self._refused = 0  # by the store, less those by the mirror
+        self._refused = 0  # refused by the store, minus those refused by the mirror
         columns = tuple((name, Attribute(type_, name, i)) for i, (name, type_) in enumerate(attributes))
-        self._first, self._count = self._questions(Selection(columns, limit=size + 1))
+        self._first, self._count = self._compile_reads(Selection(columns, limit=size + 1))
 
     def ensure(self) -> bool:
-        """Read what is to be in memory and is not; whether all rows are there.
+        """Load or refresh the cache if necessary; return whether all rows are in memory.
 
         Raises:
-            ConnectionUnavailableError: the app is being shut down, and the store away.
-            Exception: what else the store raised.
+            ConnectionUnavailableError: the app is being shut down while the store is not connected.
+            Exception: another error of the store.
         """
         if self.whole and self._mirror.refused != self._refused:
-            # It refused what was taken here, or the other way round: somebody else writes it.
+            # Store and mirror disagree about a refused row: another process writes to the store.
             self._loaded = False
         if not self._loaded:
             self.load()
@@ -106,7 +106,7 @@ class StoreCache:
         return self.whole
 
     def load(self) -> None:
-        """Begin anew with the first rows of the store."""
+        """Reload the first rows of the store."""
         self.whole = False
         self.rows.clear()
         self._mirror.fill(())
@@ -121,22 +121,22 @@ class StoreCache:
         self.whole = True
 
     def invalidate(self) -> None:
-        """What is in memory may be wrong: all is read anew when it is asked for."""
+        """Discard the cache, which may be wrong; the next read loads it again."""
         self._loaded = self.whole = False
         self.rows.clear()
         self._mirror.fill(())
 
     def put(self, row: Row) -> None:
-        """A row was added to the store."""
+        """Cache a row that was added to the store."""
         if self._loaded and not self.whole:
             self._keep((row,))
 
     def refuse(self) -> None:
-        """The store has refused a row or change."""
+        """Count a row or change that the store has refused."""
         self._refused += 1
 
     def grown(self) -> None:
-        """Rows were added to those in memory: where they are too many, the latest stay, to be found by key."""
+        """Switch to caching by key if rows added to the mirror exceed the size; keep the latest rows."""
         if len(self._mirror) <= self._size:
             return
         self.whole = False
@@ -146,13 +146,13 @@ class StoreCache:
         self._mirror.fill(())
 
     def _keep(self, rows: Iterable[Row]) -> None:
-        """Have rows ready for those who ask by key."""
+        """Cache rows by key."""
         if self._key_of is not None:
             for row in rows:
                 self.rows.put(self._key_of(row), tuple(row))
 
-    def _questions(self, everything: Selection) -> tuple[Callable[[], list[Row]], Callable[[], int]]:
-        """What reads the first rows of the store, one more than there is room for, and what counts them, up to that."""
+    def _compile_reads(self, first_rows: Selection) -> tuple[Callable[[], list[Row]], Callable[[], int]]:
+        """Compile two reads of the store: its first ``size + 1`` rows, and their count."""
         runtime, store = self._runtime, self._runtime.store
         if not isinstance(store, QueryableRecordTable):
             most = self._size + 1
@@ -162,7 +162,7 @@ class StoreCache:
 
             return some, lambda: len(some())
         count = Selection((("n", Aggregate(AttributeType.LONG, "count", None)),), aggregates=True)
-        first, number = store.compile_selection(everything), store.compile_selection(count)
+        first, number = store.compile_selection(first_rows), store.compile_selection(count)
 
         def counted() -> int:
             return sum(row[0] for row in runtime.ask(lambda: list(store.query(None, number, {}))))

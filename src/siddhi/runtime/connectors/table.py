@@ -1,4 +1,4 @@
-"""The store of a table at work: kept connected, and asked again where it was away."""
+"""The running store of a table: keeps it connected and repeats calls after a lost connection."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ _R = TypeVar("_R")
 
 Reduce = Callable[[Iterable[int]], Sequence[Record]]
 Run = Callable[[Sequence[Parameters], Sequence[Record]], None]
-Left = Callable[[], Sequence[int]]
+Remaining = Callable[[], Sequence[int]]
 Save = Callable[[Exception, Sequence[Event], ErrorOccurrence, object], bool]
 
 
 class StoreRuntime:
-    """One store. What is asked of it while it is away waits, and with it the app, until it is back.
+    """One store. Calls made while it is not connected wait, and the app with them, until it is connected again.
 
     Args:
-        store: keeps the rows.
+        store: the user's store.
         label: for messages: "app 'A', store 'rdbms' of table 'T'".
-        retries: when attempts are made.
-        save: ``on.error = 'STORE'``: ``save(error, events, occurrence, payload)`` keeps a change that failed, and says
-            whether it could; None: changes wait as reads do.
+        retries: schedules reconnects.
+        save: ``on.error = 'STORE'``: ``save(error, events, occurrence, payload)`` saves a failed change in the error store
+            and returns whether it did; None: changes wait as reads do.
 
     Attributes:
-        store: as given.
-        gather: changes that wait for the end of a batch; None: they never do.
-        on_connect: called when it could be connected at once; None: nothing is.
-        on_failure: called where a change was not made; None: nothing is.
-        waits: whether what is asked waits; else it is an error where a connection can't be made at once.
-        changes: what queries do to it, by their text, each for one event.
-        span: where it stands in the app's text, for errors.
+        store: as passed.
+        gather: buffers changes until the end of a batch; None: changes are not buffered.
+        on_connect: called if the store could be connected at the start; None: no call.
+        on_failure: called if a change failed; None: no call.
+        waits: whether calls wait for the connection; else they fail if the store can't be connected at once.
+        changes: changes made by queries, by their text, each for one event.
+        span: position of the store in the app's text, for errors.
     """
 
     def __init__(self, store: RecordTable, label: str, retries: RetryScheduler, save: Save | None) -> None:
@@ -67,14 +67,14 @@ class StoreRuntime:
 
     @property
     def is_connected(self) -> bool:
-        """Whether it answers."""
+        """Whether the store is connected."""
         return self._connection.connected
 
     def connect(self) -> None:
-        """Connect, now or later.
+        """Connect; retry later if the store can't be reached now.
 
         Raises:
-            Exception: it can't be connected at all.
+            Exception: the store failed with an error that is not retried.
         """
         try:
             self._connection.connect_with_retry()
@@ -85,14 +85,14 @@ class StoreRuntime:
             self.on_connect()
 
     def release(self) -> None:
-        """Let nobody wait any more: the app is being shut down."""
+        """End waits: the app is being shut down."""
         if self._stopping.is_set():
             return
         self._stopping.set()
         try:
             self.store.hurry()
         except Exception:
-            logger.exception("%s: an error while it was hurried", self._label)
+            logger.exception("%s: error in hurry() at shutdown", self._label)
 
     def stop(self) -> None:
         """Disconnect for good."""
@@ -102,21 +102,21 @@ class StoreRuntime:
     # --- reading
 
     def find(self, condition: Any, values: Parameters) -> list[Sequence[Any]]:
-        """The rows that match."""
+        """Return the rows that match."""
         self._write_first()
         return self.until_done(lambda: list(self.store.find(condition, values)))
 
     def contains(self, condition: Any, values: Parameters) -> bool:
-        """Whether a row matches."""
+        """Return whether a row matches."""
         self._write_first()
         return self.until_done(lambda: self.store.contains(condition, values))
 
-    def ask(self, question: Callable[[], _R]) -> _R:
-        """What a call answers that reads."""
+    def ask(self, read: Callable[[], _R]) -> _R:
+        """Return the result of a call that reads."""
         self._write_first()
-        return self.until_done(question)
+        return self.until_done(read)
 
-    # --- changing; the records are those of the events, for the error store. What fails for many is made one by one.
+    # --- changing; the records are those of the events, for the error store. A failed change of many is repeated one by one.
 
     def add(self, records: Sequence[Record]) -> None:
         """Add rows."""
@@ -158,12 +158,12 @@ class StoreRuntime:
         reduce: Reduce,
         change: str = "",
     ) -> None:
-        """Change the rows that match; add what matched none."""
-        store, left = self.store, None
+        """Change the rows that match; add the records that matched none."""
+        store, remaining = self.store, None
         if len(records) > 1 and type(store).update_or_add is RecordTable.update_or_add:
-            # Of many calls, those that are done are not made again where one fails.
+            # If one of many calls fails, those that succeeded are not repeated.
             steps = UpdateOrAddSteps(store, condition, values, sets, records, reduce)
-            together, left = steps.run, steps.left
+            together, remaining = steps.run, steps.remaining
         else:
 
             def together() -> None:
@@ -172,10 +172,10 @@ class StoreRuntime:
         def run(some: Sequence[Parameters], brought: Sequence[Record]) -> None:
             if len(brought) == len(records):
                 together()
-            else:  # one by one: none comes before the row that is to be added
+            else:  # one by one: no event precedes the row to add
                 store.update_or_add(condition, some, sets, brought, lambda positions: [brought[i] for i in positions])
 
-        self._change(run, ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD, values, records, change, left)
+        self._change(run, ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD, values, records, change, remaining)
 
     def update_or_add_each(
         self,
@@ -185,7 +185,7 @@ class StoreRuntime:
         records: Sequence[Record],
         change: str = "",
     ) -> None:
-        """The same for events that came one by one."""
+        """Change or add rows for events that arrived one by one: each sees the changes of those before it."""
         self._change(
             lambda some, brought: self.store.update_or_add_each(condition, some, sets, brought),
             ErrorOccurrence.STORE_ON_TABLE_UPDATE_OR_ADD,
@@ -195,20 +195,20 @@ class StoreRuntime:
         )
 
     def replay(self, change: str | None, values: Sequence[Parameters], records: Sequence[Record]) -> None:
-        """Make again what could not be made, for one event after the other; what fails is not saved once more.
+        """Repeat a failed change, event by event; failures are not saved in the error store again.
 
         Args:
             change: one of ``changes``; None: the records are added.
 
         Raises:
-            ValueError: no query of the app does that.
-            Exception: what the store raised; events before are done.
+            ValueError: no query of the app makes this change.
+            Exception: the store failed; earlier events are done.
         """
         run: Run | None = (lambda _, some: self.add(some)) if change is None else self.changes.get(change)
         if run is None:
-            raise ValueError(f"no query of the app does what failed: {change or 'an on-demand query'}")
+            raise ValueError(f"no query of the app makes the failed change: {change or 'an on-demand query'}")
         if self.on_failure is not None:
-            self.on_failure()  # what is in memory is not changed with it
+            self.on_failure()  # the cache does not see this change
         self._replaying = True
         try:
             for i, record in enumerate(records):
@@ -227,24 +227,24 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
         change: str = "",
-        left: Left | None = None,
+        remaining: Remaining | None = None,
     ) -> None:
-        """Make a change as a whole, or what is left of it; None: all of it until all is done."""
+        """Make a change for all records; after a failure, event by event for those that ``remaining`` returns (None: all)."""
         self._write_first()
         if self.gather is None or len(records) < 2:
-            # Without a gather, streams handle what failed, and with it what came with it.
-            self._change_together(run, occurrence, values, records, change, left)
+            # Without a gather, the stream's error handling gets the failed event with the rest of its chunk.
+            self._change_together(run, occurrence, values, records, change, remaining)
             return
         try:
-            self._change_together(run, occurrence, values, records, change, left, alone=False)
+            self._change_together(run, occurrence, values, records, change, remaining, alone=False)
         except ConnectionUnavailableError as error:
-            if left is None:
+            if remaining is None:
                 raise
-            for i in left():
+            for i in remaining():
                 self.gather.report(error, records[i])
         except Exception:
             logger.debug("%s: %d changes failed together", self._label, len(records), exc_info=True)
-            for i in range(len(records)) if left is None else left():
+            for i in range(len(records)) if remaining is None else remaining():
                 try:
                     self._change_together(run, occurrence, values[i : i + 1], records[i : i + 1], change)
                 except Exception as error:
@@ -258,7 +258,7 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
         change: str,
-        left: Left | None = None,
+        remaining: Remaining | None = None,
         *,
         alone: bool = True,
     ) -> None:
@@ -269,7 +269,14 @@ class StoreRuntime:
                 done = True
             else:
                 done = self._done_or_saved(
-                    self._save, lambda: run(values, records), occurrence, values, records, change, left, alone=alone
+                    self._save,
+                    lambda: run(values, records),
+                    occurrence,
+                    values,
+                    records,
+                    change,
+                    remaining,
+                    alone=alone,
                 )
         finally:
             if not done and self.on_failure is not None:
@@ -283,11 +290,11 @@ class StoreRuntime:
         values: Sequence[Parameters],
         records: Sequence[Record],
         change: str,
-        left: Left | None,
+        remaining: Remaining | None,
         *,
         alone: bool,
     ) -> bool:
-        """Whether the change was made; else it is saved, where no one else is to try."""
+        """Return whether the change was made; save a failed one in the error store unless the caller will retry it."""
         try:
             if not self._connection.connected:
                 raise ConnectionUnavailableError(f"{self._label} is not connected")
@@ -300,7 +307,7 @@ class StoreRuntime:
                 raise
             if self._replaying:
                 raise
-            undone = range(len(records)) if left is None else left()
+            undone = range(len(records)) if remaining is None else remaining()
             events = [Event(-1, records[i]) for i in undone]
             payload = {"change": change, "values": [dict(values[i]) for i in undone]} if values else None
             if not save(error, events, occurrence, payload):
@@ -312,20 +319,20 @@ class StoreRuntime:
         try:
             self._connection.connect_with_retry()
         except Exception:
-            logger.exception("%s: an error while connecting, which ends the attempts at intervals", self._label)
+            logger.exception("%s: error while connecting; not retried", self._label)
 
     def until_done(self, call: Callable[[], _R]) -> _R:
-        """Call until it succeeds or fails for another reason than the connection.
+        """Call until the call succeeds or fails for another reason than the connection; return its result.
 
         Raises:
-            ConnectionUnavailableError: the app is shut down first, or nobody waits.
-            Exception: what else the store raised.
+            ConnectionUnavailableError: the app is shut down meanwhile, or ``waits`` is False.
+            Exception: another error of the store.
         """
         backoff = Backoff()
         failed = False
         while True:
             try:
-                # Once it was not there while the app is being shut down, nobody tries again.
+                # After a failed attempt during shutdown there are no further ones.
                 if not self._connection.connected and not self._gave_up and self._connection.begin():
                     self._connection.connect_now()
                 if self._connection.connected:
@@ -334,7 +341,7 @@ class StoreRuntime:
             except ConnectionUnavailableError as lost:
                 error = lost
                 if self._connection.connected and not failed and not self._stopping.is_set():
-                    # It was there a moment ago: connected again at once, it may well answer.
+                    # The connection was just lost: reconnecting at once often succeeds.
                     failed = True
                     self._connection.lost()
                     continue
@@ -345,7 +352,7 @@ class StoreRuntime:
             if not self.waits:
                 raise error
             pause = backoff.next()
-            logger.warning("%s: %s; waiting, and the app with it; asking again in %d s", self._label, error, pause)
+            logger.warning("%s: %s; the app waits for the store; retrying in %d s", self._label, error, pause)
             if self._retries.wait(pause, self._stopping):
                 self._gave_up = True
                 raise error

@@ -1,4 +1,4 @@
-"""Rows of a store that were read or written lately, by primary key (``@cache``)."""
+"""Recently read or written rows of a store, by primary key (``@cache``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = Sequence[Any]
 
 
 class CachePolicy(Enum):
-    """Which row makes room: the oldest one, the one used longest ago, the one used least."""
+    """Which row is evicted: the oldest, the least recently used, or the least frequently used."""
 
     FIFO = "FIFO"
     LRU = "LRU"
@@ -30,13 +30,13 @@ class _Entry:
 
 
 class RowCache:
-    """At most ``size`` rows.
+    """A cache of at most ``size`` rows.
 
     Args:
-        size: rows.
-        policy: which one makes room.
-        retention_ms: rows added longer ago are read anew; None: they stay.
-        purge_ms: how often rows that are too old are looked for, to give their memory up.
+        size: maximum number of rows.
+        policy: which row is evicted.
+        retention_ms: rows expire this long after they were added; None: never.
+        purge_ms: interval at which expired rows are removed to release memory.
         now: the app's clock in ms.
     """
 
@@ -49,7 +49,7 @@ class RowCache:
         self._purge_ms = retention_ms if purge_ms is None else purge_ms
         self._now = now
         self._purged = now()
-        # Rows by how often they were used, each in the order in which they make room; one group but for LFU.
+        # Rows by number of uses, each group in order of eviction; a single group except for LFU.
         self._groups: dict[int, OrderedDict[Hashable, _Entry]] = {}
         self._entries: dict[Hashable, _Entry] = {}
 
@@ -57,7 +57,7 @@ class RowCache:
         return len(self._entries)
 
     def get(self, key: Hashable) -> Row | None:
-        """The row of a key, where it is here and not too old."""
+        """Return the row of a key, or None if it is not cached or has expired."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -67,13 +67,13 @@ class RowCache:
         if self._policy is CachePolicy.LRU:
             self._groups[0].move_to_end(key)
         elif self._policy is CachePolicy.LFU:
-            self._leave(key, entry)
+            self._remove_from_group(key, entry)
             entry.uses += 1
             self._groups.setdefault(entry.uses, OrderedDict())[key] = entry
         return entry.row
 
     def put(self, key: Hashable, row: Row) -> None:
-        """Keep a row; another one makes room where there is none."""
+        """Add a row; evict another one if the cache is full."""
         self.drop(key)
         self._purge()
         if len(self._entries) >= self._size:
@@ -82,17 +82,17 @@ class RowCache:
         self._groups.setdefault(0, OrderedDict())[key] = entry
 
     def drop(self, key: Hashable) -> None:
-        """Forget a row."""
+        """Remove a row."""
         entry = self._entries.pop(key, None)
         if entry is not None:
-            self._leave(key, entry)
+            self._remove_from_group(key, entry)
 
     def clear(self) -> None:
-        """Forget every row."""
+        """Remove all rows."""
         self._entries.clear()
         self._groups.clear()
 
-    def _leave(self, key: Hashable, entry: _Entry) -> None:
+    def _remove_from_group(self, key: Hashable, entry: _Entry) -> None:
         group = self._groups[entry.uses]
         del group[key]
         if not group:

@@ -1,4 +1,4 @@
-"""Changes of a store that come row by row, gathered while a batch is being sent."""
+"""Write buffer of a store: combines row-by-row changes while a batch is being sent."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ __all__ = ["GatheredChange", "WriteGather"]
 logger = logging.getLogger("siddhi")
 
 _MOST = 10_000
-"""Rows that wait at the most: what is made again where the store is lost, and the memory it takes."""
+"""Maximum number of buffered rows: bounds the memory, and the work repeated after a lost connection."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GatheredChange:
-    """What one query does to a store.
+    """The change that one query makes to a store.
 
     Attributes:
-        run: ``run(parameters, records)`` does it for one event after the other; where it fails, nothing is done.
+        run: ``run(parameters, records)`` makes the change for the events in order; if it fails, nothing has changed.
     """
 
     run: Callable[[list[dict[str, Any]], Sequence[Record]], None]
 
 
 class WriteGather:
-    """The changes of one store that wait: all of one query, in order. Whoever reads the store, or changes it otherwise,
-    has them made first (:meth:`flush`), so that nobody sees the difference.
+    """The buffered changes of one store: all of one query, in order. Every read and every other change of the store flushes
+    the buffer first, so that the delay can't be observed.
 
     Args:
-        report: ``report(error, record)`` tells of an event whose change failed.
+        report: ``report(error, record)`` reports an event whose change failed.
 
     Attributes:
-        report: as given.
+        report: as passed.
     """
 
     def __init__(self, report: Callable[[Exception, Record], None]) -> None:
@@ -48,7 +48,7 @@ class WriteGather:
         self._awaited = False
 
     def take(self, change: GatheredChange, values: Sequence[dict[str, Any]], records: Sequence[Record]) -> bool:
-        """Keep a change; whether :meth:`flush` is to be called at the end of the batch, and nobody has been told yet."""
+        """Buffer a change; return whether the caller must arrange for :meth:`flush` at the end of the batch."""
         if change is not self._change or len(self._records) >= _MOST:
             self._write()
             self._change = change
@@ -58,12 +58,12 @@ class WriteGather:
         return not awaited
 
     def flush(self) -> None:
-        """Make the changes that wait, at the end of a batch."""
+        """Write the buffered changes at the end of a batch."""
         self._awaited = False
         self._write()
 
     def write(self) -> None:
-        """Make the changes that wait; others may follow in the batch."""
+        """Write the buffered changes; more may follow in the batch."""
         if self._records:
             self._write()
 
@@ -77,18 +77,18 @@ class WriteGather:
             try:
                 change.run(values, records)
             except ConnectionUnavailableError as error:
-                # The app is being shut down: nobody waits any more.
+                # The app is being shut down: there are no further attempts.
                 for record in records:
                     self.report(error, record)
             except Exception:
-                # One of them fails, and with it all: the others are to be made.
+                # One of the changes failed, and all with it: make the others.
                 logger.debug("%d changes of a store failed together", len(records), exc_info=True)
                 for one, record in zip(values, records, strict=True):
                     self._run_one(change, one, record)
             done = True
         finally:
             if not done:
-                # Interrupted while it waited for the store: the changes wait on.
+                # Interrupted while waiting for the store: keep the changes in the buffer.
                 self._change, self._values, self._records = change, values, records
 
     def _run_one(self, change: GatheredChange, values: dict[str, Any], record: Record) -> None:

@@ -1,4 +1,4 @@
-"""``update or insert`` of many events, for stores that do it for one at a time."""
+"""``update or insert`` of many events, for stores without a bulk operation."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["UpdateOrAddSteps"]
 
 
 class UpdateOrAddSteps:
-    """Remembers how far it has come, so that where a call fails it goes on from there: what is done stays done.
+    """Resumable ``update or insert``: after a failed call, :meth:`run` continues with the first event that is not done.
 
     Args:
-        store: has no ``update_or_add`` of its own.
+        store: a store without ``update_or_add`` of its own.
         condition: as the store compiled it.
         values: parameters of each event.
         sets: as the store compiled them.
-        records: the row that each event brings.
-        reduce: gives the rows to add for the events at these positions.
+        records: the row of each event.
+        reduce: returns the rows to add for the events at these positions.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class UpdateOrAddSteps:
         self._sets = sets
         self._records = records
         self._reduce = reduce
-        self._next = 0  # events before have changed rows, or are missing
+        self._next = 0  # earlier events have changed rows, or are missing
         self._missing: list[int] = []
 
     def run(self) -> None:
-        """Do what is left. Each call of the store changes everything it is to change, or nothing."""
+        """Process the remaining events. Each call of the store makes its whole change or none of it."""
         store, condition = self._store, self._condition
         while self._next < len(self._values):
             values = self._values[self._next]
@@ -55,6 +55,6 @@ class UpdateOrAddSteps:
             store.add(self._reduce(self._missing) if several else [self._records[self._missing[0]]])
             self._missing.clear()
 
-    def left(self) -> list[int]:
-        """Positions of the events that have done nothing yet."""
+    def remaining(self) -> list[int]:
+        """Return the positions of the events that are not done."""
         return [*self._missing, *range(self._next, len(self._values))]

@@ -1,4 +1,4 @@
-"""What happens to an event whose processing failed: ``@OnError`` of its stream, else the app's exception handler."""
+"""Handling of events whose processing failed: ``@OnError`` of their stream, else the app's exception handler."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ExceptionHandler = Callable[[Exception, str, Sequence[Event]], None]
 
 
 class ErrorLog:
-    """The default handler: logs the exception with the dropped events, ever more rarely where one follows the other.
+    """The default handler: logs the exception with the dropped events; repeated ones less and less often.
 
     Args:
-        app: its name.
+        app: name of the app.
     """
 
     def __init__(self, app: str) -> None:
@@ -33,7 +33,7 @@ class ErrorLog:
         self._repeats = Repeats()
 
     def __call__(self, error: Exception, origin: str, events: Sequence[Event]) -> None:
-        """Log it, unless it is one of many."""
+        """Log an exception, unless it is one of many."""
         note = self._repeats.note(f"app '{self._app}', {origin}: {type(error).__name__}")
         if note is None:
             return
@@ -50,20 +50,20 @@ class ErrorLog:
         )
 
     def close(self) -> None:
-        """Say how many were not shown: the app is shut down."""
-        for line in self._repeats.rest():
+        """Log how many exceptions were not shown: the app is shut down."""
+        for line in self._repeats.summary():
             logger.error("%s", line)
 
 
 class FaultHandling:
-    """What the streams of an app do with events that failed.
+    """Error handling of the streams of an app.
 
     Args:
-        context: of the app.
-        store: the error store of the moment, or None.
+        context: the app's context.
+        store: returns the current error store, or None.
 
     Attributes:
-        listener: the user's handler, told of every failure before anything else happens; None: there is none.
+        listener: the user's exception handler, called first for every failure; None: there is none.
     """
 
     def __init__(self, context: AppContext, store: Callable[[], ErrorStore | None]) -> None:
@@ -73,26 +73,26 @@ class FaultHandling:
 
     @property
     def has_store(self) -> bool:
-        """Whether there is an error store at the moment."""
+        """Whether there is an error store now."""
         return self._store() is not None
 
     def forward(self, stream: str, fault: StreamJunction) -> Callable[[Exception, Sequence[Event]], None]:
-        """Error handling that sends the failed events, with the exception as ``_error``, to a fault stream."""
+        """Return error handling that sends the failed events, with the exception as ``_error``, to a fault stream."""
 
         def handle(error: Exception, events: Sequence[Event]) -> None:
-            self._tell(error, stream, events)
+            self._notify(error, stream, events)
             fault.send_rows([(event.timestamp, (*event.data, error)) for event in events])
 
         return handle
 
     def keep(self, stream: str) -> Callable[[Exception, Sequence[Event]], None]:
-        """Error handling that saves the failed events in the error store; without one, as if there were no annotation."""
+        """Return error handling that saves the failed events in the error store; without a store it has no effect."""
 
         def handle(error: Exception, events: Sequence[Event]) -> None:
             if not self.has_store:
                 self._context.handle(error, stream, list(events))
                 return
-            self._tell(error, stream, events)
+            self._notify(error, stream, events)
             self.save(error, stream, events, ErrorOccurrence.STORE_ON_STREAM_ERROR)
 
         return handle
@@ -108,7 +108,7 @@ class FaultHandling:
         connector: int = 0,
         transport_properties: Sequence[object] = (),
     ) -> bool:
-        """Save events or a payload in the error store; whether there is one."""
+        """Save events or a payload in the error store; return whether there is one."""
         store = self._store()
         if store is None:
             return False
@@ -119,7 +119,7 @@ class FaultHandling:
                 app=self._context.name,
                 name=stream,
                 occurrence=occurrence,
-                # Copies: those of the engine hold on to its records.
+                # Copies: the engine's events would keep its records alive.
                 events=tuple(Event(event.timestamp, event.data, event.is_expired) for event in events),
                 cause=f"{type(error).__name__}: {error}",
                 stack_trace="".join(traceback.format_exception(error)),
@@ -130,6 +130,6 @@ class FaultHandling:
         )
         return True
 
-    def _tell(self, error: Exception, stream: str, events: Sequence[Event]) -> None:
+    def _notify(self, error: Exception, stream: str, events: Sequence[Event]) -> None:
         if self.listener is not None:
             self.listener(error, stream, events)

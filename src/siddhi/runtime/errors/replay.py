@@ -1,4 +1,4 @@
-"""What failed, and was saved in the error store, done once more."""
+"""Replay of entries of the error store."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def replay_entry(assembly: Assembly, entry: ErrorEntry, payload: object) -> None
     """Send, publish, map or change again; see :meth:`SiddhiAppRuntime.replay_error_entry`.
 
     Raises:
-        NotRunningError, ValueError: as told there.
-        Exception: what failed once more.
+        NotRunningError, ValueError: as documented there.
+        Exception: the replay failed.
     """
     occurrence = entry.occurrence
     replay: Callable[[], None]
@@ -47,10 +47,10 @@ def _of_stream(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callab
     context = assembly.context
     junction = assembly.junctions.get(entry.name)
     if entry.app != context.name or junction is None or entry.name in assembly.windows:
-        raise ValueError(f"entry {entry.id} tells of no stream of app '{context.name}'")
-    _take_no_payload(entry, payload)
+        raise ValueError(f"entry {entry.id} can't be replayed: app '{context.name}' has no stream '{entry.name}' of it")
+    _refuse_payload(entry, payload)
     events = _events(entry)
-    # Past the buffer of an @async stream: nobody could be told of what its workers meet with.
+    # Bypass the buffer of an @async stream: errors of its workers could not reach the caller.
     handler = InputHandler(context, junction)
 
     def replay() -> None:
@@ -69,13 +69,15 @@ def _of_sink(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callable
     context = assembly.context
     sinks = assembly.connectors.sinks.get(entry.name, ())
     if entry.app != context.name or not 0 <= entry.connector < len(sinks):
-        raise ValueError(f"entry {entry.id} tells of no sink of app '{context.name}'")
+        raise ValueError(
+            f"entry {entry.id} can't be replayed: app '{context.name}' has no such sink of stream '{entry.name}'"
+        )
     if payload is None and not isinstance(entry.payload, UnkeptValue):
         payload = entry.payload
     events = _events(entry)
 
     def replay() -> None:
-        with context.lock:  # as whenever the stream has events for it
+        with context.lock:  # as for events of the stream
             sinks[entry.connector].replay(payload, events)
 
     return replay
@@ -84,13 +86,15 @@ def _of_sink(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callable
 def _of_source(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callable[[], None]:
     sources = assembly.connectors.sources.get(entry.name, ())
     if entry.app != assembly.context.name or not 0 <= entry.connector < len(sources):
-        raise ValueError(f"entry {entry.id} tells of no source of app '{assembly.context.name}'")
+        raise ValueError(
+            f"entry {entry.id} can't be replayed: app '{assembly.context.name}' has no such source of stream '{entry.name}'"
+        )
     if payload is None:
         payload = entry.payload
         if payload is None or isinstance(payload, UnkeptValue):
-            raise ValueError(f"the error store could not keep the payload of entry {entry.id}: give one")
+            raise ValueError(f"the error store could not save the payload of entry {entry.id}: pass one as payload=...")
     if any(isinstance(value, UnkeptValue) for value in entry.transport_properties):
-        raise ValueError(f"the error store could not keep the transport properties of entry {entry.id}")
+        raise ValueError(f"the error store could not save the transport properties of entry {entry.id}")
     return lambda: sources[entry.connector].map(payload, entry.transport_properties)
 
 
@@ -98,12 +102,14 @@ def _of_table(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callabl
     context = assembly.context
     store = assembly.connectors.stores.get(entry.name)
     if entry.app != context.name or store is None:
-        raise ValueError(f"entry {entry.id} tells of no change of a table of app '{context.name}'")
-    _take_no_payload(entry, payload)
-    kept: Any = entry.payload
-    if isinstance(kept, UnkeptValue):
-        raise ValueError(f"the error store could not keep the values of entry {entry.id}: {kept.text}")
-    change, values = (None, ()) if kept is None else (kept["change"], kept["values"])
+        raise ValueError(
+            f"entry {entry.id} can't be replayed: app '{context.name}' has no table '{entry.name}' with a store"
+        )
+    _refuse_payload(entry, payload)
+    stored: Any = entry.payload
+    if isinstance(stored, UnkeptValue):
+        raise ValueError(f"the error store could not save the values of entry {entry.id}: {stored.text}")
+    change, values = (None, ()) if stored is None else (stored["change"], stored["values"])
     records = [event.data for event in _events(entry)]
 
     def replay() -> None:
@@ -113,9 +119,9 @@ def _of_table(assembly: Assembly, entry: ErrorEntry, payload: object) -> Callabl
     return replay
 
 
-def _take_no_payload(entry: ErrorEntry, payload: object) -> None:
+def _refuse_payload(entry: ErrorEntry, payload: object) -> None:
     if payload is not None:
-        raise ValueError(f"entry {entry.id} is of no source or sink: it takes no other payload")
+        raise ValueError(f"entry {entry.id} does not belong to a source or sink: payload=... is not allowed")
 
 
 def _events(entry: ErrorEntry) -> tuple[Event, ...]:
@@ -124,15 +130,15 @@ def _events(entry: ErrorEntry) -> tuple[Event, ...]:
     for event in entry.events:
         for value in event.data:
             if isinstance(value, UnkeptValue):
-                raise ValueError(f"the error store could not keep a value of entry {entry.id}: {value.text}")
+                raise ValueError(f"the error store could not save a value of entry {entry.id}: {value.text}")
     return entry.events
 
 
 @contextmanager
 def _failures(junction: StreamJunction, sent: Sequence[Event]) -> Iterator[list[Exception]]:
-    """What is raised at a stream while some events are sent into it; the app's lock is held.
+    """Collect the errors of some events that are sent into a stream; the caller holds the app's lock.
 
-    Only the failures of these: where the stream feeds itself, others may fail there, and are handled as ever.
+    Errors of other events, as in a stream that feeds itself, are handled as usual.
     """
     found: list[Exception] = []
     usual = junction.on_error
@@ -153,7 +159,7 @@ def _failures(junction: StreamJunction, sent: Sequence[Event]) -> Iterator[list[
 
 
 def _same_events(failed: Sequence[Event], sent: Sequence[Event]) -> bool:
-    """Whether what failed is what was sent, or part of it."""
+    """Return whether the failed events are the events sent, or some of them."""
     if len(failed) == len(sent) and all(map(_same, failed, sent)):
         return True
     return all(any(_same(event, one) for one in sent) for event in failed)
@@ -164,14 +170,14 @@ def _same(failed: Event, sent: Event) -> bool:
 
 
 def _same_value(failed: object, sent: Any) -> bool:
-    """Whether a value is what became of another one in the stream."""
+    """Return whether a value of a stream is the converted form of the value that was sent."""
     if failed is sent:
         return True
     if not isinstance(failed, float):
         return isinstance(failed, str | int) and bool(failed == sent)
     try:
         number = float(sent)
-        # An attribute of type float has fewer digits; nan is not itself.
+        # An attribute of type float has fewer digits; nan does not equal itself.
         return failed in (number, _SINGLE.unpack(_SINGLE.pack(number))[0]) or (failed != failed and number != number)
     except (TypeError, ValueError, OverflowError):
         return False

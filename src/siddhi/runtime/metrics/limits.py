@@ -1,4 +1,4 @@
-"""What is said where a limit of ``@limit`` or ``@app:limits`` is nearly reached, or reached."""
+"""Log lines and errors for limits of ``@limit`` or ``@app:limits`` that are reached, or nearly reached."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ logger = logging.getLogger("siddhi")
 
 
 class LimitReport:
-    """Says it in the log, ever more rarely: at the first, the second, the fourth, ...
+    """Logs a limit that is reached, less and less often: at the first time, the second, the fourth, ...
 
     Args:
         app: name of the app.
-        where: what holds the limited state, as in "query 'q'".
-        what: what it holds: "group-by keys".
-        most: how many it may hold.
-        option: what says so, as in "@limit(keys = '100')".
-        remedy: what to do where the limit is too low.
+        where: owner of the limited state, as in "query 'q'".
+        what: what is limited: "group-by keys".
+        most: the maximum.
+        option: the annotation that sets it, as in "@limit(keys = '100')".
+        remedy: what to do if the limit is too low.
     """
 
     def __init__(self, app: str, where: str, what: str, most: int, option: str, remedy: str = "") -> None:
@@ -38,7 +38,7 @@ class LimitReport:
         logger.warning("%s: holds %d %s; %s allows %d", self._place, held, self._what, self._option, self._most)
 
     def refused(self, key: tuple[object, ...] | None) -> LimitExceededError:
-        """The error of a row that finds no room."""
+        """Return the error for a row beyond the limit."""
         of = "" if key is None else f" of key {_listed(key)}"
         return LimitExceededError(
             f"{self._where} holds {self._most} {self._what}, and {self._option} allows no more: the row{of} was refused; "
@@ -46,7 +46,7 @@ class LimitReport:
         )
 
     def left_out(self, count: int, key: tuple[object, ...] | None) -> None:
-        """A row finds no room and is left out."""
+        """Log a row beyond the limit that is left out."""
         if self._repeats.note("refused") is not None:
             of = "" if key is None else f"; the last one is of key {_listed(key)}"
             logger.warning(
@@ -60,7 +60,7 @@ class LimitReport:
             )
 
     def dropped(self, count: int) -> None:
-        """The oldest made room."""
+        """Log an oldest key or row that was dropped."""
         if self._repeats.note("dropped") is not None:
             logger.warning(
                 "%s: %d of its oldest %s dropped so far: %s allows %d",
@@ -72,9 +72,11 @@ class LimitReport:
             )
 
     def purged(self, count: int) -> None:
-        """One was unused for its ttl."""
+        """Log a key that was unused for its ttl."""
         if self._repeats.note("purged") is not None:
-            logger.info("%s: %d %s forgotten so far that were unused for their ttl", self._place, count, self._what)
+            logger.info(
+                "%s: %d %s purged so far because they were unused for their ttl", self._place, count, self._what
+            )
 
 
 def _listed(key: tuple[object, ...]) -> str:

@@ -1,4 +1,4 @@
-"""How much an app holds, measured by what a snapshot of it would take."""
+"""Size of the state of an app, measured as the size of its snapshot."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["StateSizes"]
 
-_QUICK = 0.01  # seconds: what is measured as fast as that is measured whenever it is asked for
-_SHARE = 100  # else one part in so many of the app's time
+_QUICK = 0.01  # seconds: a state that can be measured in this time is measured at every read
+_SHARE = 100  # else measuring takes at most 1 / _SHARE of the app's time
 
 
 class StateSizes:
     """Bytes of state by kind and name.
 
-    Measuring keeps events away, so that a large state is measured no more often than to take a hundredth of the time; in
-    between the sizes are those of the last time.
+    Measuring blocks events. A large state is therefore measured only so often that it takes a hundredth of the time; reads
+    in between return the sizes measured last.
 
     Args:
         assembly: the app's operators.
-        clock: seconds, for how long measuring takes.
+        clock: returns seconds, to time the measuring.
     """
 
     def __init__(self, assembly: Assembly, clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,7 +37,7 @@ class StateSizes:
         self._fresh_until = clock()
 
     def read(self) -> Mapping[tuple[str, str], int]:
-        """The sizes; the app's lock is held. What holds objects that are not data is left out."""
+        """Return the sizes; the caller holds the app's lock. State that can't be serialized is left out."""
         begun = self._clock()
         if begun < self._fresh_until:
             return self._sizes
@@ -60,7 +60,7 @@ class StateSizes:
 
 
 def _size(step: Processor) -> int | None:
-    """Bytes of a step's state; None where it holds what no snapshot can."""
+    """Return the bytes of a step's state, or None if it can't be serialized."""
     writer = SnapshotWriter()
     try:
         step.save(writer)

@@ -1,4 +1,4 @@
-"""How many keys, values and rows an app holds, and what its limits refused and dropped."""
+"""Number of keys, values and rows in the state of an app, and what its limits refused and dropped."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from siddhi._core.runtime.key_limit import KeyLimit
     from siddhi.runtime.assembly.app import Assembly
 
-__all__ = ["StateStatistics", "held_state"]
+__all__ = ["StateStatistics", "state_statistics"]
 
 
 @dataclass(frozen=True, slots=True)
 class StateStatistics:
-    """Something of which the data decide how much there is.
+    """Size of a part of the state that grows with the data.
 
     Attributes:
-        held: how many there are now; of distinct values those of the group that has most.
-        limit: how many there may be, see ``@limit``; None: any number.
-        refused: events that found no room, since the app was created.
-        dropped: keys or rows that made room, since then.
-        purged: keys that were forgotten because they were idle, since then.
+        held: current number; of distinct values the number in the largest group.
+        limit: maximum number, see ``@limit``; None: no limit.
+        refused: events refused because of the limit, since the app was created.
+        dropped: oldest keys or rows dropped because of the limit, since then.
+        purged: keys removed because they were idle, since then.
     """
 
     held: int
@@ -35,11 +35,11 @@ class StateStatistics:
     purged: int = 0
 
 
-def held_state(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str], StateStatistics]]:
-    """What an app holds by kind, name and what it is; the app's lock is held.
+def state_statistics(assembly: Assembly) -> Iterator[tuple[tuple[str, str, str], StateStatistics]]:
+    """Yield the sizes of the state of an app by kind, name and counted item; the caller holds the app's lock.
 
-    Kinds and what is counted: "Partitions" have keys, "Tables" in memory rows, and "Queries" keys (of their groups, over all
-    partition keys), partialMatches and, where they are limited, values.
+    Kinds and items: "Partitions" have keys, in-memory "Tables" have rows, and "Queries" have keys (groups, over all
+    partition keys), partialMatches and, if limited, values.
     """
     for name, partition in assembly.partitions.items():
         counts = _limited(len(partition.keys), partition.limit, partition.keys.purged)

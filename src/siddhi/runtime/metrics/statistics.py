@@ -1,6 +1,6 @@
 """Statistics of a running app: throughput, latency, memory and buffered events, at three levels.
 
-OFF costs nothing: counters are not touched, and probes stand around receivers only while they are wanted.
+OFF costs nothing: counters are not updated, and probes are installed around receivers only at the other levels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from siddhi._core.pattern.automaton import Pattern
 from siddhi._core.stream.probes import LatencyProbe, Stopwatch
 from siddhi.runtime.metrics.memory import StateSizes
-from siddhi.runtime.metrics.state import StateStatistics, held_state
+from siddhi.runtime.metrics.state import StateStatistics, state_statistics
 
 if TYPE_CHECKING:
     from siddhi.query_api.annotation import Annotation
@@ -50,7 +50,7 @@ class StatisticsLevel(Enum):
 
     @classmethod
     def of(cls, level: StatisticsLevel | str) -> StatisticsLevel:
-        """The level of a name, in any case.
+        """Return the level of a name, in any letter case.
 
         Raises:
             ValueError: there is no such level.
@@ -60,7 +60,9 @@ class StatisticsLevel(Enum):
         for known in cls:
             if isinstance(level, str) and level.upper() == known.value:
                 return known
-        raise ValueError(f"there is no statistics level {level!r}: use {', '.join(known.value for known in cls)}")
+        raise ValueError(
+            f"invalid statistics level {level!r}: expected one of {', '.join(known.value for known in cls)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,9 @@ class StreamStatistics:
 
     Attributes:
         kind: "Streams", "Trigger" or "Windows".
-        events: that reached its receivers since measuring began.
+        events: events that reached its receivers since measuring began.
         throughput: events per second since then.
-        buffered: events waiting for a worker; None: the stream is not ``@async``.
+        buffered: events in the buffer; None: the stream is not ``@async``.
     """
 
     kind: str
@@ -82,17 +84,17 @@ class StreamStatistics:
 
 @dataclass(frozen=True, slots=True)
 class QueryStatistics:
-    """A query, or what a partition does before its queries: finding the key.
+    """A query, or the key lookup of a partition.
 
     Attributes:
-        events: put out since measuring began; 0 for a partition.
-        throughput: events put out per second since then.
-        chunks: received since then.
-        seconds: taken by them, without what queries further down took.
-        slowest: the most that one of them took, in seconds.
-        partial_matches: that a pattern or sequence holds now, over all partition keys, those that wait for their first
-            event included; None for other queries.
-        dropped: partial matches that had to make room since the app was created, see ``max.partial.matches``; None as above.
+        events: events emitted since measuring began; 0 for a partition.
+        throughput: events emitted per second since then.
+        chunks: chunks received since then.
+        seconds: time taken by them, without downstream queries.
+        slowest: time of the slowest one in seconds.
+        partial_matches: current partial matches of a pattern or sequence, over all partition keys, including those that wait
+            for their first event; None for other queries.
+        dropped: partial matches dropped at ``max.partial.matches`` since the app was created; None for other queries.
     """
 
     events: int
@@ -111,13 +113,14 @@ class QueryStatistics:
 
 @dataclass(frozen=True, slots=True)
 class OperationStatistics:
-    """What is done to a table, named window or aggregation: find, insert, update, delete, updateOrInsert or contains.
+    """An operation on a table, named window or aggregation: find, insert, update, delete, updateOrInsert or contains.
 
     Attributes:
-        operations: since measuring began: searches, events that insert or change; of windows and aggregations chunks.
+        operations: operations since measuring began: searches, events that insert or change; of windows and aggregations
+            chunks.
         throughput: operations per second since then.
-        seconds: taken by them; of windows and aggregations without what queries behind them took.
-        slowest: the most that one call took, in seconds.
+        seconds: time taken by them; of windows and aggregations without downstream queries.
+        slowest: time of the slowest call in seconds.
     """
 
     operations: int
@@ -133,10 +136,10 @@ class OperationStatistics:
 
 @dataclass(frozen=True, slots=True)
 class TableStatistics:
-    """A table in memory with a primary key.
+    """An in-memory table with a primary key.
 
     Attributes:
-        refused: rows and changes dropped because their key was taken, or null, since the app was created.
+        refused: rows and changes refused because of a duplicate or null key, since the app was created.
     """
 
     refused: int
@@ -147,7 +150,7 @@ class ConnectorStatistics:
     """A source or sink.
 
     Attributes:
-        payloads: that came in, or were published, since measuring began.
+        payloads: payloads received or published since measuring began.
         throughput: payloads per second since then.
         connected: whether it is connected now.
     """
@@ -159,23 +162,23 @@ class ConnectorStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What was measured until now.
+    """The statistics measured so far.
 
     Attributes:
         app: name of the app.
-        level: of measuring; with OFF there is nothing else.
-        seconds: since measuring began.
+        level: level of measuring; at OFF everything else is empty.
+        seconds: time since measuring began.
         streams: by name.
         queries: by name; those of partitions as ``partition/query``.
-        connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second one on.
-        memory: bytes of state by kind and name, as in a snapshot; with DETAIL only. What holds objects that are not data,
-            so that no snapshot could be taken, is left out. A state that takes long to measure is as it was some time ago.
+        connectors: by kind ("Sources" or "Sinks") and name: the stream, with a number from its second connector on.
+        memory: bytes of state by kind and name, as in a snapshot; at DETAIL only. State that can't be serialized is left
+            out. The size of a state that takes long to measure may be some time old.
         operations: by kind ("Tables", "Windows" or "Aggregations"), name and operation.
-        tables: by name; those in memory that have a primary key.
-        state: how much the data have filled, and what limits did, by kind, name and what is held: keys of "Partitions", rows
-            of "Tables" in memory, and of "Queries" keys (groups), partialMatches and, where they are limited, values.
-        timer_errors: since the app was created: what the threads that move its time have survived, and logged. Failures of
-            events are not among them, unless the app's exception handler failed, too. Counted at every level.
+        tables: by name; in-memory tables with a primary key.
+        state: sizes of the state and effects of limits, by kind, name and counted item: keys of "Partitions", rows of
+            in-memory "Tables", and of "Queries" keys (groups), partialMatches and, if limited, values.
+        timer_errors: errors in the threads that advance the app's clock, since it was created; they are logged. Failures of
+            events are counted only if the app's exception handler failed, too. Counted at every level.
     """
 
     app: str
@@ -191,15 +194,15 @@ class Statistics:
     timer_errors: int = 0
 
     def metrics(self, include: str = "*.*") -> dict[str, float]:
-        """Everything by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>[.<operation>].<metric>``.
+        """Return all metrics by full name: ``io.siddhi.SiddhiApps.<app>.Siddhi.<kind>.<name>[.<operation>].<metric>``.
 
-        Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches (held, and
-        droppedPartialMatches), keys, values and rows (held; with Limit, Refused, Dropped and Purged behind the word), refused
-        (by tables), memory (bytes) and errors (of timers). What was dropped, refused or purged, and errors, are shown once
-        there are any.
+        Metrics are throughput (events per second), latency (mean, ms), size (buffered events), partialMatches and
+        droppedPartialMatches, keys, values and rows (each also with the suffixes Limit, Refused, Dropped and Purged),
+        refused (by tables), memory (bytes) and errors (of timers). Counters of dropped, refused and purged items, and of
+        errors, are shown unless they are 0.
 
         Args:
-            include: comma-separated patterns with ``*`` and ``?``; a name that fits one of them is shown.
+            include: comma-separated patterns with ``*`` and ``?``; a name that matches one of them is shown.
         """
         prefix = f"io.siddhi.SiddhiApps.{self.app}.Siddhi"
         found: dict[str, float] = {}
@@ -223,7 +226,7 @@ class Statistics:
             if table.refused:
                 found[f"{prefix}.Tables.{name}.refused"] = table.refused
         for (kind, name, what), state in self.state.items():
-            if what != "partialMatches":  # those are told of their queries above
+            if what != "partialMatches":  # shown with their queries above
                 found[f"{prefix}.{kind}.{name}.{what}"] = state.held
             if state.limit is not None:
                 found[f"{prefix}.{kind}.{name}.{what}Limit"] = state.limit
@@ -245,7 +248,7 @@ class Statistics:
 
 
 class StatisticsService:
-    """Switches measuring on and off, and reads what was measured.
+    """Switches measuring on and off, and reads the statistics.
 
     Args:
         assembly: the app's operators.
@@ -258,7 +261,7 @@ class StatisticsService:
         self._since = 0.0
         self._before: dict[tuple[str, str], int] = {}
         self._probes: dict[str, list[LatencyProbe]] = {}
-        self._fillings: list[tuple[tuple[str, str], LatencyProbe]] = []
+        self._insert_probes: list[tuple[tuple[str, str], LatencyProbe]] = []
         self._reporter: _Reporter | None = None
 
     @property
@@ -267,7 +270,7 @@ class StatisticsService:
         return self._level
 
     def set_level(self, level: StatisticsLevel) -> None:
-        """Measure at a level; from OFF, everything starts from zero."""
+        """Measure at a level; a change from OFF resets all counters."""
         with self._assembly.context.lock:
             before, self._level = self._level, level
             if (before is StatisticsLevel.OFF) is (level is StatisticsLevel.OFF):
@@ -282,23 +285,23 @@ class StatisticsService:
                 query.output.events = 0
                 query.output.set_counting(on)
             self._assembly.context.set_measuring(on)
-            if not self._probes and not self._fillings:
+            if not self._probes and not self._insert_probes:
                 stopwatch = Stopwatch()
                 for name, place, receiver in self._assembly.entries:
                     self._probes.setdefault(name, []).append(LatencyProbe(receiver, place, stopwatch))
-                self._fillings = [
+                self._insert_probes = [
                     (owner, LatencyProbe(receiver, junction, stopwatch))
-                    for owner, junction, receiver in self._assembly.fillings
+                    for owner, junction, receiver in self._assembly.insert_entries
                 ]
             probes = [probe for probes in self._probes.values() for probe in probes]
-            for probe in [*probes, *(probe for _, probe in self._fillings)]:
+            for probe in [*probes, *(probe for _, probe in self._insert_probes)]:
                 if on:
                     probe.put_in()
                 else:
                     probe.take_out()
 
     def read(self) -> Statistics:
-        """What was measured until now."""
+        """Return the statistics measured so far."""
         assembly = self._assembly
         with assembly.context.lock:
             if self._level is StatisticsLevel.OFF:
@@ -314,12 +317,12 @@ class StatisticsService:
                 MappingProxyType(self._connectors(seconds)),
                 MappingProxyType(self._operations(seconds)),
                 MappingProxyType(self._tables()),
-                MappingProxyType(dict(held_state(assembly))),
+                MappingProxyType(dict(state_statistics(assembly))),
                 assembly.context.timer_errors,
             )
 
     def start(self) -> None:
-        """Begin as ``@app:statistics`` says: the app starts."""
+        """Apply ``@app:statistics`` when the app starts."""
         annotation = self._assembly.plan.statistics
         if annotation is None or not _is_on(annotation):
             return
@@ -330,7 +333,7 @@ class StatisticsService:
             self._reporter = _Reporter(self, interval, annotation.element("include") or "*.*")
 
     def stop(self) -> None:
-        """End reporting; what was measured stays readable."""
+        """End reporting; the statistics stay readable."""
         if self._reporter is not None:
             self._reporter.stop()
 
@@ -376,7 +379,7 @@ class StatisticsService:
             for key, meter in self._assembly.context.meters.items()
         ]
         measured += [
-            ((*owner, "insert"), probe.chunks, probe.nanoseconds, probe.slowest) for owner, probe in self._fillings
+            ((*owner, "insert"), probe.chunks, probe.nanoseconds, probe.slowest) for owner, probe in self._insert_probes
         ]
         return {
             key: OperationStatistics(number, number / seconds, nanoseconds / 1e9, slowest / 1e9)
@@ -403,7 +406,7 @@ class _Reporter:
         threading.Thread(target=self._run, name="siddhi-statistics", daemon=True).start()
 
     def stop(self) -> None:
-        """End the thread; a report on its way may still appear."""
+        """End the thread; a report in progress may still appear."""
         self._stopped.set()
 
     def _run(self) -> None:

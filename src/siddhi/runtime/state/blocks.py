@@ -1,9 +1,9 @@
-"""A snapshot in pieces, of which most are the same the next time: for stores that keep many small values.
+"""A snapshot in pieces for stores of many small values; most pieces recur in the next snapshot.
 
-A large snapshot is cut where its content says, and each piece is called by a hash of its bytes; piece ``b""`` lists them in
-order. A small one is one piece: keeping many costs more than keeping it again.
+A large snapshot is cut at boundaries chosen by its content, and the name of each piece is a hash of its bytes; piece
+``b""`` lists the names in order. A small snapshot is one piece: storing it again costs less than many pieces.
 
-    magic · version · CRC-32 of the rest · n pieces · their names, or, where n is 0, the snapshot
+    magic · version · CRC-32 of the remainder · n pieces · their names or, if n is 0, the snapshot
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import blake2b
 from siddhi._core.snapshot.blocks import cuts
 from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError
 
-__all__ = ["SnapshotPieces", "put_together"]
+__all__ = ["SnapshotPieces", "join_pieces"]
 
 SMALL = 256 * 1024
 """Bytes below which a snapshot is not cut."""
@@ -29,14 +29,17 @@ _NAME = 16
 
 
 class SnapshotPieces:
-    """Cuts the snapshots of one app, and remembers which pieces were given out."""
+    """Cuts the snapshots of one app into pieces, and remembers the pieces of the last one."""
 
     def __init__(self) -> None:
-        self._given: set[bytes] = set()
+        self._known: set[bytes] = set()
 
     def cut(self, snapshot: bytes, *, dirty_only: bool) -> dict[bytes, bytes | None]:
-        """The pieces of a snapshot by name; with ``dirty_only`` those that were not given out, or taken in, last time, and
-        None by the names of those that are needed no more."""
+        """Return the pieces of a snapshot by name.
+
+        With ``dirty_only`` return the pieces that are new since the last snapshot or restore, and None for the names of
+        those that are no longer needed.
+        """
         pieces: dict[bytes, bytes] = {}
         names = []
         if len(snapshot) >= SMALL:
@@ -50,30 +53,30 @@ class SnapshotPieces:
         body = _COUNT.pack(len(names)) + (b"".join(names) if names else snapshot)
         found: dict[bytes, bytes | None] = {b"": _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(body)) + body}
         if dirty_only:
-            found |= {name: piece for name, piece in pieces.items() if name not in self._given}
-            found |= dict.fromkeys(self._given - pieces.keys())
+            found |= {name: piece for name, piece in pieces.items() if name not in self._known}
+            found |= dict.fromkeys(self._known - pieces.keys())
         else:
             found |= pieces
-        self._given = set(pieces)
+        self._known = set(pieces)
         return found
 
-    def taken_in(self, pieces: Mapping[bytes, bytes]) -> None:
-        """These are the pieces there are: the next ones are compared with them."""
-        self._given = {name for name in pieces if name}
+    def set_baseline(self, pieces: Mapping[bytes, bytes]) -> None:
+        """Compare the next snapshot with these pieces, from which the state was restored."""
+        self._known = {name for name in pieces if name}
 
 
-def put_together(pieces: Mapping[bytes, bytes]) -> bytes:
-    """The snapshot that was cut into pieces; further pieces may be among them.
+def join_pieces(pieces: Mapping[bytes, bytes]) -> bytes:
+    """Join the pieces of a snapshot; additional pieces are ignored.
 
     Raises:
-        DamagedSnapshotError: one is missing or damaged; the message names it.
-        CannotRestoreStateError: they are of an unknown version.
+        DamagedSnapshotError: a piece is missing or damaged; the message names it.
+        CannotRestoreStateError: the pieces are of an unknown version.
     """
     if b"" not in pieces:
-        raise DamagedSnapshotError("the pieces of a snapshot lack the first one, b''")
+        raise DamagedSnapshotError("the first piece of the snapshot, b'', is missing")
     head = pieces[b""]
     if len(head) < _HEADER.size + _COUNT.size or head[: len(_MAGIC)] != _MAGIC:
-        raise DamagedSnapshotError("the first piece of a snapshot, b'', does not begin as one")
+        raise DamagedSnapshotError("the first piece of the snapshot, b'', is damaged: it has no valid header")
     _, version, checksum = _HEADER.unpack_from(head)
     if version != _VERSION:
         raise CannotRestoreStateError(
@@ -82,13 +85,13 @@ def put_together(pieces: Mapping[bytes, bytes]) -> bytes:
     body = head[_HEADER.size :]
     if zlib.crc32(body) != checksum:
         raise DamagedSnapshotError(
-            "the first piece of a snapshot, b'', is damaged: its checksum does not fit its content"
+            "the first piece of the snapshot, b'', is damaged: its checksum does not match its content"
         )
     (count,) = _COUNT.unpack_from(body)
     if not count:
         return body[_COUNT.size :]
     if len(body) != _COUNT.size + count * _NAME:
-        raise DamagedSnapshotError("the first piece of a snapshot, b'', does not name as many pieces as it says")
+        raise DamagedSnapshotError("the first piece of the snapshot, b'', is damaged: its number of names is wrong")
     names = [body[start : start + _NAME] for start in range(_COUNT.size, len(body), _NAME)]
     for name in names:
         if name not in pieces:

@@ -1,12 +1,12 @@
-"""States in increments: of a snapshot only what no earlier one holds, and where the rest of it is found.
+"""Incremental snapshots: the pieces that no earlier revision contains, and the locations of the other pieces.
 
-A snapshot is cut into pieces where its content says, so that pieces are found again although events before them have
-expired. What a revision saves is the whole snapshot (a base), or a list of places and the pieces that are new:
+A snapshot is cut into pieces at boundaries chosen by its content, so that a piece is recognized although events before it
+have expired. A revision is the whole snapshot (a base), or a list of locations with the new pieces (an increment):
 
-    magic · version · CRC-32 of the rest · n revisions · n places · bytes of their names · names · places · new pieces
+    magic · version · CRC-32 of the remainder · n revisions · n locations · bytes of the names · names · locations · new pieces
 
-A place is the number of a revision (0: this one), an offset into its bytes and a length. All offsets are into bases and new
-pieces, so that a state is put together in one step, however many increments there were.
+A location is the number of a revision (0: this one), an offset into its bytes and a length. Offsets refer to bases and new
+pieces only, so that a state is assembled in one step, whatever the number of increments.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from siddhi.errors import CannotRestoreStateError, DamagedSnapshotError
 __all__ = ["Increments", "assemble"]
 
 MOST_INCREMENTS = 100
-"""Behind so many a base is saved again."""
+"""After this many increments a base is saved again."""
 
 _MAGIC = b"\x89SIDINC\n"
 _VERSION = 1
 _HEADER = struct.Struct("<8sII")  # magic, version, CRC-32 of what follows
-_COUNTS = struct.Struct("<IIQ")  # revisions, places, bytes of the names
-_PLACE = struct.Struct("<IQQ")  # revision, offset, length
+_COUNTS = struct.Struct("<IIQ")  # revisions, locations, bytes of the names
+_LOCATION = struct.Struct("<IQQ")  # revision, offset, length
 
 
 class Increments:
-    """What the store holds of one app since its last base, to save only what is new."""
+    """The pieces of one app in the store since its last base."""
 
     def __init__(self) -> None:
         self._revisions: list[str] = []
-        self._places: dict[bytes, tuple[int, int, int]] = {}
+        self._locations: dict[bytes, tuple[int, int, int]] = {}
         self._saved = 0
 
     @property
     def last(self) -> str | None:
-        """The revision that was reduced last."""
+        """The last revision that was reduced."""
         return self._revisions[-1] if self._revisions else None
 
     def reduce(self, snapshot: bytes, revision: str) -> tuple[bytes, str | None]:
-        """What to save of a snapshot; it has to be saved before the next one is reduced.
+        """Reduce a snapshot to what has to be saved; save that before the next snapshot is reduced.
 
         Returns:
-            What to save, and the revision of the base it stands on; None: it is a base.
+            The bytes to save, and the revision of their base; None: the bytes are a base.
         """
         ends = cuts(snapshot)
         new: list[memoryview] = []
@@ -61,18 +61,18 @@ class Increments:
         for end in ends:
             piece = view[start:end]
             digest = blake2b(piece, digest_size=16).digest()
-            place = self._places.get(digest) or added.get(digest)
-            if place is None:
-                place = added[digest] = (number, n_new, end - start)
+            location = self._locations.get(digest) or added.get(digest)
+            if location is None:
+                location = added[digest] = (number, n_new, end - start)
                 new.append(piece)
                 n_new += end - start
             last = found[-1] if found else (-1, 0, 0)
-            if last[0] == place[0] and last[1] + last[2] == place[1]:
-                found[-1] = (last[0], last[1], last[2] + place[2])
+            if last[0] == location[0] and last[1] + last[2] == location[1]:
+                found[-1] = (last[0], last[1], last[2] + location[2])
             else:
-                found.append(place)
+                found.append(location)
             start = end
-        # Where increments come to more than a base, or one saves nothing much, a base costs less to keep and to read.
+        # If the increments are larger than a base, or this one saves little, a base is cheaper to store and to read.
         if (
             not self._revisions
             or number > MOST_INCREMENTS
@@ -81,56 +81,57 @@ class Increments:
         ):
             self._begin(snapshot, ends, revision)
             return snapshot, None
-        self._places.update(added)
+        self._locations.update(added)
         self._revisions.append(revision)
         self._saved += n_new
-        return _pack(self._revisions[:-1], found, number, new), self._revisions[0]
+        return _encode(self._revisions[:-1], found, number, new), self._revisions[0]
 
     def _begin(self, snapshot: bytes, ends: list[int], revision: str) -> None:
         self._revisions = [revision]
         self._saved = 0
         view = memoryview(snapshot)
         starts = [0, *ends]
-        self._places = {
+        self._locations = {
             blake2b(view[start:end], digest_size=16).digest(): (0, start, end - start)
             for start, end in zip(starts, ends, strict=False)
         }
 
 
-def _pack(revisions: list[str], places: list[tuple[int, int, int]], own: int, new: list[memoryview]) -> bytes:
+def _encode(revisions: list[str], locations: list[tuple[int, int, int]], own: int, new: list[memoryview]) -> bytes:
     names = "\0".join(revisions).encode()
     written = bytearray()
-    for revision, offset, length in places:
-        written += _PLACE.pack(0 if revision == own else revision + 1, offset, length)
-    body = b"".join((_COUNTS.pack(len(revisions), len(places), len(names)), names, written, *new))
+    for revision, offset, length in locations:
+        written += _LOCATION.pack(0 if revision == own else revision + 1, offset, length)
+    body = b"".join((_COUNTS.pack(len(revisions), len(locations), len(names)), names, written, *new))
     return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(body)) + body
 
 
 def assemble(saved: bytes, load: Callable[[str], bytes]) -> bytes:
-    """The snapshot of a revision.
+    """Assemble the snapshot of a revision.
 
     Args:
-        saved: what was saved for it.
-        load: gives what was saved under another revision.
+        saved: bytes of the revision.
+        load: returns the bytes of another revision.
 
     Raises:
-        DamagedSnapshotError: something it is made of is missing or damaged.
-        CannotRestoreStateError: it is of an unknown version.
+        DamagedSnapshotError: a revision that it needs is missing or damaged.
+        CannotRestoreStateError: the revision is of an unknown version.
     """
     if saved[: len(_MAGIC)] != _MAGIC:
         return saved
-    revisions, places, own = _unpack(saved)
+    revisions, locations, own = _decode(saved)
     sources: dict[int, memoryview] = {0: own}
     pieces = []
-    for number, offset, length in places:
+    for number, offset, length in locations:
         if number > len(revisions):
-            raise DamagedSnapshotError("an increment is damaged: it is made of a revision it does not name")
+            raise DamagedSnapshotError("the increment is damaged: it refers to a revision that it does not list")
         if number not in sources:
             sources[number] = _source(revisions[number - 1], load)
         source = sources[number]
         if offset > len(source) or length > len(source) - offset:
             raise DamagedSnapshotError(
-                f"an increment is made of bytes that revision '{revisions[number - 1] if number else ''}' does not have"
+                "the increment is damaged: it refers to bytes beyond the end of "
+                + (f"revision '{revisions[number - 1]}'" if number else "the increment itself")
             )
         pieces.append(source[offset : offset + length])
     return b"".join(pieces)
@@ -142,29 +143,31 @@ def _source(revision: str, load: Callable[[str], bytes]) -> memoryview:
     except DamagedSnapshotError:
         raise
     except CannotRestoreStateError as error:
-        raise DamagedSnapshotError(f"an increment is made of what revision '{revision}' held: {error}") from error
-    return _unpack(saved)[2] if saved[: len(_MAGIC)] == _MAGIC else memoryview(saved)
+        raise DamagedSnapshotError(
+            f"the increment needs revision '{revision}', which can't be read: {error}"
+        ) from error
+    return _decode(saved)[2] if saved[: len(_MAGIC)] == _MAGIC else memoryview(saved)
 
 
-def _unpack(saved: bytes) -> tuple[list[str], list[tuple[int, int, int]], memoryview]:
-    """The revisions an increment is made of, its places, and the pieces that are its own."""
+def _decode(saved: bytes) -> tuple[list[str], list[tuple[int, int, int]], memoryview]:
+    """Return the revisions that an increment needs, its locations, and its own pieces."""
     if len(saved) < _HEADER.size + _COUNTS.size:
-        raise DamagedSnapshotError(f"an increment is torn: it ends after {len(saved)} bytes")
+        raise DamagedSnapshotError(f"the increment is truncated: it ends after {len(saved)} bytes")
     _, version, checksum = _HEADER.unpack_from(saved)
     if version != _VERSION:
         raise CannotRestoreStateError(
-            f"an increment has format version {version}, this engine reads version {_VERSION}"
+            f"the increment has format version {version}, this engine reads version {_VERSION}"
         )
     body = memoryview(saved)[_HEADER.size :]
     if zlib.crc32(body) != checksum:
-        raise DamagedSnapshotError("an increment is damaged: its checksum does not fit its content")
-    n_revisions, n_places, n_names = _COUNTS.unpack_from(body)
-    behind_names = _COUNTS.size + n_names
-    behind_places = behind_names + n_places * _PLACE.size
-    if behind_places > len(body):
-        raise DamagedSnapshotError("an increment is damaged: it ends before its places do")
-    names = bytes(body[_COUNTS.size : behind_names]).decode(errors="replace").split("\0")
+        raise DamagedSnapshotError("the increment is damaged: its checksum does not match its content")
+    n_revisions, n_locations, n_names = _COUNTS.unpack_from(body)
+    end_of_names = _COUNTS.size + n_names
+    end_of_locations = end_of_names + n_locations * _LOCATION.size
+    if end_of_locations > len(body):
+        raise DamagedSnapshotError("the increment is damaged: its list of locations is truncated")
+    names = bytes(body[_COUNTS.size : end_of_names]).decode(errors="replace").split("\0")
     if len(names) != n_revisions:
-        raise DamagedSnapshotError("an increment is damaged: it does not name the revisions it is made of")
-    places = list(_PLACE.iter_unpack(body[behind_names:behind_places]))
-    return names, places, body[behind_places:]
+        raise DamagedSnapshotError("the increment is damaged: its list of revisions is incomplete")
+    locations = list(_LOCATION.iter_unpack(body[end_of_names:end_of_locations]))
+    return names, locations, body[end_of_locations:]

@@ -1,4 +1,4 @@
-"""Names of apps, streams and tables under which a store keeps something: what it can't keep is refused beforehand."""
+"""Check of the names of apps, streams and tables: a store must be able to save under them."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ __all__ = ["refuse_names"]
 
 
 def refuse_names(app: SiddhiApp, name: str, states: PersistenceStore | None, errors: ErrorStore | None) -> None:
-    """Refuse an app of which a store could keep nothing.
+    """Refuse an app whose state or failed events a store could not save.
 
     Args:
-        app: that is being created.
-        name: of it.
-        states: where its states will be saved; None: nowhere.
-        errors: where its events will be kept that fail; None: nowhere.
+        app: the app that is being created.
+        name: its name.
+        states: persistence store; None: there is none.
+        errors: error store; None: there is none.
 
     Raises:
-        SiddhiAppCreationError: a store refuses the name of the app, or of a stream or table.
+        SiddhiAppCreationError: a store can't save under the name of the app, of a stream or of a table.
     """
-    place = next((one.span for one in app.annotations if one.name.lower() == "name"), None)
+    span = next((one.span for one in app.annotations if one.name.lower() == "name"), None)
     if states is not None and (why := states.refuses(name)):
-        raise _refusal(f"the persistence store can't keep the state of app {name!a:.40}: {why}", place)
+        raise _refusal(f"the persistence store can't save the state of app {name!a:.40}: {why}", span)
     if errors is None:
         return
-    for what, kept, span in (
-        ("app", name, place),
+    for what, key, where in (
+        ("app", name, span),
         *(("definition", definition.id, definition.span) for definition in app.definitions),
     ):
-        if why := errors.refuses(kept):
-            raise _refusal(f"the error store can't keep events of {what} {kept!a:.40}: {why}", span)
+        if why := errors.refuses(key):
+            raise _refusal(f"the error store can't save events of {what} {key!a:.40}: {why}", where)
 
 
 def _refusal(message: str, span: Span | None) -> SiddhiAppCreationError:
-    return SiddhiAppCreationError(message, code="E315", span=span, hint="give it a shorter, plain name")
+    return SiddhiAppCreationError(
+        message, code="E315", span=span, hint="use a shorter name of plain letters and digits"
+    )

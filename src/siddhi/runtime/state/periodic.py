@@ -1,4 +1,4 @@
-"""Saves the state of apps again and again."""
+"""Periodic persistence: saves the state of apps at an interval."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ logger = logging.getLogger("siddhi")
 
 
 class PeriodicPersistence:
-    """A thread that saves the state of every running app, waits, and begins again.
+    """A thread that saves the state of every running app at an interval.
 
     Args:
-        runtimes: gives the apps there are.
-        interval_ms: from the end of one round to the beginning of the next, by the system's clock.
-        pause: waits so many seconds, or until it is told to end, and says whether it was; None: by the clock.
+        runtimes: returns the apps.
+        interval_ms: time from the end of one round to the beginning of the next, by the system clock.
+        pause: waits for the seconds, or until :meth:`stop`, and returns whether it was stopped; None: by the system clock.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class PeriodicPersistence:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; returns when it has ended, unless called from it or from the processing of an app."""
+        """End the thread; wait for its end unless called from it or from the processing of an app."""
         self._ended.set()
         at_work = any(runtime.is_processing_here for runtime in self._runtimes())
         if self._thread is not threading.current_thread() and not at_work:

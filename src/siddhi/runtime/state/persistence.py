@@ -1,4 +1,4 @@
-"""An app's state in a persistence store: revisions, whole or in increments."""
+"""Revisions of an app's state in a persistence store, whole or incremental."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ logger = logging.getLogger("siddhi")
 
 
 class Persistence:
-    """Saves the state of one app and brings it back.
+    """Saves and restores the state of one app.
 
     Args:
-        app: its name.
-        take: takes a snapshot, and calls what it is given while the app stands still.
-        restore: restores one.
-        store: tells where states are saved, and whether in increments; None: nowhere.
-        named: the app has a name that it will have next time, too.
+        app: name of the app.
+        take: takes a snapshot, and calls its argument while the app is stopped.
+        restore: restores a snapshot.
+        store: returns the persistence store and whether it is incremental; None: there is no store.
+        named: whether the app has a name of its own, which it will have next time, too.
     """
 
     def __init__(
@@ -51,36 +51,36 @@ class Persistence:
         self._increments_in: PersistenceStore | None = None
 
     def persist(self) -> str:
-        """Save the state; returns its revision. The store reads it back before it deletes older ones.
+        """Save the state and return its revision. The store reads it back before it deletes older revisions.
 
         Raises:
             NoPersistenceStoreError: there is no store.
-            PersistenceStoreError: it can't be read or written.
-            CannotSaveStateError: what is held could not be restored.
+            PersistenceStoreError: the store can't be read or written.
+            CannotSaveStateError: the state could not be restored.
         """
         store, incremental = self._store()
         if not self._named:
             self._named = True
             logger.warning(
-                "app '%s' has no name of its own, so that no app created later finds this state: "
-                "give it one with @app:name('...')",
+                "app '%s' has a random name, under which no app created later finds this state: "
+                "name the app with @app:name('...')",
                 self._app,
             )
         last = store.last_revision(self._app)
         known = -1 if last is None else stamp_of(last)
         if stamp_of(f"{known + 1}__") < 0:
             raise CannotSaveStateError(
-                f"the state of app '{self._app}' was not saved: no revision is newer than '{last}': delete that one"
+                f"the state of app '{self._app}' was not saved: no revision can be newer than '{last}'; delete that revision"
             )
         stamp = -1
 
-        def name_it() -> None:
-            # Called while the app stands still. Revisions order by name, as states do by time: two in one millisecond must
-            # not share it, nor a later one stand before an earlier one.
+        def choose_stamp() -> None:
+            # Called while the app is stopped. The names of revisions must sort as their states do by time: two in one
+            # millisecond need different names, and a later one must sort after an earlier one.
             nonlocal stamp
             stamp = self._last_stamp = max(time.time_ns() // 1_000_000, known + 1, self._last_stamp + 1)
 
-        snapshot = self._take(name_it)
+        snapshot = self._take(choose_stamp)
         revision = f"{stamp}__{self._app}"
         with self._saving:
             if incremental:
@@ -95,20 +95,20 @@ class Persistence:
 
         Raises:
             NoPersistenceStoreError: there is no store.
-            PersistenceStoreError: it can't be read.
-            DamagedSnapshotError: what was saved is torn or damaged.
-            CannotRestoreStateError: there is no such revision, or it does not fit.
+            PersistenceStoreError: the store can't be read.
+            DamagedSnapshotError: the revision is truncated or damaged.
+            CannotRestoreStateError: there is no such revision, or it does not match the app.
         """
         self._restore_from(self._store()[0], revision)
 
     def restore_last_revision(self) -> str | None:
-        """Restore the newest revision that can be read; None where there is none.
+        """Restore the newest revision that can be read and return it; return None if there is none.
 
         Raises:
             NoPersistenceStoreError: there is no store.
-            PersistenceStoreError: it can't be read.
-            DamagedSnapshotError: there are revisions, but all are torn or damaged.
-            CannotRestoreStateError: it does not fit.
+            PersistenceStoreError: the store can't be read.
+            DamagedSnapshotError: there are revisions, but all are truncated or damaged.
+            CannotRestoreStateError: the revision does not match the app.
         """
         store = self._store()[0]
         damage: DamagedSnapshotError | None = None
@@ -116,18 +116,18 @@ class Persistence:
             try:
                 self._restore_from(store, revision)
             except DamagedSnapshotError as error:
-                logger.warning("app '%s': revision '%s' is passed over: %s", self._app, revision, error)
+                logger.warning("app '%s': revision '%s' is skipped: %s", self._app, revision, error)
                 damage = damage or error
             else:
                 return revision
         if damage is not None:
             raise DamagedSnapshotError(
-                f"app '{self._app}' has no revision that can be read; the newest: {damage}"
+                f"app '{self._app}' has no readable revision; error of the newest: {damage}"
             ) from damage
         return None
 
     def clear_all_revisions(self) -> None:
-        """Delete all that was saved.
+        """Delete all revisions.
 
         Raises:
             NoPersistenceStoreError: there is no store.
@@ -143,16 +143,16 @@ class Persistence:
 
         self._restore(assemble(load(revision), load))
         with self._saving:
-            self._increments = None  # what comes next has little to do with what was saved last
+            self._increments = None  # the next state has little in common with the last one saved
 
     def _save_increment(self, store: PersistenceStore, revision: str, snapshot: bytes) -> None:
         increments = self._increments
-        # Forgotten until it is saved: after a failure nobody knows what the store holds.
+        # Reset until saved: after a failure the contents of the store are unknown.
         self._increments = None
         if (
             increments is None
             or self._increments_in is not store
-            # Somebody else saved or deleted meanwhile; what an increment would be made of may be gone.
+            # Another process saved or deleted meanwhile; revisions that an increment would need may be gone.
             or store.last_revision(self._app) != increments.last
         ):
             increments, self._increments_in = Increments(), store
@@ -164,7 +164,7 @@ class Persistence:
         found = self._find_store()
         if found is None:
             raise NoPersistenceStoreError(
-                f"app '{self._app}' has nowhere to save: call manager.set_persistence_store(...) or "
+                f"app '{self._app}' has no persistence store: call manager.set_persistence_store(...) or "
                 "manager.set_incremental_persistence_store(...) first"
             )
         return found

@@ -1,4 +1,4 @@
-"""An app that is spread over several engines, as seen from one of them: which part of it is its own."""
+"""Interface for apps distributed over several engines: selects the part of one engine."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["AppSharding"]
 
 
 class AppSharding:
-    """What one who deals the keys of an app out to several engines says to each of them; see
+    """Configures which keys and elements of an app one of several engines processes; see
     :attr:`siddhi.SiddhiAppRuntime.sharding`.
 
     Args:
-        current: the app's operators and state; others after each start.
+        current: returns the app's operators and state, which change with each start.
     """
 
     def __init__(self, current: Callable[[], tuple[Assembly, SnapshotService]]) -> None:
@@ -27,18 +27,18 @@ class AppSharding:
         self._left_out: list[str] = []
 
     def leave_out(self, element: str) -> None:
-        """Let an element, as ``table 'T'``, be no part of snapshots: its state comes from elsewhere at every start."""
+        """Exclude an element, such as ``table 'T'``, from snapshots: its state comes from elsewhere at every start."""
         self._left_out.append(element)
         _, state = self._current()
         state.leave_out(element)
 
     def begin(self, state: SnapshotService) -> None:
-        """Say of the state of a new start what was said of the one before."""
+        """Apply the exclusions to the state of a new start."""
         for element in self._left_out:
             state.leave_out(element)
 
     def retain_keys(self, partition: str, wanted: Callable[[object], bool]) -> int:
-        """Forget the keys of a partition that are not wanted; a key is a tuple. How many are left.
+        """Remove the unwanted keys of a partition and return how many remain; a key is a tuple.
 
         Raises:
             KeyError: there is no such partition.
@@ -48,18 +48,18 @@ class AppSharding:
             return assembly.partitions[partition].keys.retain(wanted)
 
     def look_for_ranges(self, wanted: Callable[[str], bool]) -> None:
-        """Let partitions by ranges process events under no other labels than the wanted ones; until the app is shut down."""
+        """Restrict range partitions to events of the wanted labels until the app is shut down."""
         assembly, _ = self._current()
         with assembly.context.lock:
             for partition in assembly.partitions.values():
                 partition.look_for(wanted)
 
     def shown(self, element: str) -> dict[str, list[object]]:
-        """What an element holds, by step, for a person to look at; its name is that in snapshots, as ``query 'q'``."""
+        """Return the state of an element by step, for display; its name is that in snapshots, such as ``query 'q'``."""
         _, state = self._current()
         return state.shown(element)
 
     @staticmethod
     def seed_uuids(seed: bytes) -> None:
-        """Let the UUIDs of this process follow from a seed."""
+        """Seed the UUIDs of this process."""
         seed_uuids(seed)

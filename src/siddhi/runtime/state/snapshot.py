@@ -1,4 +1,4 @@
-"""Snapshots of an app: the state of every element under a stable name, in one sealed byte string."""
+"""Snapshots of an app: the state of every element under a stable name, in one byte string with a checksum."""
 
 from __future__ import annotations
 
@@ -18,19 +18,17 @@ __all__ = ["Element", "SnapshotService", "Stateful"]
 logger = logging.getLogger("siddhi")
 
 _LATEST = 1 << 62
-"""No clock stands beyond it, in ms: times can be added without overflow."""
+"""Latest valid time of a clock in ms: times can be added without overflow."""
 
-_AT_WORK = (
-    "a callback or function of the app asked for it, or waits in it, and the event it was called for is still at work"
-)
-_RESTORE_LATER = "restore when the send has returned"
-_ASK_LATER = "save when the send has returned, from another thread, or with manager.persist_every(...)"
-_TOO_LATE = f"beyond the {_LATEST} ms that a snapshot can hold: timestamps are milliseconds since 1970"
+_PROCESSING = "it was requested from within a callback or function of the app, whose event is still being processed"
+_RESTORE_LATER = "restore after the send has returned"
+_SAVE_LATER = "save after the send has returned, from another thread, or with manager.persist_every(...)"
+_TOO_LATE = f"later than the maximum of {_LATEST} ms in a snapshot: timestamps are milliseconds since 1970"
 _NAME_QUERIES = " (name queries with @info(name = '...'))"
 
 
 class Stateful(Protocol):
-    """Something whose state is part of snapshots."""
+    """An object whose state is part of snapshots."""
 
     def save(self, writer: SnapshotWriter, /) -> None: ...
     def load(self, reader: SnapshotReader, /) -> None: ...
@@ -38,22 +36,22 @@ class Stateful(Protocol):
 
 @dataclass
 class Element:
-    """A query, partition, table, ... that holds state.
+    """A query, partition, table, ... with state.
 
     Attributes:
-        tell: what the app says about it; its state fits what says the same.
-        steps: where the state is, by a name that is the same whenever the app is built.
-        renew: called in place of loading where a snapshot has no state of it but of what it belongs to; None: it stays as it is.
+        describe: returns its definition in the app; a state can be restored if the definition is the same.
+        steps: the objects with state, by a name that is stable across builds of the app.
+        reset: called instead of loading if a snapshot has state of its owner but none of it; None: it keeps its state.
     """
 
-    tell: Callable[[], str]
+    describe: Callable[[], str]
     steps: dict[str, Stateful] = field(default_factory=dict)
-    renew: Callable[[], None] | None = None
+    reset: Callable[[], None] | None = None
 
     @cached_property
-    def said(self) -> str:
-        """What the app says about it."""
-        return self.tell()
+    def definition(self) -> str:
+        """Its definition in the app."""
+        return self.describe()
 
 
 class SnapshotService:
@@ -69,19 +67,19 @@ class SnapshotService:
         self._elements = dict(elements)
 
     def take(self, meanwhile: Callable[[], None] = lambda: None) -> bytes:
-        """The state of all elements; ``meanwhile`` is called while no event can come.
+        """Return the state of all elements; call ``meanwhile`` while no event can arrive.
 
         Raises:
-            CannotSaveStateError: an event is at work in the app that asks, of which some elements know and others not yet;
-                or the app holds an object that is not data, or an extension in it fails, or its clock stands where
-                :meth:`restore` takes none.
+            CannotSaveStateError: the caller is processing an event of the app, which some elements have seen and others
+                have not; or the state can't be serialized, or an extension fails, or the clock is beyond the range of
+                :meth:`restore`.
         """
         lock = self._context.lock
         if lock.is_mine:
-            raise self._not_taken(f"{_AT_WORK}; {_ASK_LATER}")
+            raise self._not_taken(f"{_PROCESSING}; {_SAVE_LATER}")
         with lock:
             if lock.is_borrowed:
-                raise self._not_taken(f"{_AT_WORK}; {_ASK_LATER}")
+                raise self._not_taken(f"{_PROCESSING}; {_SAVE_LATER}")
             return self._take(meanwhile)
 
     def _take(self, meanwhile: Callable[[], None]) -> bytes:
@@ -89,33 +87,33 @@ class SnapshotService:
             meanwhile()
             clock = self._context.now if self._context.playback else None
             if not _is_clock(clock):
-                raise self._not_taken(f"its clock stands at {clock} ms, {_TOO_LATE}")
+                raise self._not_taken(f"its clock is at {clock} ms, {_TOO_LATE}")
             writer = SnapshotWriter()
-            # In playback an event that comes late is judged by the clock, so the clock is state.
+            # In playback the clock decides whether an event is late, so the clock is state.
             writer.put(clock)
             writer.put(len(self._elements))
             for name, element in self._elements.items():
                 writer.put(name)
-                writer.put(element.said)
+                writer.put(element.definition)
                 begun = writer.begin()
                 self._save(name, element, writer)
                 writer.end(begun)
             return seal(writer.getvalue())
 
     def restore(self, data: bytes) -> None:
-        """Replace the state of all elements the snapshot knows; if that fails, the state stays as it was.
+        """Replace the state of all elements in the snapshot; if that fails, the state is unchanged.
 
-        Elements that the app has and the snapshot has not stay as they are; the state of those that the app has no more is
-        left behind, with a warning.
+        Elements without state in the snapshot keep theirs. State of elements that the app no longer has is ignored with a
+        warning.
 
         Raises:
             DamagedSnapshotError: the bytes are not those of a snapshot as it was taken.
-            CannotRestoreStateError: the snapshot is of an unknown version, of another app, or of one that said something else
-                of an element; or what the app holds now is not data, so that it could not be put back; or an event is at work
-                in the app that asks.
+            CannotRestoreStateError: the snapshot is of an unknown version or of another app, or the definition of an element
+                has changed; or the current state can't be serialized, so that it could not be rolled back; or the caller is
+                processing an event of the app.
         """
         if self._context.lock.is_mine:
-            raise self._refusal(f"{_AT_WORK}; {_RESTORE_LATER}")
+            raise self._refusal(f"{_PROCESSING}; {_RESTORE_LATER}")
         try:
             payload = unseal(data)
         except TornSnapshotError as error:
@@ -124,27 +122,27 @@ class SnapshotService:
             raise self._refusal(error) from error
         with self._context.lock:
             if self._context.lock.is_borrowed:
-                raise self._refusal(f"{_AT_WORK}; {_RESTORE_LATER}")
+                raise self._refusal(f"{_PROCESSING}; {_RESTORE_LATER}")
             try:
                 before = unseal(self._take(lambda: None))
             except CannotSaveStateError as error:
-                raise self._refusal(f"what it holds now can't be set aside: {error}") from error
+                raise self._refusal(f"its current state can't be saved for a rollback: {error}") from error
             try:
                 self._load(payload, before)
             except Exception as error:
-                left = self._put_back(before)
+                left = self._roll_back(before)
                 raise self._refusal(f"{error}{left}") from error
 
     def leave_out(self, name: str) -> None:
-        """Keep an element out of snapshots; restoring leaves it as it is."""
+        """Exclude an element from snapshots; restoring does not change it."""
         self._elements.pop(name, None)
 
     def shown(self, name: str, part: str = "") -> dict[str, list[object]]:
-        """The state of an element for a person to look at, by step; nothing where it has none.
+        """Return the state of an element for display, by step; empty if it has none.
 
         Args:
-            name: of the element.
-            part: of it: the steps ``part/step``, and those that belong to no part; empty: all of it.
+            name: name of the element.
+            part: only the steps ``part/step`` and those that belong to no part; empty: all steps.
         """
         found: dict[str, list[object]] = {}
         with self._context.lock:
@@ -162,29 +160,31 @@ class SnapshotService:
         known = [name for name in parts if name in self._elements]
         if parts and not known:
             raise ValueError(
-                f"the snapshot belongs to another app: it has the state of {_listed(parts)}{_hint(parts, parts)}"
+                f"the snapshot belongs to another app: it contains state of {_listed(parts)}{_hint(parts, parts)}"
             )
-        changed = [_difference(name, parts[name][0], self._elements[name].said) for name in known]
+        changed = [_difference(name, parts[name][0], self._elements[name].definition) for name in known]
         if any(changed):
             raise ValueError("\n".join(filter(None, changed)))
-        gone = [name for name, (said, _) in parts.items() if name not in self._elements and said != "@limit"]
-        if gone:
+        removed = [
+            name for name, (definition, _) in parts.items() if name not in self._elements and definition != "@limit"
+        ]
+        if removed:
             logger.warning(
-                "app '%s': the snapshot has state of what the app has no more; it is left behind: %s%s",
+                "app '%s': ignored state in the snapshot of elements that the app no longer has: %s%s",
                 self._context.name,
-                _listed(gone),
-                _hint(parts, gone),
+                _listed(removed),
+                _hint(parts, removed),
             )
         kept = _parts(before)[1]
         self._begin(clock)
         for name, element in self._elements.items():
-            if name not in parts and element.renew is not None:
-                element.renew()
+            if name not in parts and element.reset is not None:
+                element.reset()
             else:
                 _load(name, element, (parts[name] if name in parts else kept[name])[1])
 
-    def _put_back(self, before: bytes) -> str:
-        """Load what the app held before; what says which elements did not take it, where it is code of the user's."""
+    def _roll_back(self, before: bytes) -> str:
+        """Roll back to the previous state; return a text with the elements (of extensions) that failed to load it."""
         clock, parts = _parts(before)
         self._begin(clock)
         failed = []
@@ -192,9 +192,11 @@ class SnapshotService:
             try:
                 _load(name, element, parts[name][1])
             except Exception:
-                logger.exception("app '%s': %s could not be given back its state", self._context.name, name)
+                logger.exception(
+                    "app '%s': the previous state of %s could not be rolled back", self._context.name, name
+                )
                 failed.append(name)
-        return f"; what it held before could not be given back to {_listed(failed)}" if failed else ""
+        return f"; the previous state could not be rolled back in {_listed(failed)}" if failed else ""
 
     def _begin(self, clock: int | None) -> None:
         self._context.cancel_timers()
@@ -221,29 +223,29 @@ class SnapshotService:
 def _load(name: str, element: Element, part: SnapshotReader) -> None:
     for step, stateful in element.steps.items():
         if part.get() != step:
-            raise ValueError(f"it has no state of {step} of {name}")
+            raise ValueError(f"the snapshot has no state of {step} of {name}")
         stateful.load(part)
     if not part.at_end():
-        raise ValueError(f"it has more of {name} than the app can take")
+        raise ValueError(f"the snapshot has state of {name} that the app does not expect")
 
 
 def _parts(payload: bytes) -> tuple[int | None, dict[str, tuple[str, SnapshotReader]]]:
-    """The clock, and by element what the app said of it and its state."""
+    """Return the clock, and by element its definition and its state."""
     reader = SnapshotReader(payload)
     clock = reader.get()
     if not _is_clock(clock):
-        raise ValueError("snapshot is damaged: its clock is not a time")
+        raise ValueError("the snapshot is damaged: its clock is not a valid time")
     count = reader.get()
     if type(count) is not int:
-        raise ValueError("snapshot is damaged: it does not say how many elements it has")
+        raise ValueError("the snapshot is damaged: its number of elements is invalid")
     parts: dict[str, tuple[str, SnapshotReader]] = {}
     for _ in range(count):
-        name, said = reader.get(), reader.get()
-        if type(name) is not str or type(said) is not str or name in parts:
-            raise ValueError("snapshot is damaged: an element without name")
-        parts[name] = (said, reader.part())
+        name, definition = reader.get(), reader.get()
+        if type(name) is not str or type(definition) is not str or name in parts:
+            raise ValueError("the snapshot is damaged: the name of an element is invalid")
+        parts[name] = (definition, reader.part())
     if not reader.at_end():
-        raise ValueError("snapshot is damaged: it has more than it says")
+        raise ValueError("the snapshot is damaged: there are bytes after its last element")
     return clock, parts
 
 
@@ -252,7 +254,7 @@ def _is_clock(clock: object) -> bool:
 
 
 def _difference(name: str, before: str, now: str) -> str | None:
-    """What says that an element is another one than in the snapshot; None where it is the same."""
+    """Return a message if the definition of an element differs from that in the snapshot, else None."""
     if before == now:
         return None
     lines = [
@@ -262,15 +264,15 @@ def _difference(name: str, before: str, now: str) -> str | None:
     ]
     shown = "\n".join(f"  {line}" for line in lines[:8])
     hint = _NAME_QUERIES if _is_unnamed(name, now) else ""
-    return f"{name} is not what it was when the snapshot was taken{hint}:\n{shown}"
+    return f"the definition of {name} has changed since the snapshot was taken{hint}:\n{shown}"
 
 
-def _is_unnamed(name: str, said: str) -> bool:
-    return name.startswith("query") and "@info" not in said
+def _is_unnamed(name: str, definition: str) -> bool:
+    return name.startswith("query") and "@info" not in definition
 
 
 def _hint(parts: Mapping[str, tuple[str, SnapshotReader]], names: Iterable[str]) -> str:
-    """What to say where queries are missing that are known by their place only."""
+    """Return a hint if queries are missing that are identified only by their position."""
     return _NAME_QUERIES if any(_is_unnamed(name, parts[name][0]) for name in names) else ""
 
 
