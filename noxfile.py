@@ -1,7 +1,8 @@
-"""Every task of the project by name: ``nox -s dev``, then ``lint``, ``test``, ``golden``, ``bench``, ``debug``,
-``wheel``, and ``spark`` for older versions of it.
+"""Tasks of the project: ``nox -s dev``, then ``lint``, ``test``, ``golden``, ``bench``, ``debug``, ``wheel``, and ``spark``
+for older versions of Spark.
 
-Each session runs in a fresh virtual environment; ``nox -R`` reuses the last one. What follows ``--`` goes to the tool.
+Each session runs in a fresh virtual environment; ``nox -R`` reuses the last one. Arguments after ``--`` are passed to the
+tool.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ VENV = Path(".venv")
 
 
 def extra(name: str) -> list[str]:
-    """Return the requirements of an extra, nested ones included, without the package itself."""
+    """Return the requirements of an extra, including nested extras, without the package itself."""
     requirements: list[str] = []
     for requirement in PROJECT["optional-dependencies"][name]:
         if requirement.startswith("siddhi["):
@@ -35,7 +36,7 @@ def extra(name: str) -> list[str]:
 
 @nox.session
 def dev(session: nox.Session) -> None:
-    """Make a working checkout: .venv with the package, editable, and every tool."""
+    """Set up a checkout for development: .venv with the package (editable) and all tools."""
     python = VENV / ("Scripts" if os.name == "nt" else "bin") / "python"
     session.run("python", "-m", "venv", "--clear", str(VENV))
     session.run(str(python), "-m", "pip", "install", "-q", "-e", ".[dev]", external=True)
@@ -44,9 +45,9 @@ def dev(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, types, Cython sources and their stubs. A failing check does not hide the next one."""
+    """Check style, types, Cython sources and their stubs. All checks run, even if one fails."""
     session.install("-q", *PROJECT["dependencies"], *extra("dev"))
-    session.install("-q", "--no-deps", "-e", ".")  # stubs are compared with what was compiled
+    session.install("-q", "--no-deps", "-e", ".")  # stubs are compared with the compiled modules
     failed = []
     stubs = "stubtest siddhi._core --concise --ignore-missing-stub --ignore-disjoint-bases"
     for check in ("ruff check .", "ruff format --check .", "mypy", stubs, "cython-lint src bench"):
@@ -68,7 +69,7 @@ def test(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("pyspark", ["4.0", "4.1"])
 def spark(session: nox.Session, pyspark: str) -> None:
-    """Run the tests on Spark with its older versions; the newest one is that of ``test``."""
+    """Run the tests on Spark with older versions of Spark; ``test`` uses the newest one."""
     session.install("-q", "-e", ".[test]", f"pyspark=={pyspark}.*")
     session.run("pytest", "-n", "2", "tests/spark", "-m", "spark", *session.posargs)
 
@@ -82,16 +83,16 @@ def golden(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure the scenarios of bench/ and their limits."""
+    """Run the benchmarks of bench/ and compare them with their limits."""
     session.install("-q", "-e", ".[bench]")
     session.run("pytest", "bench", *session.posargs)
 
 
 @nox.session
 def debug(session: nox.Session) -> None:
-    """Run the suite on a build with bounds checks, pool poisoning and leak counts; no Cython hint may appear.
+    """Run the tests on a build with bounds checks, pool poisoning and leak counts; fail if Cython prints a hint.
 
-    The package is installed, not linked, so that the release libraries of the checkout stay as they are.
+    The package is installed, not linked, so that the release libraries of the checkout are not replaced.
     """
     env = {"SIDDHI_DEBUG": "1"}
     log = Path(session.create_tmp()) / "build.log"
@@ -100,20 +101,20 @@ def debug(session: nox.Session) -> None:
         session.run("pip", "install", "-v", "--force-reinstall", "--no-deps", ".", env=env, stdout=output)
     session.run("python", "wheels/hints.py", str(log))
     session.install("-q", *PROJECT["dependencies"], *extra("test"))
-    # On Spark's workers there is the same engine; what is not seen here without Spark is not seen there.
+    # Spark's workers run the same engine: the tests on Spark would find no further errors.
     session.run("pytest", "-n", "2", "-m", "not spark", *session.posargs, env=env)
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Try mutated apps, hostile values, columns and snapshots: ``-- KIND ... --seconds 600 --seed 1``."""
+    """Fuzz apps, values, columns and snapshots: ``-- KIND ... --seconds 600 --seed 1``."""
     session.install("-q", "-e", ".[test]")
     session.run("python", "-m", "tests.fuzz", *session.posargs)
 
 
 @nox.session
 def faults(session: nox.Session) -> None:
-    """Let calls that concern files, and allocations, fail one after the other; ``-- files --every 10``: a part of them."""
+    """Inject failures into file operations and allocations, one at a time; ``-- files --every 10`` runs a part of them."""
     session.install("-q", "-e", ".[test]")
     session.run("python", "-m", "tests.faults", *session.posargs)
 
@@ -122,8 +123,8 @@ def faults(session: nox.Session) -> None:
 def sanitize(session: nox.Session) -> None:
     """Run tests/_core and the fuzzers on a debug build under AddressSanitizer and UndefinedBehaviorSanitizer.
 
-    Arguments are those of the fuzzers; by default all kinds together are tried for half a minute. ``-- quick`` runs few
-    examples of each test and a few cases of each fuzzer.
+    Arguments are those of the fuzzers; by default all kinds run together for half a minute. ``-- quick`` runs few examples
+    of each test and few cases of each fuzzer.
     """
     quick = session.posargs == ["quick"]
     runtime = _sanitizer_of(session, "libasan.so")
@@ -133,47 +134,47 @@ def sanitize(session: nox.Session) -> None:
     session.run(*build, env=env)
     report = Path(session.create_tmp(), "report").resolve()
     options = [
-        # What Python holds at its end is no leak of the engine's; its records are counted by the debug build, and tests
-        # look at the counts.
+        # Objects that Python keeps until exit are no leaks of the engine; the debug build counts its records, and tests
+        # check the counts.
         "detect_leaks=0",
-        # A size that no machine has is a MemoryError, as without the sanitizer.
+        # Too large an allocation raises MemoryError, as without the sanitizer.
         "allocator_may_return_null=1",
         "abort_on_error=1",
-        f"log_path={report}",  # standard error is taken by pytest, and gone with the process
+        f"log_path={report}",  # pytest captures standard error, which is lost in a crash
     ]
     env = {
-        "PYTHONMALLOC": "malloc",  # each object in memory of its own, so that what is used after its end is seen
+        "PYTHONMALLOC": "malloc",  # one allocation per object, so that use after free is detected
         "ASAN_OPTIONS": ":".join(options),
         "UBSAN_OPTIONS": f"halt_on_error=1:print_stacktrace=1:log_path={report}",
         "HYPOTHESIS_PROFILE": "few" if quick else "ci",
     }
     cases = ["--seed", "1", "--count", "60"] if quick else session.posargs or ["--seconds", "30"]
     try:
-        # Frames are larger under a sanitizer, and what an event leads to may be as deep as the engine allows.
+        # Frames are larger under a sanitizer, and events may recurse as deeply as the engine allows.
         deep = ["bash", "-c", 'ulimit -s 262144 && exec "$@"', "sanitize"]
         for command in (["pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "tests/_core"], ["tests.fuzz", *cases]):
             session.run(*deep, "env", f"LD_PRELOAD={runtime}", "python", "-m", *command, env=env, external=True)
     finally:
         for found in sorted(report.parent.glob("report.*")):
-            print(found.read_text(errors="replace")[:8000])  # noqa: T201 - in front of the failure
+            print(found.read_text(errors="replace")[:8000])  # noqa: T201 - printed before the failure
             found.unlink()
 
 
 def _sanitizer_of(session: nox.Session, name: str) -> str:
-    """The path of a sanitizer's library, which Python has to be started with."""
+    """Return the path of a sanitizer's library, which must be preloaded into Python."""
     if shutil.which("gcc") is None:
-        session.error("sanitize needs gcc (on Linux), and there is none")
+        session.error("sanitize requires gcc (on Linux), which is not installed")
     found = str(session.run("gcc", f"-print-file-name={name}", external=True, silent=True)).strip()
     if not Path(found).is_absolute():
         session.error(
-            f"sanitize needs {name} of gcc, and there is none: install libasan (Fedora) or libgcc-<version>-dev"
+            f"sanitize requires {name} of gcc, which is not installed: install libasan (Fedora) or libgcc-<version>-dev"
         )
     return str(Path(found).resolve())
 
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Build sdist and wheel, compare their contents with the allow-list, run the smoke test on the installed wheel."""
+    """Build sdist and wheel, compare their contents with the allow-list, and run the smoke test on the installed wheel."""
     shutil.rmtree("dist", ignore_errors=True)
     session.install("-q", "build")
     session.run("python", "-m", "build", "--outdir", "dist")

@@ -10,18 +10,18 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
-# Switches, read from the environment. A switch adds checks or line tables, it never changes an answer.
+# Switches, read from the environment. A switch adds checks or line tables; it never changes results.
 #   SIDDHI_DEBUG=1       bounds and None checks, the C macro SIDDHI_DEBUG (pool poisoning, leak counts), -O1 -g
 #   SIDDHI_SANITIZE=1    the debug build under AddressSanitizer and UndefinedBehaviorSanitizer (gcc or clang on Linux)
-#   SIDDHI_TRACE=1       line tracing for coverage; the generated C stays beside the sources, where coverage looks for it
-#   SIDDHI_BUILD_JOBS=n  compilers at a time (default: one per processor)
+#   SIDDHI_TRACE=1       line tracing for coverage; the generated C files are next to the sources, where coverage expects them
+#   SIDDHI_BUILD_JOBS=n  number of parallel compilers (default: one per processor)
 DEBUG, SANITIZE, TRACE = (
     os.environ.get(f"SIDDHI_{switch}", "0") not in ("", "0") for switch in ("DEBUG", "SANITIZE", "TRACE")
 )
 DEBUG = DEBUG or SANITIZE
 JOBS = int(os.environ.get("SIDDHI_BUILD_JOBS", "0")) or os.cpu_count() or 1
 MODE = ("sanitize" if SANITIZE else "debug" if DEBUG else "release") + ("-trace" if TRACE else "")
-BASE = Path("build", MODE)  # every mode has its own objects, so that switching never mixes or rebuilds them
+BASE = Path("build", MODE)  # one directory of objects per mode, so that switching modes does not rebuild them
 
 DIRECTIVES = {
     "language_level": 3,
@@ -37,15 +37,15 @@ MACROS = [("SIDDHI_DEBUG", "1")] * DEBUG + [("CYTHON_TRACE_NOGIL", "1")] * TRACE
 if sys.platform == "win32":
     FLAGS = ["/Od", "/Zi"] if DEBUG else ["/O2"]
 else:
-    # Cells of an event record are read through pointers of several types: type-based aliasing must not reorder them.
+    # Cells of an event record are accessed through pointers of several types, which strict aliasing does not allow.
     FLAGS = (["-O1", "-g"] if DEBUG else ["-O3", "-g0"]) + ["-fno-strict-aliasing", "-fwrapv"]
 if SANITIZE:
     if not sys.platform.startswith("linux"):
         sys.exit(
-            "SIDDHI_SANITIZE=1 needs Linux: elsewhere Python can't be started with the sanitizers' library preloaded"
+            "SIDDHI_SANITIZE=1 requires Linux: on other systems the sanitizers' library can't be preloaded into Python"
         )
-    # No check of signed overflow: -fwrapv defines it, and SiddhiQL's integers wrap as Java's do. float-cast-overflow is
-    # no part of `undefined`, but a conversion out of range is undefined, and the language has such conversions.
+    # No check of signed overflow: -fwrapv defines it, since SiddhiQL's integers wrap as Java's do. float-cast-overflow is
+    # not included in `undefined`, but conversions out of range are undefined in C, and SiddhiQL has such conversions.
     SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize=signed-integer-overflow"]
     FLAGS += [*SANITIZERS, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
     LINKS = SANITIZERS
@@ -55,7 +55,7 @@ HEADERS = sorted(map(str, Path("include").rglob("*.h")))
 
 
 class BuildPy(build_py):
-    """Puts the C headers of include/ into the package, where ``siddhi.get_include()`` finds them."""
+    """Copies the C headers of include/ into the package, to the path of ``siddhi.get_include()``."""
 
     def run(self) -> None:
         super().run()
@@ -65,7 +65,7 @@ class BuildPy(build_py):
 
 
 class BuildExt(build_ext):
-    """Keeps what an editable install or ``--inplace`` compiled in build/, so that the next run compiles changes only."""
+    """Keeps the objects of an editable install or ``--inplace`` in build/, so that the next run compiles only changes."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
@@ -74,7 +74,7 @@ class BuildExt(build_ext):
 
 
 def extensions() -> list[Extension]:
-    """One extension per file of src/siddhi/_core; its name is its path."""
+    """Return one extension per .pyx file of src/siddhi/_core; its name is its path."""
     sources = sorted(Path("src/siddhi/_core").rglob("*.pyx"))
     settings = {
         "include_dirs": ["include"],

@@ -1,6 +1,6 @@
-"""What windows must answer, worked out in plain Python from their definitions: for scenarios without a loop.
+"""Reference results of windows in plain Python, for scenarios without a hand-written loop.
 
-``python bench/answers.py`` prints the answers to the first million trades, as ``expected.json`` holds them.
+``python bench/answers.py`` prints the results for the first million trades in the format of ``expected.json``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import trades
 from scenarios import Answer
 
 Out = tuple[int, list[Any]]
-"""An output: timestamp and values."""
+"""An output event: timestamp and values."""
 
 MILLION = 1_000_000
 
 
 def answer(name: str, n: int) -> Answer:
-    """What the app of a scenario answers to the first *n* trades."""
+    """Return the result of a scenario for the first *n* trades."""
     count, last = 0, None
     for out in ANSWERS[name](trades.rows(n)):
         count, last = count + 1, out
@@ -55,7 +55,7 @@ class Sums:
 
 
 def batch_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """Each trade is a batch of its own."""
+    """Sum over batches of one trade each."""
     for symbol, price, volume, ts in rows:
         yield ts, [symbol, price, volume]
 
@@ -73,7 +73,7 @@ def timelength_avg(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def expression_avg(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """At most a thousand trades."""
+    """Average of the last 1000 trades."""
     sums, held = Sums(), deque[trades.Row]()
     for row in rows:
         if len(held) == 1000:
@@ -84,7 +84,7 @@ def expression_avg(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def sort_avg(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """The thousand cheapest; a trade counts itself before the dearest leaves."""
+    """Average of the 1000 cheapest trades; a new trade is counted before the most expensive one is removed."""
     sums = Sums()
     held: list[tuple[float, int, trades.Row]] = []
     for number, row in enumerate(rows):
@@ -96,7 +96,7 @@ def sort_avg(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def session_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """A symbol's session is over when ten milliseconds went by without a trade."""
+    """Sum by session; a session ends after ten milliseconds without a trade of its symbol."""
     sessions: dict[str, tuple[int, int, int]] = {}
     for symbol, _, volume, ts in rows:
         end, total, count = sessions.get(symbol, (0, 0, 0))
@@ -107,7 +107,7 @@ def session_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def frequent_count(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """Misra and Gries with fifty counters; only the last trade of a symbol leaves with it."""
+    """Misra-Gries with 50 counters; only the last trade of an evicted symbol expires."""
     counters: dict[str, int] = {}
     passed = Counter[str]()
     for symbol, _, _, ts in rows:
@@ -125,7 +125,7 @@ def frequent_count(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def lossyfrequent_count(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """Lossy counting; a trade that does not pass is not counted, but is the last one of its symbol."""
+    """Lossy counting; a trade below the threshold is not emitted, but replaces the last one of its symbol."""
     support, error = 0.01, 0.001
     width = math.ceil(1 / error)
     counts, missed = Counter[str](), dict[str, int]()
@@ -166,7 +166,7 @@ def externaltimebatch_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def cron_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """At every full second the batch before leaves, then what was collected comes."""
+    """At every full second the previous batch expires, then the collected trades are emitted."""
     sums, held, released = Sums(), list[trades.Row](), list[trades.Row]()
     tick = None
     for row in rows:
@@ -181,7 +181,7 @@ def cron_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def expressionbatch_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
-    """Batches of a thousand, released by the trade that would be one too many, with its time."""
+    """Batches of 1000 trades, each emitted by the next trade, with its timestamp."""
     sums, held, released = Sums(), list[trades.Row](), list[trades.Row]()
     for row in rows:
         if len(held) == 1000:
@@ -193,7 +193,7 @@ def expressionbatch_sum(rows: Iterable[trades.Row]) -> Iterator[Out]:
 
 
 def batch_sums(batch: Iterable[trades.Row], sums: Sums) -> Iterator[Out]:
-    """The sums of a batch: one output per symbol, that of its last trade, in the order of first trades."""
+    """Yield the sums of a batch: one output per symbol, that of its last trade, in order of first trades."""
     last: dict[str, Out] = {}
     for row in batch:
         sums.add(row)

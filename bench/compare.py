@@ -1,10 +1,10 @@
-"""The regression gate: is the working tree slower than a revision? ``python bench/compare.py main``
+"""Regression gate: compare the speed of the working tree with that of a revision: ``python bench/compare.py main``
 
-Both sides are built from their own copy of the sources into their own directory, with the build tools of the present
-environment, and measured by the bench scripts of this checkout. For every scenario the two run back to back, taking turns
-in who goes first, several rounds; what counts is processor time, and of the rounds' ratios the median. A scenario whose
-median is worse than the noise band is measured again with twice the rounds, and fails the gate only when that confirms
-it. So does a scenario that answers wrongly or is refused by the change alone, and a start-up figure over its budget.
+Both sides are built from a copy of their sources into separate directories, with the build tools of the current
+environment, and measured by the bench scripts of this checkout. For every scenario both sides run back to back for several
+rounds, in alternating order; the result is the median ratio of their processor times. A scenario whose median is below the
+noise band is measured again with twice the rounds, and fails only if that confirms it. The gate also fails for a scenario
+with wrong results or that only the change does not support, and for a start-up time over its budget.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 DEFAULT_BAND = 0.08
 TABLES_TIMES = 5
-"""Tables go through so fast that a run takes as many times more trades."""
+"""Runs with tables use this many times more trades, since they are faster."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Side:
 
 @dataclass
 class Comparison:
-    """What the rounds of one scenario and mode gave."""
+    """Measurements of one scenario and mode."""
 
     scenario: str
     mode: str
@@ -58,7 +58,7 @@ class Comparison:
 
     @property
     def ratios(self) -> list[float]:
-        """change / base by round; above 1 is faster."""
+        """Ratio of rates change / base by round; above 1 is faster."""
         return [change / base for base, change in zip(self.base, self.change)]
 
     @property
@@ -87,7 +87,7 @@ def build(side: Side, work: pathlib.Path) -> None:
         env=side.env, cwd=work, capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
     if not pathlib.Path(found).is_relative_to(side.target):
-        sys.exit(f"{side.name}: another siddhi would be measured, {found}")
+        sys.exit(f"{side.name}: expected siddhi in {side.target}, but {found} is imported")
 
 
 def _git(*arguments: str) -> str:
@@ -95,7 +95,7 @@ def _git(*arguments: str) -> str:
 
 
 def run(side: Side, scenario: str, mode: str, events: int, work: pathlib.Path) -> dict[str, Any]:
-    """The result of one scenario in a fresh process."""
+    """Run one scenario in a fresh process and return its result."""
     report = work / "result.json"
     command = [sys.executable, str(HERE / "run.py"), "--engine-only", "--cpu", "--scenario", scenario, "--mode", mode]
     n = events * TABLES_TIMES if mode == "batch" else events
@@ -121,19 +121,19 @@ def compare(
             comparison.problem = after["reason"]
             return comparison
         if "ok" not in (before["state"], after["state"]) or before["state"] != "ok":
-            return comparison  # new, or supported by neither: nothing to compare
+            return comparison  # new, or supported by neither side: nothing to compare
         comparison.base.append(before["engine"])
         comparison.change.append(after["engine"])
     return comparison
 
 
 def line(comparison: Comparison, band: float) -> tuple[str, bool]:
-    """One line of the report, and whether it is bad."""
+    """Return one line of the report, and whether it is a failure."""
     head = f"{comparison.scenario:<22}{comparison.mode:<7}"
     if comparison.problem:
         return f"{head}BROKEN: {comparison.problem}", True
     if not comparison.ratios:
-        return f"{head}nothing to compare: the base does not run it", False
+        return f"{head}not compared: the base does not support it", False
     slower = comparison.median < 1.0 - band
     spread = f"{min(comparison.ratios):.2f}..{max(comparison.ratios):.2f}"
     verdict = "SLOWER" if slower else "faster" if comparison.median > 1.0 + band else "same"
@@ -144,7 +144,7 @@ def line(comparison: Comparison, band: float) -> tuple[str, bool]:
 
 
 def gate_scenarios(base: Side, change: Side, options: argparse.Namespace, work: pathlib.Path) -> list[str]:
-    """Compare all chosen scenarios, print a line each; the names of the bad ones."""
+    """Compare the selected scenarios, print a line each, and return the names of the failures."""
     print(
         f"{'scenario':<22}{'mode':<7}{'base':>9}{'change':>9}{'ratio':>8}  {'rounds':<12}M events/s; band {options.band:.0%}"
     )
@@ -166,7 +166,7 @@ def gate_scenarios(base: Side, change: Side, options: argparse.Namespace, work: 
 
 
 def gate_startup(base: Side, change: Side) -> list[str]:
-    """Measure how long both sides take to begin; the names of the change's figures over their budget."""
+    """Measure the start-up times of both sides, and return the names of the change's times over their budget."""
     try:
         before: dict[str, float] = startup.measure(3, base.env)
     except RuntimeError as failure:
@@ -195,9 +195,9 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=5, help="pairs of runs (default: 5)")
     parser.add_argument(
-        "--band", type=float, default=DEFAULT_BAND, help=f"share that is noise (default: {DEFAULT_BAND})"
+        "--band", type=float, default=DEFAULT_BAND, help=f"noise band as a fraction (default: {DEFAULT_BAND})"
     )
-    parser.add_argument("--no-startup", action="store_true", help="leave the start-up figures out")
+    parser.add_argument("--no-startup", action="store_true", help="do not measure start-up times")
     options = parser.parse_args()
 
     from limits.build import build as build_limits
@@ -208,14 +208,14 @@ def main() -> int:
         base = Side("base", _git("rev-parse", options.base).strip(), work / "base")
         change = Side("change", options.change and _git("rev-parse", options.change).strip(), work / "change")
         if base.revision == change.revision:
-            change.target = base.target  # how much noise there is: one build will do
+            change.target = base.target  # measures the noise: one build is enough
         for side in (base,) if change.target == base.target else (base, change):
             print(f"building {side.name}: {side.revision or 'the working tree'}", flush=True)
             build(side, work)
         bad = gate_scenarios(base, change, options, work)
         if not options.no_startup:
             bad += gate_startup(base, change)
-    print(f"the gate is shut: {', '.join(bad)}" if bad else "the gate is open")
+    print(f"FAILED: {', '.join(bad)}" if bad else "passed")
     return 1 if bad else 0
 
 

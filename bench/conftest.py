@@ -1,4 +1,4 @@
-"""Lets the benchmarks import the scripts next to them."""
+"""Adds this directory to the import path, so that the benchmarks can import the scripts in it."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""How a number is made: feed a subject, take the time, check the answer."""
+"""Measurement: send trades to a subject, take the time, check the results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LATENCY_WARM_UP = 20_000
 
 
 class WrongAnswerError(Exception):
-    """A subject gave other outputs than it must; its time means nothing."""
+    """A subject produced wrong outputs; its time is meaningless."""
 
 
 @functools.lru_cache(maxsize=2)
@@ -30,7 +30,7 @@ def _stamped(n: int) -> tuple[list[trades.Row], list[int]]:
 
 
 def feed_events(subject: Subject, n: int, clock: Clock = perf_counter) -> float:
-    """Send *n* trades, one ``send(row, timestamp=ms)`` each; the seconds it took by *clock*."""
+    """Send *n* trades, one ``send(row, timestamp=ms)`` each; return the seconds by *clock*."""
     rows, stamps = _stamped(n)
     send, send_second = subject.send, subject.send_second
     if send_second is None:
@@ -47,9 +47,9 @@ def feed_events(subject: Subject, n: int, clock: Clock = perf_counter) -> float:
 
 
 def feed_batches(subject: Subject, n: int, clock: Clock = perf_counter) -> float:
-    """Send *n* trades as tables of ``trades.BATCH_ROWS`` rows; the seconds it took by *clock*.
+    """Send *n* trades as tables of ``trades.BATCH_ROWS`` rows; return the seconds by *clock*.
 
-    With a second stream each cut goes out as two tables, first its even trades, then its odd ones.
+    With a second stream each part is sent as two tables: the even trades first, then the odd ones.
     """
     send_batch, send_second = subject.send_batch, subject.send_batch_second
     if send_second is None:
@@ -80,7 +80,7 @@ def _counting() -> tuple[Callable[[Any], None], Callable[[], int]]:
 
 
 def answer(kind: SubjectClass, scenario: Scenario, mode: str, n: int) -> Answer:
-    """What *kind* answers to the first *n* trades, all of it looked at. Not for timing."""
+    """Return the result of *kind* for the first *n* trades, from all outputs. Not for timing."""
     count = 0
     latest: Any = None
 
@@ -103,9 +103,9 @@ def answer(kind: SubjectClass, scenario: Scenario, mode: str, n: int) -> Answer:
 
 
 def must_be(scenario: Scenario, mode: str, n: int) -> Answer:
-    """The right answer after *n* trades: recorded where there is one, otherwise the loop's, or that of ``answers.py``.
+    """Return the expected result after *n* trades: the recorded one if it exists, else the loop's or that of ``answers.py``.
 
-    Batches of a two-stream scenario arrive in another order than single events, so their answer is the loop's.
+    Batches of a two-stream scenario arrive in another order than single events, so their result is always the loop's.
     """
     if n == scenario.events and scenario.expected and not (mode == "batch" and scenario.second):
         return scenario.expected
@@ -113,7 +113,7 @@ def must_be(scenario: Scenario, mode: str, n: int) -> Answer:
 
 
 def check(kind: SubjectClass, scenario: Scenario, mode: str, n: int) -> Answer:
-    """Run once, untimed, and raise `WrongAnswerError` unless the outputs are right; the answer is returned."""
+    """Run once, untimed, and return the result; raise `WrongAnswerError` if it is wrong."""
     want = must_be(scenario, mode, n)
     got = answer(kind, scenario, mode, n)
     difference = want.difference(got)
@@ -123,7 +123,7 @@ def check(kind: SubjectClass, scenario: Scenario, mode: str, n: int) -> Answer:
 
 
 def prepare(kind: SubjectClass, scenario: Scenario, mode: str) -> tuple[Subject, Callable[[], int]]:
-    """A started subject with a counting callback (none if the scenario has no subscriber), and the count so far."""
+    """Start a subject with a counting callback (none if the scenario has no subscriber); return it and the counter."""
     callback, total = _counting()
     return _subject(kind, scenario, mode, callback if scenario.subscriber else None), total
 
@@ -131,7 +131,7 @@ def prepare(kind: SubjectClass, scenario: Scenario, mode: str) -> tuple[Subject,
 def timed(
     kind: SubjectClass, scenario: Scenario, mode: str, n: int, outputs: int, clock: Clock = perf_counter
 ) -> float:
-    """Seconds by *clock* for *n* trades into a fresh subject; raises `WrongAnswerError` unless it counts *outputs* outputs."""
+    """Return the seconds by *clock* for *n* trades into a new subject; raise `WrongAnswerError` if outputs are missing."""
     subject, total = prepare(kind, scenario, mode)
     try:
         seconds = FEEDS[mode](subject, n, clock)
@@ -143,14 +143,14 @@ def timed(
 
 
 def latencies(kind: SubjectClass, scenario: Scenario, n: int) -> array[int]:
-    """Nanoseconds of each of *n* single sends after a warm-up, sorted; reading the clock is in them."""
+    """Return the sorted nanoseconds of *n* single sends after a warm-up; they include reading the clock."""
     rows, stamps = _stamped(LATENCY_WARM_UP + n)
     subject, _ = prepare(kind, scenario, "event")
-    doors = [subject.send, subject.send_second or subject.send]
+    senders = [subject.send, subject.send_second or subject.send]
     samples = array("q", bytes(8 * len(rows)))
     try:
         for i, (row, stamp) in enumerate(zip(rows, stamps)):
-            send = doors[i & 1]
+            send = senders[i & 1]
             start = perf_counter_ns()
             send(row, timestamp=stamp)
             samples[i] = perf_counter_ns() - start
@@ -160,7 +160,7 @@ def latencies(kind: SubjectClass, scenario: Scenario, n: int) -> array[int]:
 
 
 def clock_ns() -> int:
-    """The median cost of reading the clock twice, which every latency sample includes."""
+    """Return the median cost of reading the clock twice, which every latency sample includes."""
     samples = []
     for _ in range(10_000):
         start = perf_counter_ns()

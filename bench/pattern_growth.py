@@ -1,19 +1,19 @@
-"""What an event costs as partial matches pile up: ``python bench/pattern_growth.py``.
+"""Cost of an event as the number of partial matches grows: ``python bench/pattern_growth.py``.
 
-A keyed pattern, ``every e1=S[b == false] -> e2=S[b == true and k == e1.k] within T``, holds 100, 1,000, ... partial matches while
-events go on coming. Nanoseconds per event, the best of R rounds of N events, tables or single rows:
+A keyed pattern, ``every e1=S[b == false] -> e2=S[b == true and k == e1.k] within T``, has 100, 1,000, ... partial matches while
+events arrive. The result is nanoseconds per event, the best of R rounds of N events, as tables or single rows:
 
-- *match*: an event completes a partial match that is picked at random, the next one begins another under a new key;
-- *expire*: every event begins a partial match, and the oldest one expires; nothing is ever complete;
-- *miss*: every event asks for a key that no partial match has.
+- *match*: an event completes a random partial match, the next one starts another with a new key;
+- *expire*: every event starts a partial match, and the oldest one expires; none is completed;
+- *miss*: every event has a key that no partial match has.
 
-All are told the places they hit by a generator, so that neither order nor keys help the caches of the processor. Every round
-takes each size in turn, so that what else the machine does hits all of them.
+Partial matches are chosen at random, so that neither order nor keys help the processor's caches. Every round runs each size
+in turn, so that other load of the machine affects all sizes.
 
 Then a million partial matches expire one by one, and the memory of the process is compared before and after.
 
-Exit code 1 where a pattern that holds 100,000 partial matches costs more than ``--factor`` times what it costs with 100, where a
-count is wrong, or where the memory has grown.
+Exit code 1 if an event with 100,000 partial matches costs more than ``--factor`` times that with 100, if a count is wrong, or
+if the memory has grown.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ ROWS = 10_000
 """Events per table."""
 START_MS = 1_500_000_000_000
 GROWN_MB = 2.0
-"""More than this is growth: the interpreter itself comes and goes by less."""
+"""Growth above the fluctuation of the interpreter itself."""
 
 
 class Feed:
-    """The events of one case, in tables or rows, as many as are asked for. One a millisecond."""
+    """Generator of the events of one case, one per millisecond."""
 
     def __init__(self, case: str, size: int) -> None:
         self.case = case
@@ -49,7 +49,7 @@ class Feed:
 
     @staticmethod
     def keys_of(number: np.ndarray) -> np.ndarray:
-        """A key nobody else has."""
+        """Return unique keys."""
         return number * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407
 
     def app(self) -> str:
@@ -66,7 +66,7 @@ class Feed:
         return {"k": keys, "b": ends, "v": number * 0.5, "ts": START_MS + number}
 
     def fill(self) -> dict[str, np.ndarray]:
-        """The events that begin what is held."""
+        """Return the events that start the initial partial matches."""
         return self.columns(self.size, np.zeros(self.size, dtype=bool), self.live)
 
     def more(self, count: int) -> dict[str, np.ndarray]:
@@ -82,7 +82,7 @@ class Feed:
 
 
 def senders(runtime: Any, *, batches: bool) -> tuple[Callable[[dict[str, np.ndarray]], Any], Callable[[Any], None]]:
-    """What makes columns ready, outside of the time that is taken, and what sends them."""
+    """Return a function that prepares columns (untimed), and one that sends them."""
     import pyarrow as pa
 
     handler = runtime.input_handler("S")
@@ -108,7 +108,7 @@ def senders(runtime: Any, *, batches: bool) -> tuple[Callable[[dict[str, np.ndar
 
 
 class Subject:
-    """A pattern that holds a number of partial matches."""
+    """A pattern with a number of partial matches."""
 
     def __init__(self, case: str, size: int, *, batches: bool) -> None:
         from siddhi import SiddhiManager
@@ -139,9 +139,9 @@ class Subject:
 
 
 def measure(case: str, sizes: list[int], options: argparse.Namespace) -> tuple[list[float], bool]:
-    """Nanoseconds per event by size, and whether all matches were found."""
+    """Return the nanoseconds per event by size, and whether all matches were found."""
     subjects = [Subject(case, size, batches=options.mode == "batch") for size in sizes]
-    for _ in range(options.rounds + 1):  # the first one puts the memory in disorder
+    for _ in range(options.rounds + 1):  # the first round fragments the memory
         for subject in subjects:
             subject.round(options.events, process_time if options.cpu else perf_counter)
     for subject in subjects:
@@ -150,7 +150,7 @@ def measure(case: str, sizes: list[int], options: argparse.Namespace) -> tuple[l
 
 
 def memory_grown(expired: int) -> float:
-    """MB by which the process has grown while partial matches expired."""
+    """Return the MB by which the process has grown while partial matches expired."""
     subject = Subject("expire", 1_000, batches=True)
     for _ in range(10):
         subject.round(ROWS, perf_counter)
@@ -186,13 +186,13 @@ def main(arguments: list[str] | None = None) -> int:
         growth = found[sizes.index(min(sizes[-1], SIZES[-1]))] / found[0]
         print(f"{case:<10}" + "".join(f"{ns:>11.0f}" for ns in found) + f"{growth:>9.2f}", flush=True)
         if not right:
-            wrong.append(f"{case} does not find what it should")
+            wrong.append(f"{case}: wrong number of matches")
         if growth > options.factor:
-            wrong.append(f"{case} grows with what it holds")
+            wrong.append(f"{case}: cost grows by a factor of {growth:.2f}, {options.factor} allowed")
     grown = memory_grown(1_000_000)
     print(f"memory after a million have expired: {grown:+.1f} MB")
     if grown > GROWN_MB:
-        wrong.append("expired partial matches leave memory behind")
+        wrong.append(f"memory has grown by {grown:.1f} MB after partial matches expired")
     for line in wrong:
         print(line)
     return 1 if wrong else 0

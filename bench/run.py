@@ -27,12 +27,12 @@ from subjects import Engine, Loop, NotSupportedError, has_loop
 
 @dataclass
 class Result:
-    """One line of the table. Rates are M events/s, latencies ns; None means not measured."""
+    """One line of the table. Rates in M events/s, latencies in ns; None: not measured."""
 
     scenario: str
     mode: str
     state: str
-    """``ok``, ``wrong`` (other outputs than it must give), ``unsupported`` (the app is refused) or ``failed``"""
+    """``ok``, ``wrong`` (wrong outputs), ``unsupported`` (the app has an error) or ``failed``"""
     events: int = 0
     engine: float | None = None
     limit: float | None = None
@@ -55,7 +55,7 @@ class Result:
 def measure(
     scenario: Scenario, mode: str, *, events: int | None, repeat: int, engine: bool, limit: bool, clock: driver.Clock
 ) -> Result:
-    """Check the answers of one scenario in one mode, then time it *repeat* times."""
+    """Check the results of one scenario in one mode, then time it *repeat* times."""
     kinds = [kind for kind, wanted in ((Engine, engine), (Loop, limit and has_loop(scenario))) if wanted]
     if mode == "latency":
         return _measure_latency(scenario, kinds, events or 100_000, repeat)
@@ -86,7 +86,7 @@ def _measure_latency(scenario: Scenario, kinds: list[driver.SubjectClass], n: in
 
 
 def attempt(scenario: Scenario, mode: str, *, verbose: bool, **settings: Any) -> Result:
-    """`measure`, with what goes wrong as a result instead of an exception."""
+    """Call `measure`, and return errors as a result."""
     try:
         return measure(scenario, mode, **settings)
     except NotSupportedError as refusal:
@@ -107,7 +107,7 @@ HEADER = f"{'scenario':<22}{'mode':<9}{'engine':>9}{'limit':>9}{'xlimit':>8}{'Ja
 
 
 def line(result: Result, scenario: Scenario) -> str:
-    """One line of the table."""
+    """Format one line of the table."""
     head = f"{result.scenario:<22}{result.mode:<9}"
     if result.state != "ok":
         return f"{head}{result.state.upper()}: {result.reason}"
@@ -127,7 +127,7 @@ def line(result: Result, scenario: Scenario) -> str:
 
 
 def select(patterns: list[str], scenarios: dict[str, Scenario]) -> list[Scenario]:
-    """The scenarios that match one of *patterns* (shell style); all without patterns. Exits when one matches nothing."""
+    """Return the scenarios that match one of *patterns* (shell style), or all; exit if a pattern matches none."""
     for pattern in patterns:
         if not fnmatch.filter(scenarios, pattern):
             sys.exit(f"no scenario matches {pattern!r}; there are: {', '.join(scenarios)}")
@@ -135,7 +135,7 @@ def select(patterns: list[str], scenarios: dict[str, Scenario]) -> list[Scenario
 
 
 def machine() -> dict[str, str | int | None]:
-    """What the figures were made on."""
+    """Describe the machine of the measurements."""
     model = platform.processor() or platform.machine()
     with contextlib.suppress(OSError):
         for text in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
@@ -182,7 +182,7 @@ def main(arguments: list[str] | None = None) -> int:
             if mode not in scenario.modes:
                 continue
             gc.collect()
-            gc.freeze()  # the input rows are none of the collector's business
+            gc.freeze()  # exclude the input rows from garbage collection
             result = attempt(
                 scenario,
                 mode,

@@ -1,4 +1,4 @@
-"""What is measured: the scenarios of ``scenarios.json``, their apps, and the answers they must give.
+"""The scenarios of ``scenarios.json``: their apps and expected results.
 
 The inputs, apps and names never change silently: figures of different days are compared by name.
 """
@@ -18,7 +18,7 @@ MODES = ("event", "batch", "latency")
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run gave: how many outputs, the last of them, and the rows of the scenario's closing on-demand query."""
+    """Result of a run: number of outputs, last output, and the rows of the scenario's final on-demand query."""
 
     outputs: int
     last: tuple[int, list[Any]] | None = None
@@ -26,7 +26,7 @@ class Answer:
     first_row: list[Any] | None = None
 
     def difference(self, other: Answer) -> str | None:
-        """How *other* differs from this, or None. Doubles may differ by 1e-9 of their size."""
+        """Return how *other* differs from this, or None. Doubles may differ by a relative error of 1e-9."""
         if self.outputs != other.outputs:
             return f"{other.outputs} outputs instead of {self.outputs}"
         if (self.last is None) != (other.last is None) or (
@@ -52,7 +52,7 @@ def _same_value(want: Any, got: Any) -> bool:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One app, how it is fed, and what is known about it."""
+    """One app with its input and expected results."""
 
     name: str
     app: str
@@ -61,29 +61,29 @@ class Scenario:
     output: str | None
     """the observed stream; None when the app writes to a table or aggregation only"""
     second: str | None = None
-    """the stream that every second trade goes to instead"""
+    """the stream to which every second trade is sent instead"""
     preload: tuple[str, int] | None = None
     """stream and number of rows ``("S" + str(k), 1.0 + k / 1000)`` sent before the trades"""
     check: str | None = None
-    """on-demand query whose rows are part of the answer"""
+    """on-demand query whose rows are part of the result"""
     subscriber: bool = True
-    """whether a callback counts the outputs while the time is taken"""
+    """whether a callback counts the outputs during timing"""
     modes: tuple[str, ...] = MODES
     java: dict[str, float] = field(default_factory=dict)
-    """Siddhi 5.1.33 inside its JVM: M events/s by mode, and p50_ns, p99_ns"""
+    """Siddhi 5.1.33 on its JVM: M events/s by mode, and p50_ns, p99_ns"""
     aim: dict[str, float] = field(default_factory=dict)
-    """M events/s by mode that this project wants at least"""
+    """minimum M events/s by mode that this project aims at"""
     events: int = 1_000_000
-    """trades after which ``expected`` holds"""
+    """number of trades of ``expected``"""
     expected: Answer | None = None
-    """the answer after ``events`` trades in event mode"""
+    """the result after ``events`` trades in event mode"""
 
     def preload_rows(self) -> list[tuple[str, float]]:
         return [(f"S{k}", 1.0 + k / 1000) for k in range(self.preload[1])] if self.preload else []
 
 
 def load() -> dict[str, Scenario]:
-    """All scenarios by name, in the order of the file."""
+    """Load all scenarios by name, in the order of the file."""
     settings = json.loads((HERE / "scenarios.json").read_text())
     answers = json.loads((HERE / "expected.json").read_text())
     return {name: _scenario(name, values, answers[values["app"]]) for name, values in settings.items()}

@@ -29,13 +29,13 @@ APPS = {
     "groups": "from Trades#window.time(1 sec) select volume, count() as n group by volume insert into Out;",
     "newSymbols": "from Trades#window.time(100 milliseconds) select symbol, count() as n group by symbol insert into Out;",
 }
-"""``newSymbols`` gets a symbol never seen before with every trade: its groups come and go."""
+"""In ``newSymbols`` every trade has a new symbol, so that groups are created and released."""
 
 CHUNK = 100_000
 
 
 def send_rows(send: Callable[..., None], number: int, *, new_symbols: bool) -> float:
-    """Send the CHUNK trades after the first *number* chunks one by one; the seconds it took. Nothing is kept."""
+    """Send the CHUNK trades after the first *number* chunks one by one; return the seconds. No row is kept."""
     base, shift = trades.rows(CHUNK), number * (CHUNK // trades.TRADES_PER_MS)
     start = perf_counter()
     if new_symbols:
@@ -50,7 +50,7 @@ def send_rows(send: Callable[..., None], number: int, *, new_symbols: bool) -> f
 
 
 def send_table(send_batch: Callable[..., None], number: int, *, new_symbols: bool) -> float:
-    """The same trades as one table."""
+    """Send the same trades as one table; return the seconds."""
     import pyarrow as pa
 
     data = trades.columns(CHUNK)
@@ -66,7 +66,7 @@ def send_table(send_batch: Callable[..., None], number: int, *, new_symbols: boo
 
 
 def resident_mb() -> float:
-    """Memory of this process that is in RAM; the peak where the present value cannot be read (not on Windows)."""
+    """Return the resident memory of this process in MB; its peak if the current value can't be read (not on Windows)."""
     import resource
 
     try:
@@ -78,7 +78,7 @@ def resident_mb() -> float:
 
 
 def soak(name: str, n: int, *, batches: bool, steps: int, allowed_mb: float) -> bool:
-    """Run one app over *n* trades, print its memory in *steps* steps; whether it stayed flat."""
+    """Run one app over *n* trades, print its memory in *steps* steps, and return whether it stayed flat."""
     import siddhi
 
     count = 0

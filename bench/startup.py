@@ -1,4 +1,4 @@
-"""How long it takes to begin: import, parse and plan, and a large app: ``python bench/startup.py``.
+"""Start-up times: import, parsing and planning, and a large app: ``python bench/startup.py``.
 
 Every figure is the best of R fresh processes, so that nothing is warm but the file system and the grammar's cache. The
 exit code is 1 when one is over its budget.
@@ -28,7 +28,7 @@ print((time.perf_counter() - start) * 1e3)"""
 
 
 def hundred_lines() -> str:
-    """An app of 100 lines: streams, filters, windows, aggregates, output limits and expressions."""
+    """Return an app of 100 lines: streams, filters, windows, aggregates, output limits and expressions."""
     lines = ["@app:name('Desk')", "@app:playback"]
     lines += [f"define stream Trades{i} (symbol string, price double, volume long, ts long);" for i in range(7)]
     for i in range(7):
@@ -51,7 +51,7 @@ def hundred_lines() -> str:
 
 
 def thousand_queries() -> str:
-    """An app of 1,000 queries in chains of ten."""
+    """Return an app of 1,000 queries in chains of ten."""
     lines = ["define stream Trades (symbol string, price double, volume long, ts long);"]
     for chain in range(100):
         source = "Trades"
@@ -88,7 +88,7 @@ def _create() -> None:
 
 
 def measure(repeat: int = 5, env: dict[str, str] | None = None) -> dict[str, float]:
-    """Milliseconds by name, each the best of *repeat* fresh processes with the environment *env*."""
+    """Return milliseconds by name, each the best of *repeat* fresh processes with the environment *env*."""
     commands = {
         "import siddhi": ["-c", _IMPORT.format("siddhi")],
         "import and run an app": ["-c", _RUN],
@@ -106,7 +106,7 @@ def _run(command: list[str], env: dict[str, str] | None) -> float:
 
 
 def over_budget(figures: dict[str, float]) -> list[str]:
-    """The names of *figures* that took longer than they may."""
+    """Return the names of *figures* over their budget."""
     return [name for name, budget in BUDGETS_MS.items() if figures[name] > budget]
 
 

@@ -1,4 +1,4 @@
-"""What state costs: ``python bench/state.py``.
+"""Cost of state: ``python bench/state.py``.
 
 - *snapshot*, *restore*: seconds for a length window of a million events, the best of R rounds, and the size of the snapshot
   beside that of the typed data: eight bytes of timestamp per event and its columns as Arrow holds them;
@@ -79,7 +79,7 @@ def window(n: int, rounds: int, symbols: str) -> bool:
 
 
 def elsewhere(state: bytes, n: int) -> None:
-    """Into an app that has just been made, with the making."""
+    """Measure creating an app and restoring a snapshot into it."""
     with SiddhiManager().create_siddhi_app_runtime(WINDOW.format(n=n)) as runtime:
         runtime.restore(state)
 

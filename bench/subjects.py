@@ -1,4 +1,4 @@
-"""Who is measured: the engine, and the loop that does the same job by hand. Both are fed and read in the same way."""
+"""Subjects of measurement: the engine, and a hand-written loop that computes the same. Both have the same interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Last = tuple[int, list[Any]]
 
 
 class Subject(Protocol):
-    """A started app (or loop) with its input doors open; ``second`` is the door for every second trade, if there is one."""
+    """A started app or loop; the ``second`` senders take every second trade, if there is a second stream."""
 
     send: Callable[..., Any]
     send_batch: Callable[..., Any]
@@ -31,11 +31,11 @@ class Subject(Protocol):
 
 
 class NotSupportedError(Exception):
-    """The engine refuses the scenario's app; the text is the engine's."""
+    """The engine can't create the scenario's app; the text is the engine's error."""
 
 
 class Engine:
-    """The app of a scenario in a manager of its own."""
+    """The app of a scenario, with its own manager."""
 
     def __init__(
         self, scenario: Scenario, callback: Callback | None = None, batch_callback: Callback | None = None
@@ -112,7 +112,7 @@ LOOPS = {
 
 
 def has_loop(scenario: Scenario) -> bool:
-    """Whether somebody wrote the scenario by hand; if not, ``answers.py`` knows what is right."""
+    """Return whether the scenario has a hand-written loop; if not, ``answers.py`` has its result."""
     return scenario.name in LOOPS
 
 
@@ -144,4 +144,4 @@ class Loop:
         return [list(row) for row in self._loop.rows()]
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""What a look-up by primary key costs as a table grows: ``python bench/table_growth.py``.
+"""Cost of a lookup by primary key as a table grows: ``python bench/table_growth.py``.
 
 A table of 1,000, 10,000, ... 10 million rows is joined with a stream whose events ask for keys picked at random, found all.
 Nanoseconds per event, the best of R rounds of N events; events come as tables of 10,000 rows or one by one. Keys are whole
@@ -33,12 +33,12 @@ from S join T on T.k == S.k select T.v as v, S.w as w insert into Out;
 
 
 def keys_of(numbers: np.ndarray) -> np.ndarray:
-    """Keys that say nothing of where they stand."""
+    """Return keys that do not reveal the position of their row."""
     return numbers * np.int64(6_364_136_223_846_793_005) + np.int64(1_442_695_040_888_963_407)
 
 
 class Subject:
-    """A table of a size."""
+    """An app with a table of a given size."""
 
     def __init__(self, size: int, *, texts: bool) -> None:
         from siddhi import SiddhiManager

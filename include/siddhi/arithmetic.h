@@ -1,6 +1,6 @@
 /* Arithmetic as the Java virtual machine defines it: two's complement wrap-around, truncating division whose remainder
- * takes the dividend's sign, saturating conversion from floating point. Each function is total: no undefined behaviour
- * whatever the operands, except that division and remainder want a divisor other than zero (SiddhiQL makes that null).
+ * takes the dividend's sign, saturating conversion from floating point. No function has undefined behaviour, except
+ * that the divisor of division and remainder must not be zero (callers return null then).
  */
 #ifndef SIDDHI_ARITHMETIC_H
 #define SIDDHI_ARITHMETIC_H

@@ -1,5 +1,5 @@
-/* Whether the C stack of the thread that asks has room for more. A stream that is fed by what follows from its own events
- * would otherwise end the process, and how much room there is differs by platform, by thread and by user.
+/* Recursion check: whether the C stack of the calling thread has space left. Without it, a stream that feeds itself would
+ * overflow the stack and crash the process. The size of the stack depends on platform, thread and user limits.
  */
 #ifndef SIDDHI_STACK_H
 #define SIDDHI_STACK_H
@@ -15,10 +15,10 @@
 #define SIDDHI_THREAD_LOCAL __thread
 #endif
 
-/* What is left to whoever is called last: a callback in Python, an error handler, the log. A small stack gives less. */
+/* Space reserved for the innermost calls: a Python callback, an error handler, the log. A quarter of a small stack. */
 #define SIDDHI_STACK_RESERVE ((size_t)256 * 1024)
 
-/* The addresses of the calling thread's stack; both 0 where the platform does not tell. */
+/* Get the address range of the calling thread's stack; both 0 if the platform does not provide it. */
 static inline void siddhi_stack_bounds(uintptr_t *low, uintptr_t *high)
 {
     *low = *high = 0;
@@ -48,7 +48,7 @@ static inline void siddhi_stack_bounds(uintptr_t *low, uintptr_t *high)
 #endif
 }
 
-/* 1: there is room, or nobody knows (an unknown platform, a stack that a library of coroutines made). */
+/* Return 1 if there is space, or if it is unknown (unknown platform, stack of a coroutine library). */
 static inline int siddhi_stack_has_room(void)
 {
     static SIDDHI_THREAD_LOCAL uintptr_t low, high, floor;
@@ -57,7 +57,7 @@ static inline int siddhi_stack_has_room(void)
     if (high == 0) {
         size_t reserve;
         siddhi_stack_bounds(&low, &high);
-        if (high == 0) high = 1; /* asked once: nothing lies below 1 */
+        if (high == 0) high = 1; /* unknown; do not ask again: no address is below 1 */
         reserve = (high - low) / 4;
         floor = low + (reserve < SIDDHI_STACK_RESERVE ? reserve : SIDDHI_STACK_RESERVE);
     }

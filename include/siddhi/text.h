@@ -15,7 +15,7 @@ static inline int siddhi_same_text(void *a, void *b)
     n *= PyUnicode_KIND(x);
     if (n == 0) return 1;
     {
-        /* Keys mostly differ at their end (S1, S2; flight numbers): look there before calling anything. */
+        /* Keys mostly differ in their last character (S1, S2; flight numbers): compare it before calling memcmp. */
         const char *a_text = (const char *)PyUnicode_DATA(x), *b_text = (const char *)PyUnicode_DATA(y);
         return a_text[n - 1] == b_text[n - 1] && memcmp(a_text, b_text, (size_t)n) == 0;
     }

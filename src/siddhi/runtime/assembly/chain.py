@@ -51,17 +51,17 @@ def leading_filters(handlers: Sequence[HandlerPlan]) -> tuple[list[FilterPlan], 
 
 
 def add_handlers(
-    handlers: Sequence[HandlerPlan], first_appended: int, record: RecordLayout, chain: Chain, site: Site
+    handlers: Sequence[HandlerPlan], first_appended: int, record_layout: RecordLayout, chain: Chain, site: Site
 ) -> tuple[list[Aggregator], list[Processor]]:
     """Append filters and stream functions to the chain; return their aggregators, and the operators with state."""
     stateful: list[Processor] = []
-    builder = site.builder({0: record.cells})
+    builder = site.builder({0: record_layout.cells})
     for handler in handlers:
         if isinstance(handler, FilterPlan):
             chain.add(FilterProcessor(site.context, builder.build(handler.condition)))
             continue
         arguments = builder.build_all(handler.arguments)
-        step = build_stream_function(handler, site.context, own_pool(record), arguments, first_appended)
+        step = build_stream_function(handler, site.context, own_pool(record_layout), arguments, first_appended)
         chain.add(step)
         if isinstance(step, PythonStreamProcessor):
             stateful.append(step)
@@ -69,11 +69,11 @@ def add_handlers(
     return list(builder.aggregators), stateful
 
 
-def own_pool(record: RecordLayout) -> EventPool:
+def own_pool(record_layout: RecordLayout) -> EventPool:
     """Return the pool of a layout's records, which the query owns."""
-    if record.pool is None:
-        raise TypeError("the query does not own the stream's record")
-    return record.pool
+    if record_layout.pool is None:
+        raise TypeError("the query does not own the stream's record_layout")
+    return record_layout.pool
 
 
 def attributes_read(

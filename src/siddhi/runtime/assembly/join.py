@@ -153,7 +153,7 @@ class _Side:
     joins_expired: bool
     own_records: bool
     chain: Chain = field(default_factory=Chain)
-    record: RecordLayout = field(init=False)
+    record_layout: RecordLayout = field(init=False)
     filters: list[FilterPlan] = field(init=False, default_factory=list)
     conditions: tuple[Executor, ...] = ()
     copier: RecordCopier | None = None
@@ -169,7 +169,7 @@ class _Side:
     @property
     def cells(self) -> Cells:
         """Cells of this side's attributes in condition and selection."""
-        return replace(self.record.cells, source=self.slot)
+        return replace(self.record_layout.cells, source=self.slot)
 
     @property
     def name(self) -> str:
@@ -330,7 +330,7 @@ def _start(plan: QueryPlan, input_: JoinPlan, source: JoinSource, slot: int, sit
 
 def _start_shared(side: _Side, plan: QueryPlan, content: SharedContent) -> None:
     """Build the side of a named window or table: its own records are searched and, if it triggers, arrive."""
-    side.record = RecordLayout(content.layout)
+    side.record_layout = RecordLayout(content.layout)
     handlers, aggregators = _build_filters(side)
     if handlers:
         what = f"a stream function after {side.plan.kind.value} '{side.plan.source}' in a join is"
@@ -342,28 +342,28 @@ def _start_shared(side: _Side, plan: QueryPlan, content: SharedContent) -> None:
 def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> None:
     """Build the side of a stream: filters and functions, the query's own record, the window."""
     site = side.site
-    side.record = RecordLayout(junction.layout)
+    side.record_layout = RecordLayout(junction.layout)
     handlers, aggregators = _build_filters(side)
     if handlers:
-        side.record, side.copier = side.record.widened(side.plan, side.plan.before)
-        more, processors = add_handlers(handlers, side.plan.source_width, side.record, side.chain, site)
+        side.record_layout, side.copier = side.record_layout.widened(side.plan, side.plan.before)
+        more, processors = add_handlers(handlers, side.plan.source_width, side.record_layout, side.chain, site)
         aggregators += more
         side.stateful |= {f"{side.name}/processor {number}": step for number, step in enumerate(processors)}
     if side.own_records:
-        side.record, copier = side.record.kept(side.plan)
+        side.record_layout, copier = side.record_layout.kept(side.plan)
         if side.copier is None:
             side.copier = copier
         else:
             side.chain.add(RecordCopyProcessor(site.context, copier))
     if side.plan.window is None:
-        side.chain.add(PassingWindow(site.context, own_pool(side.record) if side.joins_expired else None))
+        side.chain.add(PassingWindow(site.context, own_pool(side.record_layout) if side.joins_expired else None))
     else:
         side.window = build_window(
             side.plan.window,
             WindowSite(
                 site.context,
-                own_pool(side.record),
-                side.record.cell_of or {},
+                own_pool(side.record_layout),
+                side.record_layout.cell_of or {},
                 stamps=side.joins_expired,
                 keeps_expired=True,
                 span=plan.span,
@@ -384,7 +384,7 @@ def _start_stream(side: _Side, plan: QueryPlan, junction: StreamJunction) -> Non
 def _build_filters(side: _Side) -> tuple[list[HandlerPlan], list[Aggregator]]:
     """Build the filters on the source's own record; return the other handlers, and the aggregators in the filters."""
     side.filters, handlers = leading_filters(side.plan.before)
-    builder = side.site.builder({0: side.record.cells})
+    builder = side.site.builder({0: side.record_layout.cells})
     side.conditions = builder.build_all([handler.condition for handler in side.filters])
     return handlers, builder.aggregators
 

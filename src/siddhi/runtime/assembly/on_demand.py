@@ -70,8 +70,8 @@ def _find(plan: OnDemandPlan, site: Site) -> OnDemandFind:
     layout = _layout(selection)
     output = CollectOutput(site.context, EventPool(layout), layout, _layout(plan.selector))
     finished = selection.having is not None and selection.mode is not SelectMode.EACH
-    selector = _build_selection(selection, cells, stage, site, FinishedSelector if finished else Selector)
-    return OnDemandFind(site.context, searched, pool, selector, stage, _rows_needed(plan.selector))
+    selector = _build_selection(selection, cells, output, site, FinishedSelector if finished else Selector)
+    return OnDemandFind(site.context, searched, pool, selector, output, _rows_needed(plan.selector))
 
 
 def _source(plan: OnDemandPlan, site: Site) -> tuple[Searchable, EventPool, Cells]:

@@ -128,7 +128,7 @@ def _select(
     plan: QueryPlan,
     slots: Sequence[_Slot],
     references: IndexedReferences,
-    output: OutputStage,
+    output: QueryOutput,
     site: Site,
     built: BuiltQuery,
 ) -> Processor:

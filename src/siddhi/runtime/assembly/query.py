@@ -131,20 +131,20 @@ def build_single_query(
         window_kind is not None and window_kind.expires and (wants_expired or takes_away)
     )
 
-    record = RecordLayout(source.layout)
+    record_layout = RecordLayout(source.layout)
     filters, handlers = leading_filters(input_.before)
-    builder = site.builder({0: record.cells})
+    builder = site.builder({0: record_layout.cells})
     conditions = builder.build_all([handler.condition for handler in filters])
     in_filters = builder.aggregators
     copier: RecordCopier | None = None
     if handlers:
-        record, copier = record.widened(input_, input_.before)
-        aggregators, processors = add_handlers(handlers, input_.source_width, record, chain, site)
+        record_layout, copier = record_layout.widened(input_, input_.before)
+        aggregators, processors = add_handlers(handlers, input_.source_width, record_layout, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number}": step for number, step in enumerate(processors)}
     fused = None if site.counts_records else plan.fused
     if input_.window is not None and fused is None:
-        record, window_copier = record.kept(input_)
+        record_layout, window_copier = record_layout.kept(input_)
         if copier is None:
             copier = window_copier
         else:
@@ -153,8 +153,8 @@ def build_single_query(
             input_.window,
             WindowSite(
                 site.context,
-                own_pool(record),
-                record.cell_of or {},
+                own_pool(record_layout),
+                record_layout.cell_of or {},
                 stamps=wants_expired or _sees_expiry(plan, input_),
                 keeps_expired=wants_expired,
                 span=plan.span,
@@ -166,7 +166,7 @@ def build_single_query(
         )
         chain.add(window)
         built.stateful["window"] = window
-        aggregators, processors = add_handlers(input_.after, len(input_.window_layout), record, chain, site)
+        aggregators, processors = add_handlers(input_.after, len(input_.window_layout), record_layout, chain, site)
         in_filters += aggregators
         built.stateful |= {f"processor {number} behind the window": step for number, step in enumerate(processors)}
         same_records = same_records and not processors  # they emit records of their own
@@ -174,15 +174,23 @@ def build_single_query(
         built.stateful["filters"] = AggregatorStates(site.context, in_filters)
     if is_projection(plan):
         selector: Processor = build_projection(
-            plan, {0: record.cells}, output, site, None if record.pool is not None else source.pool
+            plan, {0: record_layout.cells}, output, site, None if record_layout.pool is not None else source.pool
         )
     elif fused is not None:
-        built.stateful["selector"] = selector = build_fused(plan, fused, {0: record.cells}, output, site, source.layout)
+        built.stateful["selector"] = selector = build_fused(
+            plan, fused, {0: record_layout.cells}, output, site, source.layout
+        )
     else:
         at_chunk_end = input_.window is not None and input_.window.window.native in _RELEASE_AT_CHUNK_END
         remembers = takes_away and same_records and window_kind is not None and not window_kind.batch
         selecting = build_selector(
-            plan, {0: record.cells}, output, site, removes=removes, remembers=remembers, at_chunk_end=at_chunk_end
+            plan,
+            {0: record_layout.cells},
+            output,
+            site,
+            removes=removes,
+            remembers=remembers,
+            at_chunk_end=at_chunk_end,
         )
         built.stateful["selector"] = selector = selecting
         built.gate = build_gate(plan, selecting, site, marks=same_records)
@@ -190,7 +198,7 @@ def build_single_query(
     if not site.partitioned:
         built.make_state(0)
     reads = attributes_read(
-        input_, filters, plan.selector.expressions(), whole=record.pool is not None and not input_.window
+        input_, filters, plan.selector.expressions(), whole=record_layout.pool is not None and not input_.window
     )
     guard = None if input_.guard is None else (input_.guard.position, input_.guard.value)
     entry = QueryEntry(site.context, conditions, copier, chain.first or selector, source, reads, guard)

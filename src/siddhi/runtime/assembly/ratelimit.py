@@ -58,7 +58,7 @@ class BuiltLimiter:
         return limited(arguments, self.limiter)
 
 
-def build_limiter(plan: QueryPlan, output: OutputStage, site: Site, ordering: ChunkOrder | None) -> BuiltLimiter:
+def build_limiter(plan: QueryPlan, output: QueryOutput, site: Site, ordering: ChunkOrder | None) -> BuiltLimiter:
     """Build the rate limiter of a query that has one, and set it in the output.
 
     Args:

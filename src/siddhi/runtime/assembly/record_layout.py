@@ -18,8 +18,8 @@ class RecordLayout:
     """Location of attributes in the records at one point of the chain.
 
     Attributes:
-        layout: layout of the record.
-        pool: pool of the record; None: the stream owns it, so that the query may neither change nor retain it.
+        layout: layout of the record_layout.
+        pool: pool of the record_layout; None: the stream owns it, so that the query may neither change nor retain it.
         cell_of: cell by attribute position; None: the cell number is the position.
     """
 
@@ -37,25 +37,25 @@ class RecordLayout:
         """Return the cell of an attribute."""
         return position if self.cell_of is None else self.cell_of[position]
 
-    def widened(self, input_: SingleInputPlan, handlers: Sequence[HandlerPlan]) -> tuple[RecordLayout, StageCopier]:
+    def widened(self, input_: SingleInputPlan, handlers: Sequence[HandlerPlan]) -> tuple[RecordLayout, RecordCopier]:
         """Return the layout of the query's own records: every attribute, and those that the handlers append."""
         width = input_.source_width + len(appended_by(handlers))
         return self._next(input_, tuple(range(width)), ())
 
-    def kept(self, input_: SingleInputPlan) -> tuple[RecordLayout, StageCopier]:
+    def kept(self, input_: SingleInputPlan) -> tuple[RecordLayout, RecordCopier]:
         """Return the layout of the window: the attributes read after it, and those that the handlers there append."""
         return self._next(input_, input_.window_layout, appended_by(input_.after))
 
     def _next(
         self, input_: SingleInputPlan, positions: tuple[int, ...], added: tuple[Attribute, ...]
-    ) -> tuple[RecordLayout, StageCopier]:
+    ) -> tuple[RecordLayout, RecordCopier]:
         attributes = [input_.attributes[position] for position in positions] + list(added)
         pool = EventPool(layout_of(attributes))
         first_added = len(input_.attributes) - len(added)
         cell_of = {position: cell for cell, position in enumerate(positions)}
         cell_of |= {first_added + i: len(positions) + i for i in range(len(added))}
         sources = [self.cell(position) if position < self._width() else -1 for position in positions]
-        copier = StageCopier(self.layout, pool, [*sources, *[-1] * len(added)])
+        copier = RecordCopier(self.layout, pool, [*sources, *[-1] * len(added)])
         return RecordLayout(pool.layout, pool, cell_of), copier
 
     def _width(self) -> int:

@@ -136,19 +136,19 @@ class BuiltAggregation:
         plan, site = self.plan, self.site
         self.answers = layout_of(plan.attributes)
         self.pool = EventPool(self.answers)
-        chain, record, copier = Chain(), RecordLayout(self.source.layout), None
+        chain, record_layout, copier = Chain(), RecordLayout(self.source.layout), None
         filters, handlers = leading_filters(plan.input.before)
-        builder = site.builder({0: record.cells})
+        builder = site.builder({0: record_layout.cells})
         conditions = builder.build_all([handler.condition for handler in filters])
         aggregators = builder.aggregators
         if handlers:
-            record, copier = record.widened(plan.input, plan.input.before)
-            more, processors = add_handlers(handlers, plan.input.source_width, record, chain, site)
+            record_layout, copier = record_layout.widened(plan.input, plan.input.before)
+            more, processors = add_handlers(handlers, plan.input.source_width, record_layout, chain, site)
             aggregators += more
             for number, step in enumerate(processors):
                 step.make_state(0)
                 self.stateful[f"processor {number}"] = step
-        self.core = self._build(record)
+        self.core = self._build(record_layout)
         chain.add(self.core)
         if aggregators:
             self.stateful["filters"] = AggregatorStates(site.context, aggregators)
@@ -165,9 +165,9 @@ class BuiltAggregation:
         readers: list[TypedExpression] = [base.argument for base in self.plan.base_values if base.argument is not None]
         return [*readers, *self.plan.group_by, *([] if self.plan.by is None else [self.plan.by])]
 
-    def _build(self, record: RecordLayout) -> Aggregation:
+    def _build(self, record_layout: RecordLayout) -> Aggregation:
         plan = self.plan
-        builder = self.site.builder({0: record.cells})
+        builder = self.site.builder({0: record_layout.cells})
         tables = [
             (int(_LENGTHS[duration]), self._rows(table))
             for duration, table in zip(plan.durations, plan.tables, strict=True)

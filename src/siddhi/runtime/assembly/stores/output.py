@@ -33,8 +33,8 @@ def build_store_output(
     site: Site,
     pool_of: Callable[[Layout], EventPool],
     span: Span | None,
-    in_memory: Callable[[Tables], TableStage],
-) -> OutputStage:
+    in_memory: Callable[[Tables], TableSink],
+) -> QueryOutput:
     """Build the output of a query into a table with a store.
 
     Args:
@@ -93,7 +93,7 @@ def build_store_output(
             lambda bound, records, reduce: runtime.update_or_add(condition, bound, values, records, reduce, name)
         )
         each = tracked(lambda bound, records: runtime.update_or_add_each(condition, bound, values, records, name))
-        stage = StoreUpdateOrInsert(
+        sink = StoreUpdateOrInsert(
             context,
             pending.pool,
             layout,

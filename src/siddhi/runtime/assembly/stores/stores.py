@@ -146,11 +146,11 @@ class StoreTable:
             if id(record) not in self._dropped:
                 self.cache.put(record)
 
-    def reflected(self, stage: StoreStage, plan: OutputPlan, build: Callable[[Tables], TableStage]) -> StoreStage:
+    def reflected(self, sink: StoreSink, plan: OutputPlan, build: Callable[[Tables], TableSink]) -> StoreSink:
         """Let a change of the store be made in its cache, too.
 
         Args:
-            stage: the operator that changes the store.
+            sink: the operator that changes the store.
             plan: the output clause.
             build: builds the operator that changes in-memory tables.
         """
@@ -176,7 +176,7 @@ class StoreTable:
         binding: Binding,
         row_slot: int = TABLE_SLOT,
         read: tuple[int, ...] | None = None,
-    ) -> StoreQuestion:
+    ) -> StoreQuery:
         """Build a search of the store. The engine tests the parts of the condition that the store can't, on the rows found.
 
         Args:
@@ -248,7 +248,7 @@ class StoreTable:
         builder: ExpressionBuilder,
         binding: Binding,
         row_slot: int,
-    ) -> StoreQuestion:
+    ) -> StoreQuery:
         """Build a lookup by primary key: it reads the cache first, then the store, and caches the row."""
         names, runtime = tuple(expressions.parameters), self.runtime
         assert self.cache is not None

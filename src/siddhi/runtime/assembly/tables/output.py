@@ -43,7 +43,7 @@ _EXACT = (TypeCode.STRING, TypeCode.INT, TypeCode.LONG, TypeCode.BOOL)
 
 def build_table_output(
     plan: OutputPlan, layout: Layout, site: Site, pool_of: Callable[[Layout], EventPool], span: Span | None
-) -> OutputStage:
+) -> QueryOutput:
     """Build the output of a query into a table.
 
     Args:
@@ -86,7 +86,7 @@ def _build(
     tables: Tables,
     pool_of: Callable[[Layout], EventPool],
     span: Span | None,
-) -> TableStage:
+) -> TableSink:
     """Build the output into an in-memory table."""
     context = site.context
     table = tables[plan.target]
