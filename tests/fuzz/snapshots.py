@@ -14,7 +14,7 @@ from siddhi import SiddhiAppRuntime, SiddhiManager
 from siddhi._core.snapshot.format import seal, unseal
 from siddhi.errors import CannotRestoreStateError, SiddhiError
 from siddhi.persistence.envelope import open_envelope, put_into_envelope
-from siddhi.runtime.state.blocks import SnapshotPieces, put_together
+from siddhi.runtime.state.blocks import SnapshotPieces, join_pieces
 from siddhi.runtime.state.increments import Increments, assemble
 from tests.fuzz.grammar import LEAPS, START, send_some
 from tests.fuzz.texts import apps
@@ -118,7 +118,7 @@ def _piece(chance: random.Random) -> None:
     body = changed(chance, head[16:])
     held[b""] = head[:12] + struct.pack("<I", zlib.crc32(body)) + body
     with contextlib.suppress(CannotRestoreStateError):
-        put_together(held)
+        join_pieces(held)
 
 
 def _envelope(chance: random.Random) -> None:

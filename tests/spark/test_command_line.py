@@ -60,7 +60,7 @@ def test_a_bind_as_people_type_it():
             "the app has no stream 'Dea' (streams: Trades, Dear); did you mean",
         ),
         (["--engine", "spark", "--timestamp", "t", "--input", "Trade=t.csv", *OUT], "; did you mean 'Trades'?"),
-        (["--bind", "T=parquet:/data?timestamp=t"], "--bind goes with --engine spark"),
+        (["--bind", "T=parquet:/data?timestamp=t"], "--bind requires --engine spark"),
     ],
 )
 def test_binds_that_make_no_sense(tmp_path, arguments, message):
