@@ -1,4 +1,4 @@
-"""Extensions: what they say of themselves, where they are found, and the decorators users declare them with."""
+"""Extensions: their metadata, the registry, and the decorators that declare them."""
 
 from siddhi.extension.connectors import *  # noqa: F403
 from siddhi.extension.declaring import ArgumentSpec  # noqa: F401

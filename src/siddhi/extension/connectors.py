@@ -1,10 +1,11 @@
-"""Extensions that lead outside: sources, sinks, their mappers, strategies that distribute over several destinations, and
+"""Extensions that connect to external systems: sources, sinks, mappers, distribution strategies and
 stores of tables.
 
     @extension.sink("mail", options=(ConnectorOption("to", required=True, dynamic=True),))
     class MailSink(siddhi.io.Sink): ...
 
-They are classes of :mod:`siddhi.io` and :mod:`siddhi.stores`; an app gets an instance per annotation, made without arguments.
+They are subclasses of those in :mod:`siddhi.io` and :mod:`siddhi.stores`; an app creates one instance per annotation,
+without arguments.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _C = TypeVar("_C", bound=type)
 class ConnectorOption:
     """An option of an annotation.
 
-    ``dynamic``: attributes of the events may stand in it, as ``{{name}}``. ``place``: it says where to connect to, which a
-    policy (:class:`siddhi.SandboxPolicy`) may restrict: ``url`` (also a host and port), ``name`` (of a topic, say) or ``file``.
+    ``dynamic``: the value can contain attributes of the events, as ``{{name}}``. ``place``: the value is a location, which a
+    policy (:class:`siddhi.SandboxPolicy`) can restrict: ``url`` (also host and port), ``name`` (such as a topic) or ``file``.
     """
 
     name: str
@@ -47,7 +48,7 @@ class ConnectorOption:
 
 @frozen(kw_only=True)
 class ConnectorMetadata(ExtensionMetadata):
-    """Base. ``options`` are those it knows; others are given to it as well, with a warning where it names any."""
+    """Base of the connectors. ``options`` are the declared options; an unknown option is passed on, with a warning."""
 
     default_namespace: ClassVar[str] = ""
     methods: ClassVar[tuple[str, ...]] = ()
@@ -56,11 +57,11 @@ class ConnectorMetadata(ExtensionMetadata):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Also with the namespace that is that of its kind: ``sink:log``."""
+        """The names it can be found by, also with the namespace of its kind: ``sink:log``."""
         return (self.full_name,) if self.namespace is not None else (self.name, f"{self.default_namespace}:{self.name}")
 
     def option(self, name: str) -> ConnectorOption | None:
-        """The option of this name (any case), or None."""
+        """Return the option of this name (any case), or None."""
         lowered = name.lower()
         for option in self.options:
             if option.name.lower() == lowered:
@@ -106,7 +107,7 @@ class SinkMapperMetadata(ConnectorMetadata):
 
 @frozen(kw_only=True)
 class DistributionStrategyMetadata(ConnectorMetadata):
-    """``@distribution(strategy = 'name')``. ``keyed``: it wants ``partitionKey``, and batches split by it."""
+    """``@distribution(strategy = 'name')``. ``keyed``: it requires ``partitionKey``, and splits chunks by it."""
 
     title: ClassVar[str] = "distribution strategy"
     default_namespace: ClassVar[str] = "distributionStrategy"
@@ -145,10 +146,10 @@ def declare(
     register: Callable[[ExtensionMetadata, _C], _C],
     **more: Any,
 ) -> Callable[[_C], _C]:
-    """The decorator that declares a class as an extension of this kind.
+    """Return the decorator that declares a class as an extension of this kind.
 
     Raises:
-        ExtensionError: an option comes twice.
+        ExtensionError: an option is duplicated, or the namespace is empty.
     """
     names = [option.name.lower() for option in options]
     if len(set(names)) != len(names):

@@ -1,4 +1,4 @@
-"""What the decorators of extensions share: names, parameters, signatures."""
+"""Functions shared by the decorators of extensions: names, parameters, signatures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 def register(metadata: ExtensionMetadata, implementation: _T, registry: Registry | None) -> _T:
-    """Make an extension known, and its implementation tell of it.
+    """Register an extension, and attach its metadata to the implementation.
 
     Raises:
         ExtensionError: the metadata contradicts itself, or the name is taken.
@@ -31,7 +31,7 @@ def register(metadata: ExtensionMetadata, implementation: _T, registry: Registry
 
 
 def split(name: str) -> tuple[str | None, str]:
-    """Namespace and name.
+    """Split a name into namespace and plain name.
 
     Raises:
         ExtensionError: the namespace is empty.
@@ -43,15 +43,15 @@ def split(name: str) -> tuple[str | None, str]:
 
 
 def described(description: str | None, implementation: Any) -> str:
-    """What is said of an extension: by default the docstring of its implementation."""
+    """Return the description of an extension, by default the docstring of its implementation."""
     return description if description is not None else (getattr(implementation, "__doc__", None) or "").strip()
 
 
 def parameters(name: str, args: Sequence[ArgumentSpec], target: Any, first: int = 0) -> tuple[Parameter, ...]:
-    """Parameters named as those of a function or method from ``first`` on, where it names them.
+    """Return the parameters, named like those of a function or method from position ``first``.
 
     Raises:
-        ExtensionError: one of them is not a type.
+        ExtensionError: an argument is not an attribute type.
     """
     from inspect import signature
 
@@ -75,10 +75,10 @@ def parameters(name: str, args: Sequence[ArgumentSpec], target: Any, first: int 
 
 
 def appended(name: str, appends: Mapping[str, AttributeType] | Sequence[Attribute]) -> tuple[Attribute, ...]:
-    """The attributes that an extension adds.
+    """Return the attributes that an extension appends.
 
     Raises:
-        ExtensionError: one comes twice.
+        ExtensionError: an attribute is duplicated.
     """
     added = tuple(Attribute(*item) for item in appends.items()) if isinstance(appends, Mapping) else tuple(appends)
     if len({attribute.name for attribute in added}) != len(added):
@@ -87,10 +87,10 @@ def appended(name: str, appends: Mapping[str, AttributeType] | Sequence[Attribut
 
 
 def check_signature(name: str, implementation: Any, count: int, repeat: Repeat) -> None:
-    """Refuse a Python function that cannot take the declared arguments.
+    """Reject a Python function that can't accept the declared arguments.
 
     Raises:
-        ExtensionError: it cannot, or is not a function.
+        ExtensionError: the signature does not match, or it is not a function.
     """
     from inspect import Parameter as Formal
     from inspect import signature

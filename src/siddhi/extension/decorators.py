@@ -1,9 +1,9 @@
-"""How users write extensions: a decorator above a function or class.
+"""The decorators that declare a function or class as an extension.
 
     @extension.function("geo:distance", args=(DOUBLE,) * 4, returns=DOUBLE)
     def distance(lat1: float, lon1: float, lat2: float, lon2: float) -> float: ...
 
-Without ``registry`` the extension is known to every manager of the process. Mistakes raise ExtensionError at once.
+Without ``registry`` the extension is available to every manager of the process. Errors raise ExtensionError at once.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def function(
     example: str = "",
     registry: Registry | None = None,
 ) -> Callable[[_F], _F]:
-    """Declare a scalar function ``name`` or ``namespace:name``; it is called with one Python value per argument.
+    """Declare a scalar function ``name`` or ``namespace:name``; the engine calls it with one Python value per argument.
 
-    ``repeat`` says how often the last argument may come; ``same_type`` that all arguments must have one type.
+    ``repeat`` says whether the last argument can repeat; ``same_type`` that all arguments must have the same type.
 
     Raises:
-        ExtensionError: name, arguments or signature are wrong, or the name is taken.
+        ExtensionError: name, arguments or signature are invalid, or the name is taken.
     """
 
     def declare(implementation: _F) -> _F:
@@ -111,7 +111,7 @@ def aggregator(
     """Declare an attribute aggregator: a class with ``add(*values)``, ``remove(*values)``, ``reset()`` and ``value()``.
 
     Raises:
-        ExtensionError: name, arguments or methods are wrong, or the name is taken.
+        ExtensionError: name, arguments or methods are invalid, or the name is taken.
     """
 
     def declare(implementation: _C) -> _C:
@@ -147,7 +147,7 @@ def stream_function(
     """Declare a stream function: called with the arguments, it returns one value per attribute of ``appends``.
 
     Raises:
-        ExtensionError: name, arguments or signature are wrong, or the name is taken.
+        ExtensionError: name, arguments or signature are invalid, or the name is taken.
     """
 
     def declare(implementation: _F) -> _F:
@@ -180,7 +180,7 @@ def source(
     """Declare a :class:`siddhi.io.Source`, used as ``@source(type = 'name')``.
 
     Raises:
-        ExtensionError: name, options or methods are wrong, or the name is taken.
+        ExtensionError: name, options or methods are invalid, or the name is taken.
     """
     return declare(SourceMetadata, name, options, description, example, _registering(registry))
 
@@ -260,7 +260,7 @@ def distribution_strategy(
 ) -> Callable[[_C], _C]:
     """Declare a :class:`siddhi.io.DistributionStrategy`, used as ``@distribution(strategy = 'name')``.
 
-    ``keyed``: it needs a ``partitionKey``, and events sent together are split by the destination their key names.
+    ``keyed``: it requires a ``partitionKey``, and the events of a chunk are split by the destination of their key.
 
     Raises:
         ExtensionError: as :func:`source`.

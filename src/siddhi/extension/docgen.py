@@ -1,4 +1,4 @@
-"""Reference pages of extensions, written from their metadata as Markdown."""
+"""Generate reference pages of extensions as Markdown from their metadata."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CHAPTERS: tuple[tuple[str, type[ExtensionMetadata]], ...] = (
 
 
 def reference_page(registry: Registry) -> str:
-    """Everything a registry knows, one chapter per kind, in the order of names."""
+    """Return the reference page of a registry, with one chapter per kind, sorted by name."""
     lines = ["# Extensions"]
     for title, kind in _CHAPTERS:
         found = sorted(registry.all(kind), key=lambda metadata: metadata.full_name.lower())
@@ -62,7 +62,7 @@ def reference_page(registry: Registry) -> str:
 
 
 def signature(metadata: ExtensionMetadata, overload: Overload) -> str:
-    """One way to call an extension: ``length(int window.length)``."""
+    """Return the signature of an overload, such as ``length(int window.length)``."""
     parts = [f"{_types_text(parameter)} {parameter.name}" for parameter in overload.parameters]
     if overload.repeat is not Repeat.NO and overload.parameters[-1].name != "...":
         parts.append("...")

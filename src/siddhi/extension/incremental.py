@@ -1,4 +1,4 @@
-"""Incremental aggregators of users: what an aggregation keeps of the events of a bucket, and what readers make of it.
+"""Incremental aggregators as extensions: the base values that buckets store, and the value computed from them.
 
     @extension.incremental_aggregator("my:spread", args=((INT, LONG, DOUBLE),), returns=lambda types, _: types[0])
     def spread(x):
@@ -6,7 +6,7 @@
         highest = BaseAttribute(f"AGG_MAX_{x.name}", x.type, "max", x.name)
         return IncrementalAttributeAggregator((lowest, highest), final=f"{highest.name} - {lowest.name}")
 
-Nothing of it runs per event: it says once, when an app is created, which expressions the compiled core is to keep.
+The function does not run per event: it describes once, when an app is created, the expressions that the core evaluates.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = ["BaseAggregator", "BaseAttribute", "IncrementalAttributeAggregator", 
 _F = TypeVar("_F", bound=Callable[..., "IncrementalAttributeAggregator"])
 
 BaseAggregator = Literal["count", "latest", "max", "min", "sum"]
-"""How the values of two events, or of two buckets, become one. All but ``count`` and ``latest`` pass null over."""
+"""How the values of two events or buckets are merged. All but ``count`` and ``latest`` ignore null."""
 
 
 @frozen
 class BaseAttribute:
-    """One value that the rows of an aggregation keep.
+    """One value that the rows of an aggregation store.
 
     Attributes:
         name: of the attribute, as the tables of the aggregation have it. Aggregators that give one name share what is kept;
@@ -52,11 +52,11 @@ class BaseAttribute:
 
 @frozen
 class IncrementalAttributeAggregator:
-    """What an incremental aggregator is made of.
+    """The description of an incremental aggregator.
 
     Attributes:
-        base: the attributes that are kept.
-        final: what readers get: SiddhiQL over the names of the base attributes, as text or as an object.
+        base: the stored base attributes.
+        final: the result: SiddhiQL over the names of the base attributes, as text or as an object.
     """
 
     base: Sequence[BaseAttribute]
@@ -75,18 +75,18 @@ def incremental_aggregator(
     """Declare an incremental aggregator, used as ``define aggregation A from S select name(x) as y ...``.
 
     The function is called with a :class:`siddhi.query_api.Attribute` (name and type) for each argument, and returns an
-    :class:`IncrementalAttributeAggregator`. A ValueError it raises refuses the app; a second argument is its hint.
+    :class:`IncrementalAttributeAggregator`. A ValueError rejects the app; its second argument is the hint.
 
     Args:
         name: ``namespace:name`` or ``name``; that of the kind, ``incrementalAggregator:name``, is left out in apps.
         args: types of the arguments, which are attributes.
         returns: type of the final expression.
-        description: for the reference page; the function's docstring where there is none.
+        description: for the reference page; by default the docstring of the function.
         example: for the reference page.
-        registry: that knows it; that of the process where there is none.
+        registry: the registry to add it to; None: that of the process.
 
     Raises:
-        ExtensionError: name, arguments or signature are wrong, or the name is taken.
+        ExtensionError: name, arguments or signature are invalid, or the name is taken.
     """
 
     def declare(implementation: _F) -> _F:

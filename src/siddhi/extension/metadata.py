@@ -1,4 +1,4 @@
-"""What an extension says of itself: name, parameters, types, and how it is run.
+"""The metadata of an extension: name, parameters, types, and its implementation.
 
 One registry serves built-ins and users' extensions alike (registry.py). ``native`` names a kernel of the compiled core;
 extensions written in Python have an ``implementation`` instead. Exactly one of the two is set.
@@ -49,7 +49,7 @@ class Parameter:
 
 
 class Repeat(Enum):
-    """How the last parameter of an overload may repeat."""
+    """Whether the last parameter of an overload can repeat."""
 
     NO = "once"
     ZERO_OR_MORE = "zero or more times"
@@ -58,7 +58,7 @@ class Repeat(Enum):
 
 @frozen
 class Overload:
-    """One accepted list of parameters. ``same_type``: all arguments must have one type."""
+    """One accepted list of parameters. ``same_type``: all arguments must have the same type."""
 
     parameters: tuple[Parameter, ...] = ()
     repeat: Repeat = Repeat.NO
@@ -67,8 +67,8 @@ class Overload:
 
 @frozen(kw_only=True)
 class ExtensionMetadata:
-    """Base. ``check`` may raise :class:`ValueError` with what is wrong about constant arguments (called with the
-    argument types and the constants or None); a second argument of the error is the hint shown with it."""
+    """Base of the metadata. ``check`` can raise :class:`ValueError` for invalid constant arguments (it receives the
+    argument types, and the constants or None); a second argument of the error is the hint."""
 
     title: ClassVar[str] = "extension"
 
@@ -92,14 +92,14 @@ class ExtensionMetadata:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names it may be registered by."""
+        """The names it can be found by."""
         return (self.full_name,)
 
 
 @frozen(kw_only=True)
 class FunctionMetadata(ExtensionMetadata):
-    """A scalar function. ``deterministic``: same arguments, same answer, no clock and no randomness. ``reads_clock``:
-    the answer depends on the app's clock."""
+    """A scalar function. ``deterministic``: the result depends only on the arguments. ``reads_clock``:
+    the result depends on the clock of the app."""
 
     title: ClassVar[str] = "function"
 
@@ -119,8 +119,8 @@ class AggregatorMetadata(ExtensionMetadata):
 
 @frozen(kw_only=True)
 class IncrementalAggregatorMetadata(ExtensionMetadata):
-    """An aggregator of ``define aggregation``. A Python implementation says, by the attributes it is called with, what is
-    kept and what is made of it (incremental.py)."""
+    """An aggregator of ``define aggregation``. A Python implementation returns, for its argument attributes, the
+    base attributes and the final expression (incremental.py)."""
 
     title: ClassVar[str] = "incremental aggregator"
     default_namespace: ClassVar[str] = "incrementalAggregator"
@@ -129,15 +129,15 @@ class IncrementalAggregatorMetadata(ExtensionMetadata):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Also with the namespace that is that of the kind."""
+        """The names it can be found by, also with the namespace of its kind."""
         return (self.full_name,) if self.namespace is not None else (self.name, f"{self.default_namespace}:{self.name}")
 
 
 @frozen(kw_only=True)
 class StreamFunctionMetadata(ExtensionMetadata):
-    """A stream function or processor. ``appends`` are attributes it adds: fixed, or from the argument types.
+    """A stream function or processor. ``appends`` are the attributes it appends: fixed, or a function of the argument types.
 
-    ``reads_event``: it looks at every attribute of the event, not at its arguments only.
+    ``reads_event``: it reads every attribute of the event, not only its arguments.
     """
 
     title: ClassVar[str] = "stream function"

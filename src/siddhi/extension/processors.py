@@ -1,4 +1,4 @@
-"""Stream processors and windows of users: classes that take events, remember, and say what goes on, and when.
+"""Stream processors and windows as extensions: classes that receive events, keep state, and emit events.
 
     @extension.stream_processor("my:deduplicate", args=(STRING, Parameter("period", TIME, dynamic=False)))
     class Deduplicate:
@@ -34,13 +34,13 @@ _C = TypeVar("_C", bound=type)
 
 
 class ProcessorContext(Protocol):
-    """What an object of a stream processor or window is made with.
+    """The argument of the constructor of a stream processor or window.
 
     Attributes:
-        arguments: value of each argument that is a literal (times in ms), None for the others.
-        attributes: names of the attributes of the events it gets.
-        app_name: name of the app.
-        now: the app's clock in ms.
+        arguments: the value of each literal argument (times in ms), None for the others.
+        attributes: the names of the attributes of the events.
+        app_name: the name of the app.
+        now: the clock of the app in ms.
     """
 
     @property
@@ -63,7 +63,7 @@ class ProcessorContext(Protocol):
 
 
 class Reset:
-    """The kind of :data:`RESET`."""
+    """The class of :data:`RESET`."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ class Reset:
 
 
 RESET: Final = Reset()
-"""What a window may answer with among its events: what the query has aggregated is forgotten."""
+"""An item that a window can return among its events: it resets the aggregators of the query."""
 
 
 def stream_processor(
@@ -96,7 +96,7 @@ def stream_processor(
     Args:
         name: ``namespace:name``.
         args: types of the arguments.
-        repeat: how often the last argument may come.
+        repeat: whether the last argument can repeat.
         appends: attributes it adds: their values stand behind those of the events it answers with. Also a function of
             the argument types and the literals.
         check: called with the argument types and the literals (None for others) when an app is created; raises
@@ -148,7 +148,7 @@ def window(
     Args:
         name: ``namespace:name``.
         args: types of the arguments; what is not a literal is evaluated for each event.
-        repeat: how often the last argument may come.
+        repeat: whether the last argument can repeat.
         batch: what one call answers with is a chunk of its own, also where several events came together: an aggregating
             query puts out one event for it, or one per group.
         check, description, example, registry: as of a stream processor.
