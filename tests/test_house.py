@@ -127,3 +127,30 @@ def test_a_public_name_is_one_thing_in_all_public_modules() -> None:
     assert len(things) > 50
     # That of extensions describes an argument, that of stores stands for its value: both were public before this rule.
     assert [name for name, found in things.items() if len(found) > 1] == ["Parameter"]
+
+
+# What an operator asks its neighbours about blocks is one question (runtime/operator.pxd); these were many.
+OLD_QUESTIONS = ("takes_blocks", "is_silent", "keeps", "reads", "takes_pairs", "choose_blocks")
+OLD_QUESTION = re.compile(rf"^ +cdef (?:inline )?(?:bint|uint64_t) (?:{'|'.join(OLD_QUESTIONS)})\(", re.MULTILINE)
+# From a neighbour to what is behind it: self.output.target.n, entry.forward.sink.builder
+LOOK_THROUGH = re.compile(
+    r"\.(?:output|forward|inserts|inner|selector|pattern)\.(?:target|sink|next|output|junction)\.\w+"
+)
+OPERATORS = ("stream", "window", "query", "join", "pattern", "table", "rollup", "python")
+
+
+def operator_files() -> list[Path]:
+    return [path for path in core_files() if path.parent.name in OPERATORS]
+
+
+def test_an_operator_answers_one_question_about_blocks() -> None:
+    asked = [
+        path.name for path in operator_files() if "bind_blocks(self, BlockTraits*" in path.read_text(encoding="utf-8")
+    ]
+    assert len(asked) > 10
+    assert [path.name for path in core_files() if OLD_QUESTION.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_operator_looks_through_a_neighbour() -> None:
+    found = {path.name: LOOK_THROUGH.findall(path.read_text(encoding="utf-8")) for path in operator_files()}
+    assert {name: chains for name, chains in found.items() if chains} == {}

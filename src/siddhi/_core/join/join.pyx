@@ -229,12 +229,11 @@ cdef class PassingWindow(Processor):
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef Py_ssize_t prefetched = at[0], more
-        cdef JoinStep step = <JoinStep> self.next if isinstance(self.next, JoinStep) else None
         while at[0] < n:
             # What the next events will need is asked for while those before them are at work.
-            while step is not None and prefetched < n and prefetched - at[0] <= PREFETCH_EVENTS // 2:
+            while prefetched < n and prefetched - at[0] <= PREFETCH_EVENTS // 2:
                 more = min(n - prefetched, <Py_ssize_t> PREFETCH_EVENTS)
-                step.prefetch(events + prefetched, more)
+                self.next.prefetch(events + prefetched, more)
                 prefetched += more
             self.process_one(events[at[0]])
             at[0] += 1

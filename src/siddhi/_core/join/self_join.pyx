@@ -2,13 +2,12 @@
 
 cimport cython
 from cpython.mem cimport PyMem_Free
-from libc.stdint cimport uint64_t
 
 from siddhi._core.query.entry cimport QueryEntry
-from siddhi._core.query.output cimport HeldOutputC, QueryOutput
+from siddhi._core.query.output cimport HeldOutputC, QueryOutput, columns_of
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC
-from siddhi._core.runtime.operator cimport Receiver
+from siddhi._core.runtime.operator cimport BlockTraits, Receiver, refuse_blocks
 
 
 @cython.final
@@ -39,7 +38,7 @@ cdef class SelfJoinEntry(Receiver):
         cdef HeldOutputC* outer = output.held
         # Taken out while it is in use: an expression may call Python, which may send into this join again.
         cdef HeldOutputC own = self.spare
-        if output.plain and output.app.in_batch and output.target.sink is not None:
+        if columns_of(output) is not None:
             # Rows go into the columns of a batch callback, which hears of them later than that.
             return self.pass_on(chunk)
         self.spare = HeldOutputC(NULL, 0, 0)
@@ -78,8 +77,11 @@ cdef class SelfJoinEntry(Receiver):
             event = following
         return 0
 
-    cdef uint64_t reads(self) noexcept:
-        return (0 if self.left is None else self.left.read_mask) | (0 if self.right is None else self.right.read_mask)
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        traits.reads = (0 if self.left is None else self.left.read_mask) | (
+            0 if self.right is None else self.right.read_mask)
+        return 0
 
     cdef void abort(self) noexcept:
         if self.left is not None:

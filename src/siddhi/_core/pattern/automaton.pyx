@@ -18,6 +18,7 @@ from siddhi._core.record.instant cimport later
 from siddhi._core.record.prefetch cimport PREFETCH_MIN_SIZE, prefetch_line
 from siddhi._core.runtime.context cimport AppContext, FaultSink, fault_alone, left_out, next_tick_of
 from siddhi._core.runtime.key_limit cimport DROP_OLDEST, KeyLimit
+from siddhi._core.runtime.operator cimport BlockTraits
 
 include "matches.pxi"
 include "index.pxi"

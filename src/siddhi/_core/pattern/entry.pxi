@@ -19,17 +19,14 @@ cdef class PatternEntry(Receiver):
         self.read_mask = reads
         self.on_chunk = <receive_fn> receive_checked
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return not self.pattern.app.frame.playback and self.pattern.next.is_silent(epoch)
-
-    cdef uint64_t reads(self) noexcept:
-        return self.read_mask
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        self.pattern.bind_blocks(traits)
+        traits.takes = True
+        traits.reads = self.read_mask
+        return 0
 
     cdef int receive(self, EventChunk* chunk) except -1:
         return receive_checked(self, chunk)
-
-    cdef bint takes_blocks(self) noexcept:
-        return True
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef Py_ssize_t i = 0

@@ -15,7 +15,7 @@ from siddhi._core.record.event cimport CURRENT, EXPIRED, EventC, acquire, cell_f
 from siddhi._core.record.frame cimport now_ms
 from siddhi._core.record.user_event cimport read_timestamp
 from siddhi._core.runtime.lock cimport AppLock
-from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.runtime.operator cimport BlockTraits, Processor, refuse_blocks
 from siddhi._core.runtime.ring cimport queue_clear, queue_push
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.snapshot.python_state cimport living_state, plain_state
@@ -313,8 +313,9 @@ cdef class PythonStreamProcessor(Processor):
             return self.next.finish()
         return 0
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return False  # what it does may be seen, and may send
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)      # what it does may be seen, and may send
+        return 0
 
     cdef int ensure(self, uint32_t partition) except -1:
         if partition not in self.keys:

@@ -11,6 +11,7 @@ from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.record.frame cimport FrameC
 from siddhi._core.runtime.context cimport AppContext, FaultSink
 from siddhi._core.runtime.operator cimport Processor, Receiver
+from siddhi._core.stream.junction cimport StreamJunction
 
 cdef struct CopyC:                 # one cell of a stage record
     int32_t source_cell
@@ -37,6 +38,7 @@ cdef class QueryEntry(Receiver):
     cdef int n_conditions
     cdef bint selects              # all of them have a form for blocks
     cdef QueryOutput forward       # the events go on as they are: select *, no window; None otherwise
+    cdef StreamJunction onward     # the stream of that output
     cdef RecordCopier copier        # None: the next step reads the stream's record
     cdef readonly Processor next
     cdef FrameC* frame             # the app's

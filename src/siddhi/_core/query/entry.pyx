@@ -9,8 +9,8 @@ from siddhi._core.query.projection cimport Projection
 from siddhi._core.record.event cimport CURRENT, OBJECT, STRING, Layout, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, TRUE, FrameC
 from siddhi._core.runtime.context cimport fault_alone
-from siddhi._core.runtime.operator cimport receive_fn
-from siddhi._core.stream.junction cimport StreamJunction, send
+from siddhi._core.runtime.operator cimport BlockTraits, receive_fn
+from siddhi._core.stream.junction cimport send
 
 # A condition, called without a check: looking at the answer itself. -1: an exception is set.
 ctypedef int (*quiet_fn)(const ExecC* x, EventC* event, FrameC* frame, void* unused) noexcept
@@ -163,7 +163,7 @@ cdef int entry_receive(QueryEntry entry, EventChunk* chunk) except -1:
     if verdict != TRUE:
         return verdict
     if lends(entry, event):
-        return send_on(entry.forward.target, chunk)
+        return send_on(entry.onward, chunk)
     return entry_go_on(entry, chunk)
 
 
@@ -182,7 +182,7 @@ cdef int send_on(StreamJunction junction, EventChunk* chunk) except -1:
             verdict = admits(<QueryEntry> entry, event)
             if verdict == TRUE and lends(<QueryEntry> entry, event):
                 sends += 1
-                junction = (<QueryEntry> entry).forward.target
+                junction = (<QueryEntry> entry).onward
                 continue
             if verdict == TRUE:
                 verdict = go_on_unchecked(entry, chunk)
@@ -236,10 +236,10 @@ cdef class QueryEntry(Receiver):
             self.selects = self.selects and executor.c.select is not NULL
         self.copier = copier
         self.next = next
-        if isinstance(next, Projection) and (<Projection> next).output.refuses_rows:
-            self.inserts = (<Projection> next).output
-        if isinstance(next, Projection) and (<Projection> next).forwards:
-            self.forward = (<Projection> next).output
+        if isinstance(next, Projection):
+            self.inserts = (<Projection> next).inserts
+            self.forward = (<Projection> next).forward
+            self.onward = None if self.forward is None else self.forward.target
         self.on_chunk = <receive_fn> entry_receive
         self.source = source
         self.read_mask = reads
@@ -252,19 +252,15 @@ cdef class QueryEntry(Receiver):
         """Name the gate whose refusals are failures of single events."""
         self.gate = gate
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return (self.selects or not self.app.frame.playback) and self.next.is_silent(epoch)
-
-    cdef bint keeps(self) noexcept:
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        self.next.bind_blocks(traits)
+        traits.takes = True
+        traits.order_free = traits.order_free and (self.selects or not self.app.frame.playback)
         # Conditions that have a form for blocks only read. Where a row may fail, its record goes to the error handling of
         # the stream, and so does what is behind a copy.
-        return not self.selects or self.copier is not None or self.next.keeps()
-
-    cdef uint64_t reads(self) noexcept:
-        return self.read_mask
-
-    cdef bint takes_blocks(self) noexcept:
-        return True
+        traits.retains = traits.retains or not self.selects or self.copier is not None
+        traits.reads = self.read_mask
+        return 0
 
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef EventC* passed[MAX_BLOCK]

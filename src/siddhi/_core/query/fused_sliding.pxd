@@ -13,6 +13,7 @@ from siddhi._core.aggregate.accumulator cimport Accumulators
 from siddhi._core.query.selector cimport Selector
 from siddhi._core.record.event cimport EventC
 from siddhi._core.runtime.ring cimport CompactRings, RingC
+from siddhi._core.stream.callback cimport BatchCallback
 
 cdef enum SlidingKind:
     BY_LENGTH
@@ -40,5 +41,5 @@ cdef class SlidingAggregate(Selector):
     cdef int64_t time_of(self, const EventC* event) except? -1
     cdef EventC* fill(self, EventC* event, uint32_t slot) except NULL
     cdef int slide(self, EventC** events, Py_ssize_t n, uint64_t** data, uint8_t** valid) except -1
-    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1
+    cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1
     cdef int pass_block(self, EventC** events, Py_ssize_t n) except -1

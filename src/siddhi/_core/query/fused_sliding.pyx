@@ -11,10 +11,11 @@ from siddhi._core.aggregate.group cimport GroupBy, end_chunk, find_near, leave_g
 from siddhi._core.columnar.batch cimport BatchBuilder
 from siddhi._core.index.hash_index cimport NO_SLOT
 from siddhi._core.query.column cimport COPY_OBJECT, copy_column, write_column
-from siddhi._core.query.output cimport emit_one, is_needed
+from siddhi._core.query.output cimport columns_of, emit_one, end_rows, is_needed
 from siddhi._core.record.event cimport CURRENT, TIMER, Layout, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, NULL_VALUE, FrameC, now_ms
 from siddhi._core.record.instant cimport check_instant, is_instant, refuse_instant
+from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 from siddhi._core.runtime.ring cimport entry_head, ring_first, ring_push
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
@@ -212,25 +213,31 @@ cdef class SlidingAggregate(Selector):
 
     # --- a block of events comes, each a chunk of its own
 
-    cdef bint is_silent(self, int epoch) except -1:
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        cdef bint order_free
+        self.output.bind_blocks(traits)
         # In playback a block comes before the clock has moved to its rows: fine where their own times tell, and where
         # no row can fail and be taken alone.
-        if self.app.frame.playback and not (self.simple and self.accumulators.plain and self.kind != BY_ATTRIBUTE):
-            return False
-        return self.output.is_silent(epoch)
+        order_free = traits.order_free and (
+            not self.app.frame.playback or (self.simple and self.accumulators.plain and self.kind != BY_ATTRIBUTE))
+        refuse_blocks(traits)
+        traits.order_free = order_free
+        return 0
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef Py_ssize_t i
         cdef uint64_t refused = 0          # events that have no time, or none there is
+        cdef BatchCallback sink
         if at[0] == 0 and self.simple and self.accumulators.plain and self.output.plain:
             if self.kind == BY_ATTRIBUTE:
                 for i in range(n):
                     refused |= (events[i].body[self.word] & self.bit) | (
                         not is_instant(<int64_t> events[i].body[self.cell]))
-            if not refused and self.app.in_batch and self.output.target.sink is not None:
+            sink = None if refused else columns_of(self.output)
+            if sink is not None:
                 at[0] = n
-                return self.collect_block(events, n)
-            if not refused and self.output.target.block_mode:
+                return self.collect_block(events, n, sink)
+            if not refused and self.output.block_mode:
                 at[0] = n
                 return self.pass_block(events, n)
         while at[0] < n:
@@ -301,9 +308,9 @@ cdef class SlidingAggregate(Selector):
         taken.finish_block(n, data, valid)
         return 0
 
-    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:
+    cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1:
         """Straight into the columns of the batch callback behind this query."""
-        cdef BatchBuilder builder = self.output.target.sink.builder
+        cdef BatchBuilder builder = sink.builder
         cdef Py_ssize_t j, row = builder.size
         cdef uint64_t* data[MAX_BLOCK]
         cdef uint8_t* valid[MAX_BLOCK]
@@ -325,7 +332,7 @@ cdef class SlidingAggregate(Selector):
         for j in range(n):
             builder.timestamps[row + j] = events[j].timestamp
         builder.size = row + n
-        return 0 if self.output.target.sink.waiting else self.output.target.sink.await_flush()
+        return end_rows(sink)
 
     cdef int pass_block(self, EventC** events, Py_ssize_t n) except -1:
         """As a block of records to the readers of the target."""
@@ -355,7 +362,7 @@ cdef class SlidingAggregate(Selector):
                         out[j].body[self.columns[i].cell] = data[m][j]
                         if not valid[m][j]:
                             out[j].body[self.columns[i].word] |= self.columns[i].bit
-            return self.output.target.send_block(out, n)
+            return self.output.send_block(out, n)
         finally:
             for j in range(made):
                 release(self.pool, out[j])

@@ -19,6 +19,7 @@ from siddhi._core.record.chunk cimport chunk_append
 from siddhi._core.record.event cimport CURRENT, DOUBLE, FLOAT, OBJECT, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK, NULL_VALUE, FrameC, now_ms
 from siddhi._core.runtime.context cimport next_tick, passed_over, restored_tick
+from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 from siddhi._core.runtime.ring cimport EventRingC, queue_clear, queue_pop, queue_push, queue_read, queue_write
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 
@@ -133,6 +134,7 @@ cdef class TumblingAggregate(Selector):
             now = now_ms(&self.app.frame)
             batch.boundary = now + self.extent - ((now - self.start) % self.extent if self.aligned else 0)
         batch.started = batch.armed = True
+        self.app.wiring += 1               # see bind_blocks()
         return self.app.schedule(self, batch.boundary, self.app.frame.partition)
 
     cdef EventC* open_row(self, TumbleC* batch, uint32_t slot) except NULL:
@@ -249,17 +251,19 @@ cdef class TumblingAggregate(Selector):
         batch.size += n
         return 0
 
-    cdef bint is_silent(self, int epoch) except -1:
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        cdef bint order_free
+        self.output.bind_blocks(traits)
         # In playback a block comes before the clock has moved to its rows: fine once the first period has begun, where
         # nothing behind looks at the clock, and where no row can fail.
-        if self.app.frame.playback and not (self.output.target is not None and self.output.target.sink is not None
-                                            and self.accumulators.plain and self.capacity
-                                            and (not self.timed or self.batches[0].armed)):
-            return False
-        if not self.output.is_silent(epoch):
-            return False
-        self.in_blocks = self.in_blocks or self.app.frame.playback
-        return True
+        order_free = traits.order_free and (
+            not self.app.frame.playback
+            or (self.output.sink is not None and self.accumulators.plain and self.capacity != 0
+                and (not self.timed or self.batches[0].armed)))
+        self.in_blocks = self.in_blocks or (order_free and self.app.frame.playback)
+        refuse_blocks(traits)
+        traits.order_free = order_free
+        return 0
 
     cdef int on_timer(self, int64_t when) except -1:
         cdef TumbleC* batch
@@ -362,6 +366,7 @@ cdef class TumblingAggregate(Selector):
         for i in range(self.capacity):
             self.forget(&self.batches[i])
         try:
+            self.app.wiring += 1
             Selector.read(self, reader)
             n = reader.get_u32()
             for _ in range(n):  # no-cython-lint

@@ -115,10 +115,7 @@ cdef class KeyGate(GroupWatcher):
 
     cdef bint is_needed(self, uint32_t slot) noexcept:
         """Whether a row of the current chunk is to be put out under a slot."""
-        cdef Selector selector = self.selector
-        if <Py_ssize_t> slot < selector.group_capacity and selector.last_of_group[slot] is not NULL:
-            return True
-        return self.groups.is_pinned(slot)
+        return self.selector.waits_for(slot) or self.groups.is_pinned(slot)
 
     cdef int refuse(self, KeyLimit limit, EventC* event) except -1:
         if self.marks:

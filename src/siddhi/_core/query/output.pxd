@@ -6,8 +6,9 @@ from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport CURRENT, EventC, EventPool, Layout, release
 from siddhi._core.runtime.context cimport AppContext
 from siddhi._core.runtime.metrics cimport OperationMeter
-from siddhi._core.runtime.operator cimport Processor
-from siddhi._core.stream.junction cimport StreamJunction, send
+from siddhi._core.runtime.operator cimport BlockTraits, Processor
+from siddhi._core.stream.callback cimport BatchCallback
+from siddhi._core.stream.junction cimport StreamFeeder, StreamJunction, send
 
 cdef struct HeldChunkC:
     EventChunk chunk
@@ -23,7 +24,7 @@ cdef class RateLimiter(Processor):
     cdef public QueryOutput output
     cdef int limit(self, EventChunk* chunk, int64_t last_timestamp) except -1
 
-cdef class QueryOutput:
+cdef class QueryOutput(StreamFeeder):
     cdef readonly AppContext app
     cdef readonly EventPool pool
     cdef readonly Layout layout
@@ -36,12 +37,20 @@ cdef class QueryOutput:
     cdef public OperationMeter meter      # of the action, at work while `counting`; None: nobody measures
     cdef public long long events          # put out, while `counting`
     cdef bint plain                       # nothing but insert into the stream, at once
+    cdef bint needed                      # somebody can see what the query puts out
+    # Of the stream, as it says (see StreamFeeder).
+    cdef bint heard
+    cdef BatchCallback sink
+    cdef bint block_mode
+    cdef bint retains
     cdef bint refuses_rows                # a limit may refuse rows of a chunk, and take the others
     cdef Py_ssize_t expected              # rows of a chunk of which `refused` takes those that were, as (number, error)
     cdef list refused                     # None: the first error is raised
     cdef HeldOutputC* held                # where chunks wait, behind the rate limiter; NULL: they go out as they come
     cdef void choose(self) noexcept
-    cdef bint is_silent(self, int epoch) except -1
+    cdef void change(self) noexcept
+    cdef int bind_blocks(self, BlockTraits* traits) except -1
+    cdef int send_block(self, EventC** events, Py_ssize_t n) except -1             # where `plain`; they stay the caller's
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
     cdef int deliver(self, EventChunk* chunk, int64_t last_timestamp) except -1    # takes over the chunk
     cdef int hold(self, EventChunk* chunk, int64_t last_timestamp) except -1       # takes over the chunk
@@ -53,16 +62,25 @@ cdef class QueryOutput:
 
 cdef inline bint is_needed(QueryOutput output) noexcept:
     """Whether anybody can see what the query puts out."""
-    return output.always or output.target.n != 0 or output.target.counts
+    return output.needed
+
+cdef inline BatchCallback columns_of(QueryOutput output):
+    """The callback into whose columns rows of the batch that is being sent can be written; None: there is none.
+
+    Each row stands for a chunk of its own. Who has written rows calls end_rows()."""
+    return output.sink if output.plain and output.app.in_batch else None
+
+cdef inline int end_rows(BatchCallback sink) except -1:
+    return 0 if sink.waiting else sink.await_flush()
 
 cdef inline int emit_one(QueryOutput output, EventC* event) except -1:
     """Put out a chunk of one; takes over the event."""
     cdef EventChunk chunk
-    if output.plain and output.app.in_batch and output.target.sink is not None:
+    if output.plain and output.app.in_batch and output.sink is not None:
         # The batch callback would do no more than this.
         event.type = CURRENT
         try:
-            return output.target.sink.collect(event)
+            return output.sink.collect(event)
         finally:
             release(output.pool, event)
     chunk.head = event

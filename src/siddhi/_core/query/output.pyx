@@ -5,6 +5,7 @@ from cpython.mem cimport PyMem_Realloc
 from siddhi._core.record.chunk cimport chunk_release
 from siddhi._core.record.event cimport CURRENT, EXPIRED, EventC
 from siddhi._core.record.user_event cimport make_event
+from siddhi._core.runtime.operator cimport refuse_blocks
 
 
 cdef class RateLimiter(Processor):
@@ -35,37 +36,55 @@ cdef class QueryOutput:
         self.leaves_partition = leaves_partition
         self.always = always or target is None
         self.callbacks = []
+        self.retains = True
         self.choose()
+        if target is not None:
+            target.feeders.append(self)
+            target.tell_feeders()
 
     cdef void choose(self) noexcept:
         self.plain = (self.target is not None and not self.callbacks and self.limiter is None and not self.counting
                       and not self.leaves_partition and self.held is NULL)
+        self.needed = self.always or self.heard
+
+    cdef void follow(self, bint heard, BatchCallback sink, bint block_mode, bint retains) noexcept:
+        self.heard, self.sink, self.block_mode, self.retains = heard, sink, block_mode, retains
+        self.needed = self.always or heard
+
+    cdef void change(self) noexcept:
+        # What the operators in front know about it holds no more.
+        self.choose()
+        self.app.wiring += 1
 
     def add_callback(self, callback):
         """Add a query callback ``fn(timestamp, current, expired)``."""
         self.callbacks = [*self.callbacks, callback]
         self.always = True
-        self.choose()
+        self.change()
 
     def remove_callback(self, callback):
         """Take a query callback out; unknown ones are ignored."""
         self.callbacks = [other for other in self.callbacks if other is not callback]
-        self.choose()
+        self.change()
 
     def set_limiter(self, RateLimiter limiter not None):
         """Put a rate limiter between selection and callbacks."""
         limiter.output = self
         self.limiter = limiter
         self.always = True
-        self.choose()
+        self.change()
 
     def set_counting(self, bint counting):
         """Count the events put out, or stop counting."""
         self.counting = counting
-        self.choose()
+        self.change()
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return self.plain and self.target.is_silent(epoch)
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        return 0 if self.target is None or not self.plain else self.target.bind_blocks(traits)
+
+    cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
+        return self.target.send_block(events, n)
 
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         if self.limiter is not None:

@@ -10,12 +10,12 @@ from siddhi._core.query.column cimport (
     COMPUTE, COMPUTE_OBJECT, COPY_OBJECT, compute_column, copy_column, lend_column, make_columns, write_columns,
     write_row,
 )
-from siddhi._core.query.output cimport emit_one, is_needed
+from siddhi._core.query.output cimport columns_of, emit_one, end_rows, is_needed
 from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.record.event cimport CURRENT, acquire, release
 from siddhi._core.record.frame cimport MAX_BLOCK
 from siddhi._core.runtime.context cimport AppContext
-from siddhi._core.stream.callback cimport BatchCallback
+from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 
 
 @cython.final
@@ -55,6 +55,8 @@ cdef class Projection(Processor):
                 self.prefix = False
             if self.columns[i].kind == COMPUTE_OBJECT:
                 self.pure = False
+        self.forward = output if self.forwards else None
+        self.inserts = output if output.refuses_rows else None
         chunk_clear(&self.out)
 
     def __dealloc__(self):
@@ -92,43 +94,43 @@ cdef class Projection(Processor):
             return emit_one(self.output, event)
         return emit_one(self.output, self.project(event))
 
-    cdef bint is_silent(self, int epoch) except -1:
-        cdef int i
-        if self.app.frame.playback:
-            # See Processor: a row that fails, or asks for the time, could not be taken alone.
-            for i in range(self.n_columns):
-                if self.columns[i].kind > COPY_OBJECT:
-                    return False
-        return self.output.is_silent(epoch)
-
-    cdef bint keeps(self) noexcept:
-        # Copies of plain attributes can't fail, and go into new records; those that are lent on, only as far as this holds.
-        return not (self.copies and self.output.plain and self.output.target.block_mode
-                    and not (self.forwards and self.output.target.keeps))
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        cdef bint order_free
+        self.output.bind_blocks(traits)
+        # Copies of plain attributes can't fail, and go into new records. Records that are forwarded are kept where the
+        # stream's receivers keep them.
+        cdef bint retains = not (self.copies and traits.takes and not (self.forwards and traits.retains))
+        # In playback a row that fails, or asks for the time, could not be taken alone.
+        order_free = traits.order_free and (self.copies or not self.app.frame.playback)
+        refuse_blocks(traits)
+        traits.order_free, traits.retains = order_free, retains
+        return 0
 
     cdef int process_block(self, EventC** events, Py_ssize_t n, Py_ssize_t* at) except -1:
         cdef EventC* out[MAX_BLOCK]
         cdef Py_ssize_t made = 0, i
+        cdef BatchCallback sink
         if not is_needed(self.output):
             at[0] = n
             return 0
         if self.output.plain and at[0] == 0:
-            if self.forwards and self.output.target.block_mode:
+            if self.forwards and self.output.block_mode:
                 at[0] = n
-                return self.output.target.send_block(events, n)
-            if self.pure and self.app.in_batch and self.output.target.sink is not None:
+                return self.output.send_block(events, n)
+            sink = columns_of(self.output) if self.pure else None
+            if sink is not None:
                 try:
-                    self.collect_block(events, n)
+                    self.collect_block(events, n, sink)
                     at[0] = n
                     return 0
                 except Exception:
                     pass  # some row fails: which one shows when they are taken one by one, below
-            elif self.output.target.block_mode and self.copies:
+            elif self.output.block_mode and self.copies:
                 at[0] = n
-                if self.prefix and not self.output.target.keeps:
-                    return self.output.target.send_block(events, n)
+                if self.prefix and not self.output.retains:
+                    return self.output.send_block(events, n)
                 return self.lend_block(events, n)
-            elif self.output.target.block_mode:
+            elif self.output.block_mode:
                 try:
                     while at[0] < n:
                         out[made] = self.project(events[at[0]])
@@ -137,7 +139,7 @@ cdef class Projection(Processor):
                 finally:
                     # Rows before a failing one go on; the caller comes back with those behind it.
                     try:
-                        self.output.target.send_block(out, made)
+                        self.output.send_block(out, made)
                     finally:
                         for i in range(made):
                             release(self.pool, out[i])
@@ -169,13 +171,13 @@ cdef class Projection(Processor):
             for k in range(self.n_columns):
                 lend_column(&self.columns[k], events, n, out)
         try:
-            return self.output.target.send_block(out, n)
+            return self.output.send_block(out, n)
         finally:
             self.pool.release_block(out, n)
 
-    cdef int collect_block(self, EventC** events, Py_ssize_t n) except -1:
+    cdef int collect_block(self, EventC** events, Py_ssize_t n, BatchCallback sink) except -1:
         """Write rows into the columns of the batch callback behind this query; on failure nothing was collected."""
-        cdef BatchBuilder builder = self.output.target.sink.builder
+        cdef BatchBuilder builder = sink.builder
         cdef int i
         cdef Py_ssize_t j, row = builder.size
         cdef bint done = False
@@ -201,9 +203,7 @@ cdef class Projection(Processor):
         for j in range(n):
             builder.timestamps[row + j] = events[j].timestamp
         builder.size = row + n
-        if not self.output.target.sink.waiting:
-            self.output.target.sink.await_flush()
-        return 0
+        return end_rows(sink)
 
     def collect_at_once(self):
         """Let rows go into the columns of a batch callback as they come. To be said where no row of a chunk can fail."""
@@ -212,12 +212,12 @@ cdef class Projection(Processor):
     cdef int process(self, EventC* event) except -1:
         cdef BatchCallback sink
         if event.type == CURRENT and is_needed(self.output):
-            sink = self.output.target.sink if self.at_once and self.app.in_batch and self.output.plain else None
+            sink = columns_of(self.output) if self.at_once else None
             if sink is not None and not sink.chunked:
                 self.frame.type = CURRENT
                 self.frame.group = self.frame.partition
                 write_row(self.columns, self.n_columns, event, self.frame, sink.builder)
-                return 0 if sink.waiting else sink.await_flush()
+                return end_rows(sink)
             chunk_append(&self.out, self.project(event))
         return 0
 

@@ -14,7 +14,6 @@ from siddhi._core.query.output cimport QueryOutput
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.runtime.operator cimport Processor
-from siddhi._core.stream.callback cimport BatchCallback
 
 cdef enum SelectMode:
     EACH = 0
@@ -48,9 +47,8 @@ cdef class Selector(Processor):
     cdef Py_ssize_t n_order
     cdef int64_t last_timestamp          # of the last event of the chunk, RESET included
     cdef readonly QueryOutput output
-    cdef bint is_silent(self, int epoch) except -1
+    cdef bint waits_for(self, uint32_t slot) noexcept      # a row of the current chunk is to be put out under a group
     cdef uint32_t enter(self, EventC* event) except? 0xfffffffe
-    cdef int collect_one(self, BatchCallback sink, EventC* event) except -1
     cdef EventC* take_in(self, EventC* event, uint32_t* slot) except? NULL
     cdef EventC* select(self, EventC* event) except? NULL
     cdef int update(self, EventC* event) except -1

@@ -11,11 +11,12 @@ from siddhi._core.query.column cimport (
     COPY_OBJECT, aggregate_column, copy_column, make_columns, write_columns, write_row,
 )
 from siddhi._core.query.order cimport ChunkOrder
-from siddhi._core.query.output cimport emit_one, is_needed
+from siddhi._core.query.output cimport columns_of, emit_one, end_rows, is_needed
 from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.record.event cimport CURRENT, EXPIRED, TIMER, CellC, acquire, release
 from siddhi._core.record.frame cimport TRUE, FrameC
 from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.stream.callback cimport BatchCallback
 
@@ -121,17 +122,20 @@ cdef class Selector(Processor):
         cdef uint32_t slot = 0
         cdef EventC* out
         cdef bint alone
+        cdef BatchCallback sink
         if self.late:
             self.process(event)
             return self.finish()
         alone = (self.out.head is NULL and self.last is NULL and self.n_order == 0 and self.ordering is None
                  and self.limit < 0 and self.offset == 0)
-        if (alone and self.app.in_batch and self.output.plain and self.output.target.sink is not None
-                and self.having is None and event.type == CURRENT and self.wants_current):
-            # Into the columns of the batch callback, without a record in between.
-            slot = self.enter(event)
-            self.collect_one(self.output.target.sink, event)
-            return 0 if self.groups is None else end_chunk(self.groups)
+        if alone and self.app.in_batch and self.having is None and event.type == CURRENT and self.wants_current:
+            sink = columns_of(self.output)
+            if sink is not None:
+                # Into the columns of the batch callback, without a record in between.
+                slot = self.enter(event)
+                write_row(self.columns, self.n_columns, event, &self.app.frame, sink.builder)
+                end_rows(sink)
+                return 0 if self.groups is None else end_chunk(self.groups)
         out = self.take_in(event, &slot)
         if out is NULL:
             return self.finish()
@@ -141,10 +145,6 @@ cdef class Selector(Processor):
         if self.groups is not None:
             end_chunk(self.groups)
         return emit_one(self.output, out)
-
-    cdef int collect_one(self, BatchCallback sink, EventC* event) except -1:
-        write_row(self.columns, self.n_columns, event, &self.app.frame, sink.builder)
-        return 0 if sink.waiting else sink.await_flush()
 
     cdef inline uint32_t enter(self, EventC* event) except? 0xfffffffe:
         """Tell the frame about an event and its group; returns the group's slot."""
@@ -165,8 +165,17 @@ cdef class Selector(Processor):
             leave_group(self.groups, slot[0])
         return out
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return not self.app.frame.playback and self.output.is_silent(epoch)
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        cdef bint order_free
+        self.output.bind_blocks(traits)
+        order_free = traits.order_free and not self.app.frame.playback
+        refuse_blocks(traits)
+        traits.order_free = order_free
+        traits.takes_pairs = self.by_column
+        return 0
+
+    cdef bint waits_for(self, uint32_t slot) noexcept:
+        return <Py_ssize_t> slot < self.group_capacity and self.last_of_group[slot] is not NULL
 
     cdef bint selects_by_column(self) noexcept:
         """Every column is an attribute as it is, or an aggregator that can't fail; every current event is put out."""
@@ -186,13 +195,13 @@ cdef class Selector(Processor):
                 return False
         return True
 
-    cdef bint takes_pairs(self) noexcept:
-        return (self.by_column and self.app.in_batch and self.output.plain and self.output.target.sink is not None
+    cdef bint pairs_ready(self) noexcept:
+        return (self.by_column and columns_of(self.output) is not None
                 and self.out.head is NULL and self.last is NULL)
 
     cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1:
         """Into the columns of the batch callback, column by column."""
-        cdef BatchCallback sink = self.output.target.sink
+        cdef BatchCallback sink = columns_of(self.output)
         cdef BatchBuilder builder = sink.builder
         cdef FrameC* frame = &self.app.frame
         cdef Py_ssize_t i, row = builder.size
@@ -217,7 +226,7 @@ cdef class Selector(Processor):
         for i in range(n):
             builder.timestamps[row + i] = events[i].timestamp
         builder.size = row + n
-        return 0 if sink.waiting else sink.await_flush()
+        return end_rows(sink)
 
     cdef EventC* select(self, EventC* event) except? NULL:
         """The output event, or NULL where having drops it."""

@@ -22,7 +22,7 @@ from siddhi._core.record.user_event cimport record_of
 from siddhi._core.runtime.context cimport TICKS_IN_A_ROW, AppContext, restored_tick
 from siddhi._core.runtime.lock cimport lock_app, unlock_app
 from siddhi._core.runtime.lookup cimport FoundC, found_add
-from siddhi._core.runtime.operator cimport Processor
+from siddhi._core.runtime.operator cimport BlockTraits, Processor, refuse_blocks
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.table.index cimport NO_ROW
 from siddhi._core.table.table cimport Table
@@ -189,8 +189,10 @@ cdef class Aggregation(Processor):
     cdef int finish(self) except -1:
         return 0
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return not self.app.frame.playback
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        traits.order_free = not self.app.frame.playback
+        return 0
 
     cdef int take(self, EventC* event, int64_t now) except -1:
         cdef int64_t time, bucket

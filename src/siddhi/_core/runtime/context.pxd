@@ -64,7 +64,8 @@ cdef class AppContext:
     cdef readonly bint exact               # playback: a timer runs at its own time, not at that of the event behind it
     cdef bint in_batch                     # rows of a batch are being sent: batch callbacks wait for its end
     cdef object interrupt                  # a KeyboardInterrupt that is put off, see put_off()
-    cdef int batch_epoch                   # counts batches, see StreamJunction.choose_blocks
+    cdef unsigned long long wiring         # counts changes of what operators answered in bind_blocks()
+    cdef int binding                       # streams that are being bound, each fed by the one before
     cdef list batch_callbacks              # those that have something to deliver then
     cdef int depth                         # sends that are inside one another now
     cdef int depth_limit                          # beyond it each send asks dive(); 0: the next outermost one does, too

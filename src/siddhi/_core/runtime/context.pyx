@@ -75,6 +75,7 @@ cdef class AppContext:
         self.retired = []
         self.meters = {}
         self.depth_limit = UNCHECKED_DEPTH
+        self.wiring = 1
         self.most_ticks = MOST_TICKS
         self.front.goal = self.told_of = INT64_MIN
 
@@ -95,6 +96,7 @@ cdef class AppContext:
             if playback != self.frame.playback:
                 self.frame.clock = 0
             self.frame.playback = playback
+            self.wiring += 1
 
     def set_exact_timers(self, bint exact):
         """Playback: whether a timer runs at its own time, or at that of the event that moves the clock over it."""

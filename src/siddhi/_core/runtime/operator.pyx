@@ -22,17 +22,9 @@ cdef class Receiver(Timed):
             self.receive(&chunk)
         return 0
 
-    cdef bint takes_blocks(self) noexcept:
-        return False
-
-    cdef bint is_silent(self, int epoch) except -1:
-        return False
-
-    cdef bint keeps(self) noexcept:
-        return True
-
-    cdef uint64_t reads(self) noexcept:
-        return <uint64_t> 0 - 1
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        return 0
 
 
 cdef class Processor(Timed):
@@ -51,18 +43,26 @@ cdef class Processor(Timed):
             at[0] += 1
         return 0
 
-    cdef bint is_silent(self, int epoch) except -1:
-        # In playback a block comes before the clock has moved to its rows: steps that know how to do without say so.
-        return not self.app.frame.playback and self.next is not None and self.next.is_silent(epoch)
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        # In playback a block comes before the clock has moved to its rows: steps that do not read the clock override this.
+        cdef bint order_free
+        refuse_blocks(traits)
+        if self.next is not None:
+            self.next.bind_blocks(traits)
+        self.next_takes_pairs = traits.takes_pairs
+        order_free = traits.order_free and not self.app.frame.playback
+        refuse_blocks(traits)
+        traits.order_free = order_free
+        return 0
 
-    cdef bint keeps(self) noexcept:
-        return True
-
-    cdef bint takes_pairs(self) noexcept:
+    cdef bint pairs_ready(self) noexcept:
         return False
 
     cdef int process_pairs(self, EventC** left, EventC** events, Py_ssize_t n) except -1:
         raise TypeError(f"{type(self).__name__} takes no pairs")
+
+    cdef int prefetch(self, EventC** events, Py_ssize_t n) except -1:
+        return 0
 
     cdef int reset(self, int64_t timestamp) except -1:
         return self.next.reset(timestamp)

@@ -96,11 +96,6 @@ cdef class BatchSender(RowSource):
                 self.sender.refuse_not_running()
             outermost = not self.app.in_batch
             self.app.in_batch = True
-            self.app.batch_epoch += 1
-            self.junction.block_mode = False
-            # Rows without a time leave playback's clock where it is; windows in blocks go by the rows' own times.
-            if self.junction.columnar and not (self.app.frame.playback and columns.timestamps is NULL):
-                self.junction.choose_blocks(self.app.batch_epoch)
             n = min(<Py_ssize_t> BLOCK, columns.length)
             while made < n:
                 block[made] = acquire(self.pool)
@@ -108,6 +103,7 @@ cdef class BatchSender(RowSource):
                 made += 1
             while start < columns.length:
                 n = min(<Py_ssize_t> BLOCK, columns.length - start)
+                self.junction.bind()
                 self.fill_block(columns, block, start, n)
                 self.columns, self.first, self.block, self.block_size = columns, start, block, n
                 self.junction.rows = self
@@ -156,11 +152,15 @@ cdef class BatchSender(RowSource):
         """Send records one by one, each as a chunk of its own; in playback each moves the clock first, if it has a time."""
         cdef Py_ssize_t i = 0, end
         cdef EventChunk chunk
-        if not self.app.frame.playback or self.columns.timestamps is NULL:
+        cdef bint columnar = self.junction.columnar
+        if not self.app.frame.playback and columnar:
             return self.junction.send_block(block, n)
+        # Rows without a time leave playback's clock where it is; windows in blocks go by the rows' own times.
+        if not self.app.frame.playback or self.columns.timestamps is NULL:
+            return self.junction.send_singly(block, n)
         while i < n and self.app.interrupt is None:
             advance(self.app, block[i].timestamp)
-            if self.junction.block_mode:
+            if columnar and self.junction.block_mode:
                 # What follows in order of time, up to the next timer, may come before the clock has moved there.
                 end = self.end_of_run(block, i, n)
                 self.junction.send_block(block + i, end - i)
@@ -203,7 +203,7 @@ cdef class BatchSender(RowSource):
         cdef ColumnReader reader
         cdef int64_t now = untimed(self.app) if columns.timestamps is NULL else 0
         # Attributes that nobody reads stay null. Where failed events go on to a fault stream, all are read.
-        cdef uint64_t read = self.junction.reads() if self.width <= 64 and self.junction.on_error is None else ALL
+        cdef uint64_t read = self.junction.read_mask if self.width <= 64 and self.junction.on_error is None else ALL
         cdef uint64_t unread = 0 if self.width > 64 else ~read & (ALL >> (64 - self.width) if self.width else 0)
         self.unread = unread
         cdef const int64_t* times = columns.timestamps

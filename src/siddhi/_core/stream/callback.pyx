@@ -16,7 +16,7 @@ from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport LONG, EventC, EventPool, Layout
 from siddhi._core.record.user_event cimport make_event, make_events
 from siddhi._core.runtime.context cimport AppContext
-from siddhi._core.runtime.operator cimport receive_fn
+from siddhi._core.runtime.operator cimport BlockTraits, receive_fn, refuse_blocks
 
 cdef extern from "Python.h":
     PyObject* PyObject_CallOneArg(PyObject* callable, PyObject* argument)
@@ -74,9 +74,6 @@ cdef class BatchCallback(Receiver):
             event = event.next
         return 0 if self.waiting else self.await_flush()
 
-    cdef bint takes_blocks(self) noexcept:
-        return True
-
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         self.builder.append_block(events, n)
         return 0 if self.waiting else self.await_flush()
@@ -93,11 +90,11 @@ cdef class BatchCallback(Receiver):
         self.waiting = True         # not before: where that fails, nobody would ever flush it
         return 0
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return True
-
-    cdef bint keeps(self) noexcept:
-        return False
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        traits.takes = traits.order_free = True
+        traits.retains = False
+        return 0
 
     cpdef int flush(self) except -1:
         """Hand out what was collected."""

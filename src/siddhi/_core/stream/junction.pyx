@@ -9,6 +9,7 @@ from siddhi._core.record.instant cimport TimestampCheck
 from siddhi._core.record.user_event cimport make_events
 from siddhi._core.runtime.context cimport UNCHECKED_DEPTH, leave
 from siddhi._core.runtime.lock cimport is_nested, lock_app, unlock_app
+from siddhi._core.runtime.operator cimport refuse_blocks
 from siddhi._core.stream.routing cimport PlacesC
 
 
@@ -19,19 +20,24 @@ cdef class RowSource:
         return 0
 
 
+cdef class StreamFeeder:
+    """Knows who receives what it puts into a stream."""
+
+    cdef void follow(self, bint heard, BatchCallback sink, bint block_mode, bint retains) noexcept:
+        pass
+
+
 cdef class TombstoneReceiver(Receiver):
     """Holds the place of a receiver that was taken out."""
 
     cdef int receive(self, EventChunk* chunk) except -1:
         return 0
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return True
-
-    cdef bint keeps(self) noexcept:
-        return False
-
-    cdef uint64_t reads(self) noexcept:
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        traits.order_free = True
+        traits.retains = False
+        traits.reads = 0
         return 0
 
 
@@ -56,6 +62,8 @@ cdef class StreamJunction:
         self.times = TimestampCheck(app.name, id)
         self.receivers = []
         self.retired = []
+        self.feeders = []
+        self.retains = True
         self.plain = True
 
     def __dealloc__(self):
@@ -108,7 +116,8 @@ cdef class StreamJunction:
         self.arranged = False
         self.plain = False
         self.sink = self.receivers[0] if n == 1 and isinstance(self.receivers[0], BatchCallback) else None
-        return 0
+        self.app.wiring += 1
+        return self.tell_feeders()
 
     @property
     def counting(self):
@@ -120,6 +129,7 @@ cdef class StreamJunction:
         self.counts = counting
         self.plain = False
         self.arranged = False
+        self.tell_feeders()
 
     @property
     def dispatches(self):
@@ -175,9 +185,7 @@ cdef class StreamJunction:
         return 0
 
     cdef int send_block(self, EventC** events, Py_ssize_t n) except -1:
-        """Send records one by one, each as a chunk of its own; in blocks where that was chosen."""
-        cdef EventChunk chunk
-        cdef Py_ssize_t i = 0
+        """Send records, each as a chunk of its own: as one block, where that was chosen."""
         if self.block_mode and not self.counts and self.app.has_room():
             if not self.arranged:
                 self.arrange()
@@ -191,6 +199,12 @@ cdef class StreamJunction:
                 return 0
             finally:
                 self.app.depth -= 1
+        return self.send_singly(events, n)
+
+    cdef int send_singly(self, EventC** events, Py_ssize_t n) except -1:
+        """Send records one by one, each as a chunk of its own."""
+        cdef EventChunk chunk
+        cdef Py_ssize_t i = 0
         while i < n:
             try:
                 while i < n:
@@ -264,40 +278,51 @@ cdef class StreamJunction:
             PyMem_Free(starts)
         return 0
 
-    cdef bint choose_blocks(self, int epoch) except -1:
-        """Choose for this stream and those its queries feed whether blocks may pass."""
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        """Say what happens to a block that is sent into the stream."""
+        self.bind()
+        traits.takes = self.block_mode
+        traits.order_free = self.order_free
+        traits.retains = self.retains
+        traits.takes_pairs = False
+        traits.reads = self.read_mask
+        return 0
+
+    cdef int bind(self) except -1:
+        """Ask the receivers what they do with blocks, unless they were asked since the last change of the wiring."""
         cdef Receiver receiver
-        if self.epoch == epoch:
-            return self.block_mode
-        self.epoch = epoch
-        self.block_mode = self.silent = False       # also while a cycle of streams is followed
-        self.keeps = True
-        if self.app.depth >= UNCHECKED_DEPTH:
-            return False                            # a block wants much of the stack: further down rows go one by one
-        self.app.depth += 1
+        cdef BlockTraits traits
+        cdef bint order_free = True, retains = False, takes = len(self.receivers) == 1
+        cdef uint64_t reads = 0
+        if self.bound == self.app.wiring:
+            return 0
+        # What holds while a cycle of streams is followed, too.
+        self.bound = self.app.wiring
+        self.block_mode = self.order_free = False
+        self.retains = True
+        self.read_mask = ~(<uint64_t> 0)
+        if self.app.binding >= UNCHECKED_DEPTH:
+            self.bound = 0                          # a block needs much of the stack: further down rows go one by one
+            return self.tell_feeders()
+        self.app.binding += 1
         try:
-            silent = [receiver.is_silent(epoch) for receiver in self.receivers]
+            for receiver in self.receivers:
+                receiver.bind_blocks(&traits)
+                takes = takes and traits.takes
+                order_free = order_free and traits.order_free
+                retains = retains or traits.retains
+                reads |= traits.reads
         finally:
-            self.app.depth -= 1
-        self.silent = all(silent)
-        self.block_mode = self.silent or (
-            len(silent) == 1 and not self.app.frame.playback and (<Receiver> self.receivers[0]).takes_blocks())
-        self.keeps = False
-        for receiver in self.receivers:
-            self.keeps = self.keeps or receiver.keeps()
-        return self.block_mode
+            self.app.binding -= 1
+        self.block_mode = order_free or (takes and not self.app.frame.playback)
+        self.order_free, self.retains, self.read_mask = order_free, retains, reads
+        return self.tell_feeders()
 
-    cdef bint is_silent(self, int epoch) except -1:
-        self.choose_blocks(epoch)
-        return self.silent
-
-    cdef uint64_t reads(self) noexcept:
-        """Attributes that any receiver reads."""
-        cdef uint64_t mask = 0
-        cdef int i
-        for i in range(self.n):
-            mask |= (<Receiver> self.array[i].receiver).reads()
-        return mask
+    cdef int tell_feeders(self) except -1:
+        cdef StreamFeeder feeder
+        for feeder in self.feeders:
+            feeder.follow(self.n != 0 or self.counts, self.sink, self.block_mode, self.retains)
+        return 0
 
     cdef int fault(self, object error, EventC* event) except -1:
         cdef EventChunk chunk

@@ -1,14 +1,14 @@
 """Measuring what a receiver takes: a receiver around it, put in only while somebody wants to know."""
 
 cimport cython
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
 from time import perf_counter_ns
 
 from siddhi._core.record.chunk cimport EventChunk
 from siddhi._core.record.event cimport EventC
 from siddhi._core.record.user_event cimport make_events
-from siddhi._core.runtime.operator cimport Receiver
+from siddhi._core.runtime.operator cimport BlockTraits, Receiver
 from siddhi._core.stream.junction cimport StreamJunction
 
 
@@ -74,9 +74,6 @@ cdef class LatencyProbe(Receiver):
         finally:
             self.note(perf_counter_ns() - start, before)
 
-    cdef bint takes_blocks(self) noexcept:
-        return self.inner.takes_blocks()
-
     cdef int receive_block(self, EventC** events, Py_ssize_t n) except -1:
         cdef int64_t before = self.stopwatch.inside, start
         self.stopwatch.inside = 0
@@ -93,11 +90,10 @@ cdef class LatencyProbe(Receiver):
         self.nanoseconds += own
         self.slowest = max(self.slowest, own)
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return self.inner.is_silent(epoch)
-
-    cdef uint64_t reads(self) noexcept:
-        return self.inner.reads()
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        self.inner.bind_blocks(traits)
+        traits.retains = True
+        return 0
 
     cdef void abort(self) noexcept:
         self.inner.abort()
@@ -138,9 +134,6 @@ cdef class Breakpoint(Receiver):
                 raise error
             self.junction.app.handle(error, "debugger callback", events)
         return self.inner.receive(chunk)
-
-    cdef uint64_t reads(self) noexcept:
-        return ~(<uint64_t> 0)
 
     cdef void abort(self) noexcept:
         self.inner.abort()

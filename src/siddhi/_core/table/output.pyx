@@ -10,6 +10,7 @@ from siddhi._core.expression.executor cimport CONSTANT, VARIABLE, Executor
 from siddhi._core.record.event cimport BOOL, OBJECT, STRING, CellC, EventPool, Layout, release, retain
 from siddhi._core.record.frame cimport NULL_VALUE, TRUE, FrameC
 from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 from siddhi._core.table.access cimport NumbersC
 from siddhi._core.table.index cimport NO_ROW
 from siddhi._core.table.search cimport part_distinct, rows_equal
@@ -188,8 +189,10 @@ cdef class TableSink(QueryOutput):
         self.table = table
         self.refuses_rows = table.limit is not None
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return not self.callbacks and self.limiter is None and not self.app.frame.playback
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        traits.order_free = not self.callbacks and self.limiter is None and not self.app.frame.playback
+        return 0
 
     cdef int emit(self, EventChunk* chunk, int64_t last_timestamp) except -1:
         cdef EventC* event = chunk.head

@@ -49,7 +49,7 @@ cdef class LengthWindow(Window):
         cdef EventC* left[MAX_BLOCK]
         cdef LengthStateC* state
         cdef Py_ssize_t i
-        if self.length <= 0 or self.stamps or at[0] > 0 or not self.next.takes_pairs():
+        if self.length <= 0 or self.stamps or at[0] > 0 or not self.next_takes_pairs or not self.next.pairs_ready():
             return Window.process_block(self, events, n, at)
         state = <LengthStateC*> state_of(self)
         while at[0] < n:

@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.record.chunk cimport chunk_append, chunk_clear, chunk_release
 from siddhi._core.record.event cimport CURRENT, EventC, retain
 from siddhi._core.runtime.context cimport AppContext
+from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.stream.junction cimport send
 
@@ -70,8 +71,9 @@ cdef class WindowPublisher(Processor):
         finally:
             chunk_release(&chunk, self.pool)
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return False
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)
+        return 0
 
     cdef int write(self, SnapshotWriter writer) except -1:
         return 0

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from siddhi._core.python.operators cimport PythonKey, PythonStep
 from siddhi._core.record.event cimport EventC, EventPool
 from siddhi._core.runtime.lookup cimport FoundC
+from siddhi._core.runtime.operator cimport BlockTraits, refuse_blocks
 from siddhi._core.runtime.ring cimport queue_show
 from siddhi._core.snapshot.format cimport SnapshotReader, SnapshotWriter
 from siddhi._core.window.base cimport Window, state_of
@@ -63,8 +64,9 @@ cdef class PythonWindow(Window):
             return self.next.finish()
         return 0
 
-    cdef bint is_silent(self, int epoch) except -1:
-        return False  # what it does may be seen, and may send
+    cdef int bind_blocks(self, BlockTraits* traits) except -1:
+        refuse_blocks(traits)      # what it does may be seen, and may send
+        return 0
 
     cdef int ensure(self, unsigned int partition) except -1:
         cdef PythonStateC* state
